@@ -1,0 +1,1 @@
+"""Physical operators, distributions, state info and the printers."""

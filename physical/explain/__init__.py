@@ -1,0 +1,1 @@
+"""The texts of a plan: simple, extended, formatted, json, stateful."""

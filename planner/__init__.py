@@ -1,0 +1,1 @@
+"""Front ends, the logical model, the strategies and IncrementalExecution."""

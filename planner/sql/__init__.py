@@ -1,0 +1,1 @@
+"""Streaming SQL: Spark's syntax through sqlglot, into unresolved logical plans."""

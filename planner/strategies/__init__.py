@@ -1,0 +1,1 @@
+"""Logical operators to physical ones, in Spark's order."""

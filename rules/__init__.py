@@ -1,0 +1,1 @@
+"""Rules over plans: analysis, support checks, optimization, preparation."""

@@ -1,0 +1,1 @@
+"""Names, types, time windows and watermarks: an unresolved plan becomes an analyzed one."""

@@ -1,0 +1,1 @@
+"""The logical rewrites that show in Spark's physical plan."""

@@ -1,0 +1,1 @@
+"""What makes a physical plan executable: state info, distributions, codegen stages, validation."""

@@ -1,0 +1,1 @@
+"""Running a physical plan on PySpark, micro-batch by micro-batch."""

@@ -1,0 +1,1 @@
+"""Vectorised stateful kernels on numpy and pyarrow; no pyspark."""
