@@ -1,0 +1,112 @@
+"""The base of all physical operators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.logical import QueryPlan
+from .distribution import (
+    Distribution,
+    Partitioning,
+    UnknownPartitioning,
+    UnspecifiedDistribution,
+)
+from .state import StatefulOperatorStateInfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkPlan(QueryPlan):
+    """A physical operator.
+
+    Attributes:
+        codegen_stage: the whole-stage codegen id that plans show as `*(1)`; set by the last
+            preparation rule, None outside a stage.
+    """
+
+    codegen_stage: int | None = None
+
+    @property
+    def node_name(self) -> str:
+        """The operator's name in plans."""
+        return type(self).__name__
+
+    def arguments(self) -> str:
+        """What stands behind the name on the operator's line in plans."""
+        return ""
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        return UnknownPartitioning()
+
+    @property
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        return ()
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        """One per child."""
+        return tuple(UnspecifiedDistribution() for _ in self.children)
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        """One per child."""
+        return tuple(() for _ in self.children)
+
+    @property
+    def supports_codegen(self) -> bool:
+        """Whether the JVM generates code for the operator."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnaryExec(SparkPlan):
+    """One child; its columns, partitioning and order pass through unless a node says otherwise."""
+
+    child_fields = ("child",)
+
+    child: SparkPlan
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.child.output
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        return self.child.output_partitioning
+
+    @property
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        return self.child.output_ordering
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatefulOperator(SparkPlan):
+    """An operator with state: the state rule fills these fields in.
+
+    The watermarks are in milliseconds. Rows whose event time is at or below
+    `event_time_watermark_for_late_events` are late; state at or below
+    `event_time_watermark_for_eviction` leaves.
+    """
+
+    state_info: StatefulOperatorStateInfo | None = None
+    event_time_watermark_for_late_events: int | None = None
+    event_time_watermark_for_eviction: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateStoreWriter(StatefulOperator):
+    """A stateful operator that writes a new version of its state: the ones progress reports."""
+
+    @property
+    def operator_name(self) -> str:
+        """The name in checkpoints and progress (`stateStoreSave`)."""
+        raise NotImplementedError(type(self).__name__)
+
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        """Whether a batch without data should run now that the watermark moved there."""
+        return False
+
+    def produce_output_watermark(self, input_watermark_ms: int) -> int | None:
+        """The watermark of what the operator emits, for the stateful operator above it."""
+        return input_watermark_ms

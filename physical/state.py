@@ -1,0 +1,27 @@
+"""What a stateful operator knows of its state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNKNOWN_CHECKPOINT = "<unknown>"
+NO_WATERMARK = -(2**63)  # Long.MinValue: before a query starts
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatefulOperatorStateInfo:
+    """Where one stateful operator keeps its state, and which version of it a batch reads.
+
+    Attributes:
+        checkpoint_location: the checkpoint's `state` directory, or `<unknown>` before a start.
+        run_id: the run's UUID.
+        operator_id: counts from the sink, 0 first.
+        version: the batch id whose state this batch starts from (batch N reads version N).
+        num_partitions: the number of logical stores.
+    """
+
+    checkpoint_location: str
+    run_id: str
+    operator_id: int
+    version: int
+    num_partitions: int

@@ -1,0 +1,1 @@
+"""Plan, explain, test and run Spark Structured Streaming queries."""

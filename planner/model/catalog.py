@@ -1,0 +1,38 @@
+"""The sources that a query can name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .types import StructType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A named source.
+
+    Attributes:
+        name: as the query names it.
+        schema: its columns, all nullable as Spark reads files.
+        streaming: False for a static table.
+        format: `json`, `parquet`, `csv`, `orc`, `text`, `rate`, `memory`, ... Plans show a stream
+            of files as `FileSource[path]`.
+        location: what stands in `FileSource[...]`; the source's name where no path is known.
+    """
+
+    name: str
+    schema: StructType
+    streaming: bool = True
+    format: str = "json"
+    location: str = ""
+
+    @property
+    def plan_name(self) -> str:
+        """How plans show the source: `FileSource[events]`, `rate`."""
+        if self.format in ("json", "parquet", "csv", "orc", "text"):
+            return f"FileSource[{self.location or self.name}]"
+        return self.format
+
+
+Catalog = Mapping[str, Source]

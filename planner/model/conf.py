@@ -1,0 +1,97 @@
+"""Settings of a query, with Spark's names and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .errors import DescriptionError
+
+DEFAULTS: dict[str, str] = {
+    "spark.sql.shuffle.partitions": "200",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.maxFields": "100",
+    "spark.sql.debug.maxToStringFields": "25",
+    "spark.sql.streaming.aggregation.stateFormatVersion": "2",
+    "spark.sql.streaming.sessionWindow.stateFormatVersion": "1",
+    "spark.sql.streaming.join.stateFormatVersion": "2",
+    "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "false",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+    "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
+    "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "true",
+    "spark.sql.streaming.statefulOperator.allowMultiple": "true",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.groupByAliases": "true",
+}
+
+
+@dataclass(frozen=True)
+class Conf(Mapping[str, str]):
+    """A query's settings: what was set, over Spark's defaults. Unknown settings are kept."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, key: str) -> str:
+        return self.settings[key] if key in self.settings else DEFAULTS[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**DEFAULTS, **self.settings})
+
+    def __len__(self) -> int:
+        return len({**DEFAULTS, **self.settings})
+
+    def updated(self, more: Mapping[str, str]) -> Conf:
+        """These settings with others over them."""
+        return Conf({**self.settings, **more})
+
+    def flag(self, key: str) -> bool:
+        """A boolean setting.
+
+        Raises:
+            DescriptionError: the value is neither true nor false.
+        """
+        value = self[key].strip().lower()
+        if value not in ("true", "false"):
+            raise DescriptionError(
+                "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                f"'{self[key]}' in the setting \"{key}\" is invalid: it must be true or false.",
+                hint=f"Set {key} to true or false.",
+            )
+        return value == "true"
+
+    def integer(self, key: str) -> int:
+        """A whole-number setting.
+
+        Raises:
+            DescriptionError: the value is not a whole number.
+        """
+        try:
+            return int(self[key])
+        except ValueError:
+            raise DescriptionError(
+                "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                f"'{self[key]}' in the setting \"{key}\" is invalid: it must be a whole number.",
+                hint=f"Set {key} to a whole number.",
+            ) from None
+
+    @property
+    def shuffle_partitions(self) -> int:
+        return self.integer("spark.sql.shuffle.partitions")
+
+    @property
+    def ansi(self) -> bool:
+        return self.flag("spark.sql.ansi.enabled")
+
+    @property
+    def case_sensitive(self) -> bool:
+        return self.flag("spark.sql.caseSensitive")
+
+    @property
+    def time_zone(self) -> str:
+        return self["spark.sql.session.timeZone"]

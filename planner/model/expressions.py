@@ -1,0 +1,624 @@
+"""Expressions: frozen trees of our own, unresolved or resolved.
+
+They are the common target of the SQL front end, of Python builders and of Spark Connect's plans.
+Almost everything that Spark has a class for is a `Call` by name here: what a function or operator
+means (types, nullability, its texts) is in the function registry (`registry.py`, `functions/`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal as Lit
+
+from . import registry
+from .ids import fresh_id
+from .tree import TreeNode
+from .types import (
+    BOOLEAN,
+    INT,
+    LONG,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    WINDOW,
+    ArrayType,
+    DataType,
+    StructField,
+    StructType,
+)
+
+EvalMode = Lit["ANSI", "LEGACY", "TRY"]
+AggregateMode = Lit["Partial", "PartialMerge", "Final", "Complete"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where in the query's text an expression or operator stands. Lines count from 1."""
+
+    line: int
+    position: int
+    start: int = 0
+    stop: int = 0
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What an attribute carries besides its type.
+
+    Attributes:
+        delay_ms: the watermark's delay in milliseconds, if this is an event-time column.
+        window: whether the column is a time window or session window made by the analyzer.
+    """
+
+    delay_ms: int | None = None
+    window: Lit["time", "session"] | None = None
+
+
+NO_METADATA = Metadata()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expression(TreeNode):
+    """Base of all expressions. `origin` takes no part in equality."""
+
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def data_type(self) -> DataType:
+        raise NotImplementedError(type(self).__name__)
+
+    @property
+    def nullable(self) -> bool:
+        return True
+
+    @cached_property
+    def resolved(self) -> bool:
+        return all(child.resolved for child in self.children)
+
+    @property
+    def foldable(self) -> bool:
+        """Whether it is a constant: no attribute, nothing that changes from row to row."""
+        return False
+
+    @cached_property
+    def deterministic(self) -> bool:
+        return all(child.deterministic for child in self.children)
+
+    @cached_property
+    def references(self) -> frozenset[int]:
+        """The ids of all attributes in the expression."""
+        if not self.children:
+            return frozenset()
+        return frozenset().union(*(child.references for child in self.children))
+
+
+# ------------------------------------------------------------------------------------ leaves
+
+
+@dataclass(frozen=True, kw_only=True)
+class Literal(Expression):
+    """A constant in its plain Python form.
+
+    bool, int, float, str, bytes, decimal.Decimal, None; a date is days and a timestamp microseconds
+    since 1970, a day-time interval microseconds, a year-month interval months, a calendar interval
+    a tuple (months, days, microseconds); arrays and structs are tuples, maps tuples of pairs.
+    """
+
+    value: object
+    type_: DataType
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+    @property
+    def nullable(self) -> bool:
+        return self.value is None
+
+    @property
+    def foldable(self) -> bool:
+        return True
+
+    # 1 == True and 0.0 == -0.0 in Python, and NaN differs from itself: compare what is written.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return self.type_ == other.type_ and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.type_, repr(self.value)))
+
+
+TRUE = Literal(value=True, type_=BOOLEAN)
+FALSE = Literal(value=False, type_=BOOLEAN)
+NULL_LITERAL = Literal(value=None, type_=NULL)
+
+
+def lit(value: bool | int | str) -> Literal:
+    """A literal of the type that Spark's SQL gives such a constant."""
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    if isinstance(value, str):
+        return Literal(value=value, type_=STRING)
+    return Literal(value=value, type_=INT if -(2**31) <= value < 2**31 else LONG)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeReference(Expression):
+    """A resolved column. `expr_id` names it; the qualifier takes no part in equality."""
+
+    name: str
+    type_: DataType
+    is_nullable: bool = True
+    expr_id: int = field(default_factory=fresh_id)
+    metadata: Metadata = NO_METADATA
+    qualifier: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+    @property
+    def nullable(self) -> bool:
+        return self.is_nullable
+
+    @cached_property
+    def references(self) -> frozenset[int]:
+        return frozenset((self.expr_id,))
+
+    @property
+    def delay_ms(self) -> int | None:
+        """The watermark's delay if this is an event-time column."""
+        return self.metadata.delay_ms
+
+    def new_instance(self) -> AttributeReference:
+        """The same column under a fresh id."""
+        return replace(self, expr_id=fresh_id())
+
+    def with_nullability(self, nullable: bool) -> AttributeReference:
+        """The same column, nullable or not."""
+        return self if nullable == self.is_nullable else replace(self, is_nullable=nullable)
+
+    def with_qualifier(self, qualifier: tuple[str, ...]) -> AttributeReference:
+        """The same column under another table name."""
+        return replace(self, qualifier=qualifier)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LambdaVariable(Expression):
+    """A resolved parameter of a lambda."""
+
+    name: str
+    type_: DataType
+    is_nullable: bool = True
+    expr_id: int = field(default_factory=fresh_id)
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+    @property
+    def nullable(self) -> bool:
+        return self.is_nullable
+
+
+# -------------------------------------------------------------------------------- unresolved
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unresolved(Expression):
+    """An expression that analysis has still to replace."""
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedAttribute(Unresolved):
+    """A name as written, dots split: `t.a.b`."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedStar(Unresolved):
+    """`*` or `t.*`. `except_names` are those of `* EXCEPT (...)`."""
+
+    target: tuple[str, ...] = ()
+    except_names: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedFunction(Unresolved):
+    """A call as written. Operators are calls too, under Spark's names (`+`, `=`, `and`, ...)."""
+
+    child_fields = ("arguments", "filter")
+
+    name: str
+    arguments: tuple[Expression, ...]
+    distinct: bool = False
+    filter: Expression | None = None
+    ignore_nulls: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedAlias(Unresolved):
+    """An expression of a select list that has still to get a name."""
+
+    child_fields = ("child",)
+
+    child: Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedExtractValue(Unresolved):
+    """`child[extraction]` or `child.name`: by position, key or field name."""
+
+    child_fields = ("child", "extraction")
+
+    child: Expression
+    extraction: Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedLambdaVariable(Unresolved):
+    """A name inside a lambda's body that may be its parameter."""
+
+    parts: tuple[str, ...]
+
+
+# ------------------------------------------------------------------------------------- inner
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alias(Expression):
+    """`child AS name`. Metadata is the child's own, unless given."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    name: str
+    expr_id: int = field(default_factory=fresh_id)
+    explicit_metadata: Metadata | None = None
+    qualifier: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def data_type(self) -> DataType:
+        return self.child.data_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.child.nullable
+
+    @property
+    def metadata(self) -> Metadata:
+        if self.explicit_metadata is not None:
+            return self.explicit_metadata
+        child = self.child
+        return child.metadata if isinstance(child, AttributeReference | Alias) else NO_METADATA
+
+    def to_attribute(self) -> AttributeReference:
+        """The column that this alias makes."""
+        return AttributeReference(
+            name=self.name,
+            type_=self.data_type,
+            is_nullable=self.nullable,
+            expr_id=self.expr_id,
+            metadata=self.metadata,
+            qualifier=self.qualifier,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast(Expression):
+    """`CAST(child AS type)`. `implicit`: put in by type coercion, not written by the user."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    type_: DataType
+    mode: EvalMode = "ANSI"
+    time_zone: str | None = None
+    implicit: bool = False
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.child.nullable or registry.cast_may_be_null(self)
+
+    @property
+    def foldable(self) -> bool:
+        return self.child.foldable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call(Expression):
+    """A resolved scalar function, operator, generator or aggregate function, by registry name.
+
+    `ansi` and `time_zone` are those of the session when it was resolved. `options` are constants
+    that are no expressions but part of the call (the seed of a hash, `ignoreNulls` of first).
+    """
+
+    child_fields = ("arguments",)
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    ansi: bool = True
+    time_zone: str | None = None
+    options: tuple[object, ...] = ()
+
+    @property
+    def spec(self) -> registry.FunctionSpec:
+        return registry.lookup(self.name)
+
+    @cached_property
+    def data_type(self) -> DataType:
+        return self.spec.data_type(self)
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.spec.nullable(self)
+
+    @cached_property
+    def deterministic(self) -> bool:
+        return self.spec.deterministic and all(a.deterministic for a in self.arguments)
+
+    @cached_property
+    def foldable(self) -> bool:
+        spec = self.spec
+        return (
+            spec.kind == "scalar" and spec.deterministic and all(a.foldable for a in self.arguments)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseWhen(Expression):
+    """`CASE WHEN ... THEN ... ELSE ... END`; conditions and values go in pairs."""
+
+    child_fields = ("conditions", "values", "otherwise")
+
+    conditions: tuple[Expression, ...]
+    values: tuple[Expression, ...]
+    otherwise: Expression | None = None
+
+    @cached_property
+    def data_type(self) -> DataType:
+        return self.values[0].data_type
+
+    @cached_property
+    def nullable(self) -> bool:
+        rest = self.otherwise is None or self.otherwise.nullable
+        return rest or any(value.nullable for value in self.values)
+
+    @cached_property
+    def foldable(self) -> bool:
+        return all(child.foldable for child in self.children)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GetStructField(Expression):
+    """`child.name`, or where the child is an array of structs, that field of each element."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    ordinal: int
+    name: str
+
+    @property
+    def field(self) -> StructField:
+        return _struct_of(self.child.data_type).fields[self.ordinal]
+
+    @cached_property
+    def data_type(self) -> DataType:
+        inner = self.field.data_type
+        if isinstance(self.child.data_type, ArrayType):
+            return ArrayType(inner, self.child.data_type.contains_null or self.field.nullable)
+        return inner
+
+    @cached_property
+    def nullable(self) -> bool:
+        if isinstance(self.child.data_type, ArrayType):
+            return self.child.nullable
+        return self.child.nullable or self.field.nullable
+
+    @property
+    def foldable(self) -> bool:
+        return self.child.foldable
+
+
+def _struct_of(data_type: DataType) -> StructType:
+    if isinstance(data_type, ArrayType):
+        data_type = data_type.element_type
+    assert isinstance(data_type, StructType)
+    return data_type
+
+
+@dataclass(frozen=True, kw_only=True)
+class LambdaFunction(Expression):
+    """`(x, y) -> body`. Parameters are UnresolvedLambdaVariable until the types are known."""
+
+    child_fields = ("body", "parameters")
+
+    body: Expression
+    parameters: tuple[Expression, ...]
+
+    @property
+    def data_type(self) -> DataType:
+        return self.body.data_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.body.nullable
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateExpression(Expression):
+    """An aggregate function where an aggregation computes it. `function` is a Call."""
+
+    child_fields = ("function", "filter")
+
+    function: Call
+    mode: AggregateMode = "Complete"
+    distinct: bool = False
+    filter: Expression | None = None
+    result_id: int = field(default_factory=fresh_id)
+
+    @property
+    def data_type(self) -> DataType:
+        return self.function.data_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.function.nullable
+
+    def result_attribute(self, name: str) -> AttributeReference:
+        """The column that holds this function's result; `name` is its pretty SQL."""
+        return AttributeReference(
+            name=name, type_=self.data_type, is_nullable=self.nullable, expr_id=self.result_id
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortOrder(Expression):
+    """`child ASC NULLS FIRST` and the like."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    ascending: bool = True
+    nulls_first: bool = True
+
+    @property
+    def data_type(self) -> DataType:
+        return self.child.data_type
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowExpression(Expression):
+    """`function OVER (PARTITION BY ... ORDER BY ...)`; streams refuse it, so no frame is kept."""
+
+    child_fields = ("function", "partition_by", "order_by")
+
+    function: Expression
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[Expression, ...] = ()
+    frame: str = ""
+
+    @property
+    def data_type(self) -> DataType:
+        return self.function.data_type
+
+
+# ------------------------------------------------------------------------------------ windows
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeWindow(Expression):
+    """`window(time, size, slide, start)`, all durations in microseconds; analysis expands it."""
+
+    child_fields = ("time",)
+
+    time: Expression
+    size: int
+    slide: int
+    start: int = 0
+
+    @property
+    def data_type(self) -> DataType:
+        return WINDOW
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionWindow(Expression):
+    """`session_window(time, gap)`; the gap is an interval or a string read as one."""
+
+    child_fields = ("time", "gap")
+
+    time: Expression
+    gap: Expression
+
+    @property
+    def data_type(self) -> DataType:
+        return WINDOW
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowTime(Expression):
+    """`window_time(window)`: the event time of an aggregated window; analysis expands it."""
+
+    child_fields = ("window",)
+
+    window: Expression
+
+    @property
+    def data_type(self) -> DataType:
+        return TIMESTAMP
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreciseTimestampConversion(Expression):
+    """A timestamp as its microseconds or back, as time windows compute them."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    from_type: DataType
+    to_type: DataType
+
+    @property
+    def data_type(self) -> DataType:
+        return self.to_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.child.nullable
+
+
+NamedExpression = AttributeReference | Alias
+
+
+def to_attribute(expression: Expression) -> AttributeReference:
+    """The column that a named expression makes.
+
+    Raises:
+        TypeError: the expression has no name yet.
+    """
+    if isinstance(expression, AttributeReference):
+        return expression
+    if isinstance(expression, Alias):
+        return expression.to_attribute()
+    raise TypeError(f"not a named expression: {expression!r}")
+
+
+def split_conjuncts(condition: Expression) -> list[Expression]:
+    """The parts of a conjunction, left to right."""
+    if isinstance(condition, Call) and condition.name == "and":
+        return [part for side in condition.arguments for part in split_conjuncts(side)]
+    return [condition]
+
+
+def join_conjuncts(parts: list[Expression]) -> Expression | None:
+    """The conjunction of the parts, left-deep; None for no parts."""
+    result: Expression | None = None
+    for part in parts:
+        result = part if result is None else Call(name="and", arguments=(result, part))
+    return result

@@ -1,0 +1,176 @@
+"""The function registry: what each function or operator name means.
+
+One `FunctionSpec` per canonical name, made in `functions/`, one module per family. The front ends
+give names and arguments; analysis asks `FunctionSpec.resolve`; the printers ask for the texts; the
+strategies ask for an aggregate's buffers; lowering asks for its partial, merge and final forms.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from .conf import Conf
+    from .expressions import Call, Cast, Expression
+    from .types import DataType
+
+Kind = Literal["scalar", "aggregate", "generator", "window"]
+Show = Callable[["Expression"], str]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One column of an aggregate's buffer, named as Spark names it in the state schema."""
+
+    name: str
+    data_type: DataType
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class Merge:
+    """How some buffer columns of two partial results become one.
+
+    Attributes:
+        operation: a name of the runtime's merge kernels: `sum`, `min`, `max`, `first`, `moments`,
+            `concat`, ... The kernel works on whole columns of pairs (earlier, later).
+        buffers: the positions of the buffer columns that it reads and writes.
+    """
+
+    operation: str
+    buffers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AggregateForms:
+    """How an aggregate is computed in steps.
+
+    `partial` has, per buffer, the aggregate in Spark SQL that computes it over rows, with `{0}`,
+    `{1}` for the arguments' SQL; FILTER is added by lowering. `final` is a scalar SQL
+    expression over `{b0}`, `{b1}`, ... and gives the result, overflow and ANSI rules included.
+    `plan` holds the buffers as they stand in Spark's own plan and state schema where they differ
+    from what we keep.
+    """
+
+    buffers: tuple[Buffer, ...]
+    partial: tuple[str, ...]
+    merges: tuple[Merge, ...]
+    final: str
+    plan: tuple[Buffer, ...] | None = None
+
+    @property
+    def plan_buffers(self) -> tuple[Buffer, ...]:
+        """The buffer columns as Spark's plan and state schema name them."""
+        return self.buffers if self.plan is None else self.plan
+
+
+def _never_null(call: Call) -> bool:
+    return False
+
+
+def null_if_any(call: Call) -> bool:
+    """Null where any argument is."""
+    return any(argument.nullable for argument in call.arguments)
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """One function, under its canonical (Catalyst's pretty) name.
+
+    Attributes:
+        name: the registry key and the default name in every text.
+        kind: scalar, aggregate, generator (explode) or window (row_number).
+        data_type: the result type of a resolved call.
+        nullable: whether a resolved call may be null.
+        check: from a call with analyzed arguments to the call with the implicit casts of Spark's
+            type coercion; raises AnalysisError (WRONG_NUM_ARGS, DATATYPE_MISMATCH.*) in Spark's
+            words. It may give another expression where the analyzer itself rewrites.
+        text: the form in plans (Catalyst's toString); default `name(a, b)`.
+        pretty: the form in generated column names and error messages (Catalyst's toPrettySQL).
+        sql: the form in Spark SQL text for the runtime; default `name(a, b)`.
+        replacement: what the optimizer puts in its place (Spark's RuntimeReplaceable), if anything.
+        evaluate: its value over literals' plain values, for constant folding; None: not folded.
+        deterministic: False for rand, uuid, ...
+        null_intolerant: any null argument makes the result null (for inferred IsNotNull filters).
+        codegen: False where the JVM's code generation falls back and breaks a stage.
+        aliases: other SQL names.
+        forms: for aggregates, how it is computed; None where it cannot be merged here.
+        object_hash: the aggregate is planned as ObjectHashAggregate.
+        imperative: the aggregate has no generated code (HashAggregate without a stage mark).
+        order_sensitive: the result depends on the order of rows (first, collect_list).
+    """
+
+    name: str
+    kind: Kind
+    data_type: Callable[[Call], DataType]
+    nullable: Callable[[Call], bool] = null_if_any
+    check: Callable[[Call, Conf], Expression] | None = None
+    text: Callable[[Call, Show], str] | None = None
+    pretty: Callable[[Call, Show], str] | None = None
+    sql: Callable[[Call, Show], str] | None = None
+    replacement: Callable[[Call], Expression] | None = None
+    evaluate: Callable[..., object] | None = None
+    deterministic: bool = True
+    null_intolerant: bool = False
+    codegen: bool = True
+    aliases: tuple[str, ...] = ()
+    forms: Callable[[Call], AggregateForms] | None = None
+    object_hash: bool = False
+    imperative: bool = False
+    order_sensitive: bool = False
+    notes: dict[str, object] = field(default_factory=dict, compare=False)
+
+
+_BY_NAME: dict[str, FunctionSpec] = {}
+_LOADED = False
+
+
+def register(*specs: FunctionSpec) -> None:
+    """Add functions under their names and aliases; a name may be taken only once."""
+    for spec in specs:
+        for name in (spec.name, *spec.aliases):
+            if name in _BY_NAME:
+                raise ValueError(f"function {name} is registered twice")
+            _BY_NAME[name] = spec
+
+
+def _load() -> None:
+    global _LOADED
+    if not _LOADED:
+        _LOADED = True
+        importlib.import_module(".functions", __package__)
+
+
+def find(name: str) -> FunctionSpec | None:
+    """The function of that lower-case name or alias, if there is one."""
+    if not _LOADED:
+        _load()
+    return _BY_NAME.get(name)
+
+
+def lookup(name: str) -> FunctionSpec:
+    """The function of that canonical name.
+
+    Raises:
+        KeyError: nothing is registered under it.
+    """
+    spec = find(name)
+    if spec is None:
+        raise KeyError(name)
+    return spec
+
+
+def names() -> list[str]:
+    """All names and aliases, sorted."""
+    _load()
+    return sorted(_BY_NAME)
+
+
+def cast_may_be_null(cast: Cast) -> bool:
+    """Whether a cast can turn a value into null (Spark's Cast.forceNullable)."""
+    from .functions.casts import may_be_null
+
+    return may_be_null(cast.child.data_type, cast.data_type, cast.mode)

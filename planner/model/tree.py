@@ -1,0 +1,77 @@
+"""Immutable trees with named children: one way to walk, map and rebuild them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, TypeVar, cast
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeNode:
+    """A node whose children stand in the fields named by `child_fields`.
+
+    A child field holds a node, a tuple of nodes, or None. Nodes are equal when their fields are;
+    rebuilding with the same children gives the node itself, so that "nothing changed" is an `is`.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def children(self) -> tuple[Self, ...]:
+        """The children in order, those of tuple fields spread out, None left out."""
+        found: list[Self] = []
+        for name in self.child_fields:
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                found.extend(value)
+            elif value is not None:
+                found.append(value)
+        return tuple(found)
+
+    def map_children(self, function: Callable[[Self], Self]) -> Self:
+        """This node with `function` applied to each child; itself if no child changed."""
+        changed: dict[str, object] = {}
+        for name in self.child_fields:
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                new = tuple(function(child) for child in value)
+                if any(a is not b for a, b in zip(new, value, strict=True)):
+                    changed[name] = new
+            elif value is not None:
+                one = function(value)
+                if one is not value:
+                    changed[name] = one
+        return replace(self, **changed) if changed else self
+
+    def with_new_children(self, children: tuple[Self, ...]) -> Self:
+        """This node over other children, given in the order of `children`."""
+        rest = iter(children)
+        node = self.map_children(lambda _: next(rest))
+        if next(rest, None) is not None:
+            raise ValueError(f"too many children for {type(self).__name__}")
+        return node
+
+    def transform_up(self, function: Callable[[Self], Self]) -> Self:
+        """Rebuild bottom-up: the children first, then `function` on the node over them."""
+        return function(self.map_children(lambda child: child.transform_up(function)))
+
+    def transform_down(self, function: Callable[[Self], Self]) -> Self:
+        """Rebuild top-down: `function` on the node, then the children of what it gave."""
+        return function(self).map_children(lambda child: child.transform_down(function))
+
+    def walk(self) -> Iterator[Self]:
+        """The node and all below it, parents before children, left to right."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def collect(self, kind: type[T]) -> list[T]:
+        """All nodes of a class, in the order of `walk`."""
+        return [cast(T, node) for node in self.walk() if isinstance(node, kind)]
+
+    def exists(self, test: Callable[[Self], bool]) -> bool:
+        """Whether any node of the tree passes the test."""
+        return any(test(node) for node in self.walk())

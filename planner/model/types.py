@@ -1,0 +1,303 @@
+"""Spark SQL's data types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class DataType:
+    """A Spark SQL type. `simple` is Spark's simpleString, `sql` its upper-case SQL name."""
+
+    name: ClassVar[str] = ""
+    sql_name: ClassVar[str] = ""
+
+    @property
+    def simple(self) -> str:
+        """`simpleString`: the form of schemas and of `cast(x as ...)` in plans."""
+        return self.name
+
+    @property
+    def sql(self) -> str:
+        """The form of error messages and of SQL text."""
+        return self.sql_name or self.simple.upper()
+
+    @property
+    def catalyst(self) -> str:
+        """The class name, as some plan texts show it (`TimestampType`)."""
+        return type(self).__name__
+
+    @property
+    def json(self) -> object:
+        """The `type` value of Spark's schema JSON."""
+        return self.simple
+
+
+class AtomicType(DataType):
+    """A type without parts."""
+
+
+class NullType(AtomicType):
+    name = "void"
+
+
+class BooleanType(AtomicType):
+    name = "boolean"
+
+
+class StringType(AtomicType):
+    name = "string"
+
+
+class BinaryType(AtomicType):
+    name = "binary"
+
+
+class NumericType(AtomicType):
+    """A number."""
+
+
+class IntegralType(NumericType):
+    """A whole number of `bits` bits."""
+
+    bits: ClassVar[int] = 0
+
+
+class ByteType(IntegralType):
+    name = "tinyint"
+    bits = 8
+
+    @property
+    def json(self) -> object:
+        return "byte"
+
+
+class ShortType(IntegralType):
+    name = "smallint"
+    bits = 16
+
+    @property
+    def json(self) -> object:
+        return "short"
+
+
+class IntegerType(IntegralType):
+    name = "int"
+    bits = 32
+
+    @property
+    def json(self) -> object:
+        return "integer"
+
+
+class LongType(IntegralType):
+    name = "bigint"
+    bits = 64
+
+    @property
+    def json(self) -> object:
+        return "long"
+
+
+class FractionalType(NumericType):
+    """A float, double or decimal."""
+
+
+class FloatType(FractionalType):
+    name = "float"
+
+
+class DoubleType(FractionalType):
+    name = "double"
+
+
+@dataclass(frozen=True)
+class DecimalType(FractionalType):
+    """A decimal of at most 38 digits."""
+
+    precision: int = 10
+    scale: int = 0
+
+    MAX_PRECISION: ClassVar[int] = 38
+
+    @property
+    def simple(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+    @property
+    def catalyst(self) -> str:
+        return f"DecimalType({self.precision},{self.scale})"
+
+
+class DateType(AtomicType):
+    name = "date"
+
+
+class TimestampType(AtomicType):
+    name = "timestamp"
+
+
+class TimestampNTZType(AtomicType):
+    name = "timestamp_ntz"
+
+
+class CalendarIntervalType(AtomicType):
+    name = "interval"
+
+
+DAY_TIME_FIELDS = ("day", "hour", "minute", "second")
+YEAR_MONTH_FIELDS = ("year", "month")
+
+
+@dataclass(frozen=True)
+class DayTimeIntervalType(AtomicType):
+    """`INTERVAL start TO end`; values are microseconds. Fields count day, hour, minute, second."""
+
+    start: int = 0
+    end: int = 3
+
+    @property
+    def simple(self) -> str:
+        first, last = DAY_TIME_FIELDS[self.start], DAY_TIME_FIELDS[self.end]
+        return f"interval {first}" if first == last else f"interval {first} to {last}"
+
+
+@dataclass(frozen=True)
+class YearMonthIntervalType(AtomicType):
+    """`INTERVAL start TO end`; values are months."""
+
+    start: int = 0
+    end: int = 1
+
+    @property
+    def simple(self) -> str:
+        first, last = YEAR_MONTH_FIELDS[self.start], YEAR_MONTH_FIELDS[self.end]
+        return f"interval {first}" if first == last else f"interval {first} to {last}"
+
+
+@dataclass(frozen=True)
+class ArrayType(DataType):
+    """A list of one element type."""
+
+    element_type: DataType
+    contains_null: bool = True
+
+    @property
+    def simple(self) -> str:
+        return f"array<{self.element_type.simple}>"
+
+    @property
+    def sql(self) -> str:
+        return f"ARRAY<{self.element_type.sql}>"
+
+    @property
+    def json(self) -> object:
+        return {
+            "type": "array",
+            "elementType": self.element_type.json,
+            "containsNull": self.contains_null,
+        }
+
+
+@dataclass(frozen=True)
+class MapType(DataType):
+    """Keys to values."""
+
+    key_type: DataType
+    value_type: DataType
+    value_contains_null: bool = True
+
+    @property
+    def simple(self) -> str:
+        return f"map<{self.key_type.simple},{self.value_type.simple}>"
+
+    @property
+    def sql(self) -> str:
+        return f"MAP<{self.key_type.sql}, {self.value_type.sql}>"
+
+    @property
+    def json(self) -> object:
+        return {
+            "type": "map",
+            "keyType": self.key_type.json,
+            "valueType": self.value_type.json,
+            "valueContainsNull": self.value_contains_null,
+        }
+
+
+@dataclass(frozen=True)
+class StructField:
+    """One field of a struct."""
+
+    name: str
+    data_type: DataType
+    nullable: bool = True
+
+    @property
+    def json(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "type": self.data_type.json,
+            "nullable": self.nullable,
+            "metadata": {},
+        }
+
+
+@dataclass(frozen=True)
+class StructType(DataType):
+    """Named fields in order."""
+
+    fields: tuple[StructField, ...] = ()
+
+    @property
+    def simple(self) -> str:
+        return "struct<" + ",".join(f"{f.name}:{f.data_type.simple}" for f in self.fields) + ">"
+
+    @property
+    def sql(self) -> str:
+        parts = (
+            f"{f.name}: {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}" for f in self.fields
+        )
+        return "STRUCT<" + ", ".join(parts) + ">"
+
+    @property
+    def json(self) -> object:
+        return {"type": "struct", "fields": [f.json for f in self.fields]}
+
+
+NULL = NullType()
+BOOLEAN = BooleanType()
+STRING = StringType()
+BINARY = BinaryType()
+BYTE = ByteType()
+SHORT = ShortType()
+INT = IntegerType()
+LONG = LongType()
+FLOAT = FloatType()
+DOUBLE = DoubleType()
+DATE = DateType()
+TIMESTAMP = TimestampType()
+TIMESTAMP_NTZ = TimestampNTZType()
+CALENDAR_INTERVAL = CalendarIntervalType()
+WINDOW = StructType((StructField("start", TIMESTAMP), StructField("end", TIMESTAMP)))
+
+
+def as_nullable(data_type: DataType) -> DataType:
+    """The type with every part of it nullable (Spark's `asNullable`)."""
+    match data_type:
+        case ArrayType(element_type=element):
+            return ArrayType(as_nullable(element), True)
+        case MapType(key_type=key, value_type=value):
+            return MapType(as_nullable(key), as_nullable(value), True)
+        case StructType(fields=fields):
+            return StructType(
+                tuple(StructField(f.name, as_nullable(f.data_type), True) for f in fields)
+            )
+        case _:
+            return data_type
+
+
+def same_type(left: DataType, right: DataType) -> bool:
+    """Whether two types are equal but for the nullability of their parts."""
+    return left == right or as_nullable(left) == as_nullable(right)
