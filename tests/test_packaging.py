@@ -1,0 +1,52 @@
+"""What is installed is what is in the repository."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = ("planner", "rules", "physical", "runtime")
+
+
+def tracked() -> list[Path]:
+    """The modules of the package: tracked by git, or all where this is no checkout."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--", *FLOORS], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listing.returncode == 0 and listing.stdout:
+        names = [Path(line) for line in listing.stdout.splitlines()]
+    else:
+        names = [p.relative_to(ROOT) for floor in FLOORS for p in (ROOT / floor).rglob("*.py")]
+    return [name for name in names if name.suffix == ".py"]
+
+
+def installed_name(path: Path) -> str:
+    """Where a module of the repository lies in the wheel."""
+    return str(Path("stateplan") / path).replace("stateplan/planner/_stateplan/", "stateplan/")
+
+
+def test_every_folder_is_declared() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {str(path.parent) for path in tracked()}
+    assert {str(folder) for folder in tool["package-dir"].values()} == folders
+    assert set(tool["packages"]) == set(tool["package-dir"])
+
+
+def test_the_wheel_holds_every_module(tmp_path: Path) -> None:
+    command = ["pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "-q"]
+    subprocess.run([sys.executable, "-m", *command, "-w", str(tmp_path)], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.endswith(".py")}
+    assert held == {installed_name(path) for path in tracked()}
+
+
+def test_importing_the_package_loads_no_pyspark() -> None:
+    heavy = "{'pyspark', 'pyarrow', 'numpy', 'networkx', 'sqlglot', 'rich'}"
+    code = f"import sys, stateplan; print(sorted(set(sys.modules) & {heavy}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
