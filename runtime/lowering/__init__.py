@@ -1,0 +1,21 @@
+"""Lowering: an executed physical plan becomes a PySpark DataFrame around stateful kernels."""
+
+from .context import (
+    BatchResults,
+    EventTimeStats,
+    LoweredBatch,
+    LoweringContext,
+    OperatorResult,
+    default_tasks,
+    session_settings,
+)
+
+__all__ = [
+    "BatchResults",
+    "EventTimeStats",
+    "LoweredBatch",
+    "LoweringContext",
+    "OperatorResult",
+    "default_tasks",
+    "session_settings",
+]

@@ -1,0 +1,142 @@
+"""What the micro-batch loop hands to lowering, and what it gets back.
+
+context = LoweringContext(spark=..., sources=..., state_location=..., batch_id=7, ...)
+batch = lower(execution.executed_plan, context)
+sink.write(batch.dataframe)            # any action; several do no harm
+results = batch.results()              # metrics, event-time figures
+...                                    # the loop's decision that the batch stands
+batch.commit_state()                   # version 8 of every operator becomes visible
+(or batch.abort() after a failure)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from ...planner.model.conf import Conf
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoweringContext:
+    """One attempt at one micro-batch.
+
+    Attributes:
+        spark: a session of stateplan's own (`newSession`) under `session_settings`.
+        sources: per source name this batch's rows; columns in the source's schema order (names do
+            not matter, positions do). A source without rows has an empty DataFrame.
+        state_location: the checkpoint's `state` directory: a path or a file system URI.
+        batch_id: the batch that runs; it reads version `batch_id` of the state and makes the next.
+        conf: the query's settings.
+        tasks: how many tasks run each stateful operator: a divisor of the store count.
+        attempt: names this attempt in file names; must not repeat, restarts included (a UUID).
+    """
+
+    spark: SparkSession
+    sources: Mapping[str, DataFrame]
+    state_location: str
+    batch_id: int
+    conf: Conf = field(default_factory=Conf)
+    tasks: int = 1
+    attempt: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorResult:
+    """What one stateful operator did in a batch; names as in StreamingQueryProgress."""
+
+    operator_id: int
+    operator_name: str
+    num_rows_total: int
+    num_rows_updated: int
+    num_rows_removed: int
+    num_rows_dropped_by_watermark: int
+    memory_used_bytes: int
+    num_shuffle_partitions: int
+    num_state_store_instances: int
+    all_updates_time_ms: int = 0
+    all_removals_time_ms: int = 0
+    commit_time_ms: int = 0
+    custom_metrics: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventTimeStats:
+    """The event times that one EventTimeWatermark saw in a batch, in milliseconds since 1970."""
+
+    max_ms: int
+    min_ms: int
+    avg_ms: float
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchResults:
+    """What a batch's run says.
+
+    Attributes:
+        operators: the one nearest the sink (operator id 0) first, as in Spark's progress.
+        event_times: per EventTimeWatermark's `node_id`; None where the batch had no rows there.
+    """
+
+    operators: tuple[OperatorResult, ...]
+    event_times: Mapping[str, EventTimeStats | None]
+
+
+class LoweredBatch(Protocol):
+    """A batch ready to run."""
+
+    @property
+    def dataframe(self) -> DataFrame:
+        """The batch's output, columns named as the query's output (names may repeat)."""
+
+    def results(self) -> BatchResults:
+        """The figures of the run, after the sink's action.
+
+        Evaluates the DataFrame itself (into nothing) if the sink's action did not, or only in part.
+
+        Raises:
+            RuntimeFailure: the evaluation failed.
+        """
+
+    def commit_state(self) -> None:
+        """Make what the tasks wrote the state's version `batch_id + 1`: one manifest an operator.
+
+        Repeating it does no harm. A version that an earlier attempt made visible is replaced.
+
+        Raises:
+            RuntimeFailure: the batch was not evaluated, or a manifest cannot be written.
+        """
+
+    def abort(self) -> None:
+        """Remove what this attempt's tasks wrote, as far as known; never raises."""
+
+
+def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
+    """The settings of the session that batches run on; the loop sets them on its own session.
+
+    Adaptive execution would coalesce partitions and part the stores from their tasks. The excluded
+    optimizer rules would drop an exchange, or a whole stateful operator, over an empty batch.
+    """
+    rules = ("PropagateEmptyRelation", "ConvertToLocalRelation", "OptimizeOneRowPlan")
+    prefix = "org.apache.spark.sql.catalyst.optimizer."
+    return {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": str(tasks),
+        "spark.sql.session.timeZone": conf.time_zone,
+        "spark.sql.ansi.enabled": conf["spark.sql.ansi.enabled"],
+        "spark.sql.caseSensitive": conf["spark.sql.caseSensitive"],
+        "spark.sql.optimizer.excludedRules": ",".join(prefix + rule for rule in rules),
+        "spark.sql.requireAllClusterKeysForDistribution": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    }
+
+
+def default_tasks(stores: int, cores: int) -> int:
+    """The largest divisor of the store count that is at most the number of cores, at least 1."""
+    return next(n for n in range(max(1, min(stores, cores)), 0, -1) if stores % n == 0)
