@@ -3,7 +3,7 @@
     python examples/flights/prepare.py [OUT]
 
 A flight is reported when it departs, so its scheduled time, the event time, comes late and out of
-order; a cancelled one is reported at its scheduled time, with no delay. Each file holds a week of
+order; a cancelled one is reported at its scheduled time, with no delay. Each file holds 5,000
 reports in the order in which they came in; file times rise in that order too.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-COLUMNS = ("scheduled", "reported", "carrier", "flight", "tailnum", "origin", "dest", "delay")
+REPORTS_A_FILE = 5000
 
 
 def data_directory() -> Path:
@@ -49,10 +49,9 @@ def reports() -> pd.DataFrame:
     return table.sort_values("reported", kind="stable", ignore_index=True)
 
 
-def weeks(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """The reports cut into weeks: the content of the files, in order."""
-    since = table["reported"] - table["reported"].iloc[0].normalize()
-    return [rows for _, rows in table.groupby(since.dt.days // 7, sort=True)]
+def parts(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """The reports cut into the content of the files, in order."""
+    return [table.iloc[i : i + REPORTS_A_FILE] for i in range(0, len(table), REPORTS_A_FILE)]
 
 
 def write(out: Path) -> int:
@@ -61,12 +60,12 @@ def write(out: Path) -> int:
     Returns:
         how many files there are.
     """
-    files = weeks(reports())
-    if (out / f"week-{len(files) - 1:02d}.parquet").exists():
+    files = parts(reports())
+    if (out / f"reports-{len(files) - 1:02d}.parquet").exists():
         return len(files)
     out.mkdir(parents=True, exist_ok=True)
     for number, rows in enumerate(files):
-        path = out / f"week-{number:02d}.parquet"
+        path = out / f"reports-{number:02d}.parquet"
         hidden = out / f".{path.name}"
         rows.to_parquet(
             hidden, index=False, coerce_timestamps="us", allow_truncated_timestamps=False
