@@ -1,0 +1,273 @@
+"""A query's checkpoint: its id, the offsets of each batch, the batches that are committed.
+
+The files are Spark's: `metadata` `{"id":...}`, `offsets/N` (`v1`, a line of JSON with watermark,
+time and pinned settings, a line per source), `commits/N` (`v1`, `{"nextBatchWatermarkMs":...}`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..planner.model.conf import Conf
+from ..planner.model.errors import RuntimeFailure
+from .files import corrupt, read_whole, remove, write_new
+
+Offset = object  # a JSON value: what a source writes into the offset log
+VERSION = "v1"
+NO_OFFSET = "-"
+KEPT_BATCHES = 100  # spark.sql.streaming.minBatchesToRetain
+STATE_PROVIDER = "stateplan.runtime.state"
+
+# What a query keeps for its whole life, whatever a later session says, with the values for a
+# setting that the query does not set. Spark 4.3's list, in its order.
+PINNED: dict[str, str] = {
+    "spark.sql.streaming.stateStore.providerClass": STATE_PROVIDER,
+    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion": "2",
+    "spark.sql.streaming.stateStore.rocksdb.formatVersion": "5",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "false",
+    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
+    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion": "2",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.stateStore.rowChecksum.enabled": "false",
+    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled": "true",
+    "spark.sql.streaming.aggregation.stateFormatVersion": "2",
+    "spark.sql.function.protobufExtensions.enabled": "false",
+    "spark.sql.shuffle.partitions": "200",
+    "spark.sql.streaming.join.stateFormatVersion": "2",
+    "spark.sql.streaming.stateStore.compression.codec": "lz4",
+    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan": "false",
+}
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class QueryMetadata(_Record):
+    """The file `metadata`."""
+
+    id: str
+
+
+class OffsetMetadata(_Record):
+    """What a batch runs under: the first line of `offsets/N`."""
+
+    batchWatermarkMs: int = 0
+    batchTimestampMs: int = 0
+    conf: dict[str, str] = {}
+
+
+class CommitMetadata(_Record):
+    """The line of `commits/N`."""
+
+    nextBatchWatermarkMs: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffsetSeq:
+    """One file of the offset log: where each source's batch ends; None: nothing read yet."""
+
+    metadata: OffsetMetadata
+    offsets: tuple[Offset | None, ...]
+
+
+def pinned_settings(conf: Conf) -> dict[str, str]:
+    """The settings that a new query's offset log holds, in Spark's order."""
+    provider = {"spark.sql.streaming.stateStore.providerClass": STATE_PROVIDER}
+    return {key: conf.settings.get(key, default) for key, default in PINNED.items()} | provider
+
+
+def restored_conf(conf: Conf, metadata: OffsetMetadata) -> Conf:
+    """The query's settings with those that its checkpoint pinned over them."""
+    return conf.updated({k: v for k, v in metadata.conf.items() if k in PINNED})
+
+
+Record = TypeVar("Record", bound=_Record)
+
+
+def _parse(model: type[Record], text: str, path: Path) -> Record:
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise corrupt(path, f"{error.errors()[0]['msg'].lower()} in '{text[:80]}'") from None
+
+
+@dataclass(frozen=True)
+class BatchLog:
+    """A directory of files named by batch id, each with a version line first."""
+
+    directory: Path
+
+    def ids(self) -> list[int]:
+        """The batch ids in the log, ascending. Other files (temporary ones) are not part of it."""
+        if not self.directory.is_dir():
+            return []
+        return sorted(int(p.name) for p in self.directory.iterdir() if p.name.isdigit())
+
+    def latest(self) -> int | None:
+        return max(self.ids(), default=None)
+
+    def path(self, batch_id: int) -> Path:
+        return self.directory / str(batch_id)
+
+    def read(self, batch_id: int) -> list[str] | None:
+        """The lines behind the version line; None if the batch is not in the log."""
+        path = self.path(batch_id)
+        try:
+            data = read_whole(path)
+        except FileNotFoundError:
+            return None
+        return read_lines(path, data)
+
+    def write(self, batch_id: int, lines: Sequence[str]) -> None:
+        """Add a batch.
+
+        Raises:
+            RuntimeFailure: the batch is there already: another query runs on this checkpoint.
+        """
+        try:
+            write_new(self.path(batch_id), "\n".join([VERSION, *lines]).encode())
+        except FileExistsError:
+            raise concurrent_update(batch_id, self.directory) from None
+
+    def purge(self, before: int) -> None:
+        """Remove the batches below this id."""
+        for batch_id in self.ids():
+            if batch_id < before:
+                remove(self.path(batch_id))
+
+
+def read_lines(path: Path, data: bytes) -> list[str]:
+    """The lines of a log file behind its version line.
+
+    Raises:
+        RuntimeFailure: the file is empty, no text, or of an unknown version.
+    """
+    try:
+        version, *lines = data.decode().split("\n")
+    except UnicodeDecodeError:
+        raise corrupt(path, "it is no text") from None
+    if not data:
+        raise corrupt(path, "it is empty")
+    if version != VERSION:
+        raise corrupt(path, f"it starts with '{version[:20]}' instead of '{VERSION}'")
+    return lines
+
+
+def concurrent_update(batch_id: int, directory: Path) -> RuntimeFailure:
+    """The error for a log entry that another query has written."""
+    return RuntimeFailure(
+        "CONCURRENT_STREAM_LOG_UPDATE",
+        f"[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log '{directory}'. Multiple "
+        f"streaming jobs detected for {batch_id}. Please make sure only one streaming job runs on "
+        "a specific checkpoint location at a time. SQLSTATE: 40000",
+        hint="Stop the other query, or give this one a checkpoint directory of its own.",
+    )
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint directory.
+
+    Attributes:
+        root: the directory.
+        id: the query's id, the same over all its runs.
+    """
+
+    root: Path
+    id: str
+    offset_log: BatchLog = field(init=False)
+    commit_log: BatchLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offset_log", BatchLog(self.root / "offsets"))
+        object.__setattr__(self, "commit_log", BatchLog(self.root / "commits"))
+
+    @classmethod
+    def open(cls, root: Path) -> Checkpoint:
+        """Open a checkpoint, or start one where there is none.
+
+        Raises:
+            RuntimeFailure: the files there are not usable.
+        """
+        path = root / "metadata"
+        try:
+            text = read_whole(path).decode(errors="replace")
+        except FileNotFoundError:
+            if BatchLog(root / "offsets").ids():
+                raise corrupt(path, "it is missing, though there are offsets") from None
+            query_id = str(uuid4())
+            write_new(path, json.dumps({"id": query_id}, separators=(",", ":")).encode())
+            return cls(root, query_id)
+        except NotADirectoryError:
+            raise RuntimeFailure(
+                "STATEPLAN_CHECKPOINT_NOT_A_DIRECTORY",
+                f"The checkpoint '{root}' is not a directory.",
+                hint="Name a directory for the checkpoint.",
+            ) from None
+        return cls(root, _parse(QueryMetadata, text, path).id)
+
+    @property
+    def state_directory(self) -> Path:
+        return self.root / "state"
+
+    def source_directory(self, index: int) -> Path:
+        """Where the source at this place in the plan keeps its log."""
+        return self.root / "sources" / str(index)
+
+    def offsets(self, batch_id: int) -> OffsetSeq | None:
+        """What the offset log holds for a batch."""
+        lines = self.offset_log.read(batch_id)
+        if lines is None:
+            return None
+        path = self.offset_log.path(batch_id)
+        if not lines:
+            raise corrupt(path, "its lines are missing")
+        metadata = _parse(OffsetMetadata, lines[0], path)
+        return OffsetSeq(metadata=metadata, offsets=tuple(_offset(t, path) for t in lines[1:]))
+
+    def add_offsets(self, batch_id: int, seq: OffsetSeq) -> None:
+        """Write a batch's offsets before it runs."""
+        lines = [seq.metadata.model_dump_json()]
+        lines += [NO_OFFSET if o is None else compact_json(o) for o in seq.offsets]
+        self.offset_log.write(batch_id, lines)
+
+    def commit(self, batch_id: int) -> CommitMetadata | None:
+        """What the commit log holds for a batch."""
+        lines = self.commit_log.read(batch_id)
+        if lines is None:
+            return None
+        return _parse(CommitMetadata, "\n".join(lines), self.commit_log.path(batch_id))
+
+    def add_commit(self, batch_id: int, metadata: CommitMetadata) -> None:
+        """Mark a batch as done."""
+        self.commit_log.write(batch_id, [metadata.model_dump_json()])
+
+    def purge(self, batch_id: int) -> None:
+        """Forget batches that no restart needs any more, as seen from this batch."""
+        if batch_id > KEPT_BATCHES:
+            self.offset_log.purge(batch_id - KEPT_BATCHES)
+            self.commit_log.purge(batch_id - KEPT_BATCHES)
+
+
+def compact_json(value: object) -> str:
+    """JSON as Spark writes it: no blanks."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _offset(text: str, path: Path) -> Offset | None:
+    if text == NO_OFFSET:
+        return None
+    try:
+        return json.loads(text)  # type: ignore[no-any-return]
+    except ValueError:
+        raise corrupt(path, f"'{text[:80]}' is no JSON") from None

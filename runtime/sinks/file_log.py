@@ -1,0 +1,74 @@
+"""The log of an output directory: which files readers are to see (Spark's `_spark_metadata`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ..compactible_log import CompactibleLog, Entry
+from ..files import corrupt, file_uri
+
+SINK_LOG = "_spark_metadata"
+_BLOCK_SIZE = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputFile:
+    """A file that is part of the output: path, modification time in ms since 1970, bytes."""
+
+    path: str
+    modified_ms: int
+    size: int
+
+
+def output_log(directory: Path) -> CompactibleLog:
+    """The log of an output directory."""
+    return CompactibleLog(directory / SINK_LOG)
+
+
+def visible_files(directory: Path) -> list[OutputFile]:
+    """The files of an output directory that are part of committed batches, oldest batch first.
+
+    Raises:
+        RuntimeFailure: the log is corrupt.
+    """
+    log = output_log(directory)
+    latest = log.latest()
+    if latest is None:
+        return []
+    files: dict[str, OutputFile] = {}
+    for entry in log.entries_up_to(latest):
+        file = _from_entry(entry, log.directory / str(latest))
+        if entry.get("action") == "delete":
+            files.pop(file.path, None)
+        else:
+            files[file.path] = file
+    return list(files.values())
+
+
+def entries_of(paths: Iterable[Path]) -> list[Entry]:
+    """The log's entries for files that are in place."""
+    found: list[Entry] = []
+    for path in paths:
+        status = path.stat()
+        found.append(
+            {
+                "path": file_uri(path),
+                "size": status.st_size,
+                "isDir": False,
+                "modificationTime": status.st_mtime_ns // 1_000_000,
+                "blockReplication": 1,
+                "blockSize": _BLOCK_SIZE,
+                "action": "add",
+            }
+        )
+    return found
+
+
+def _from_entry(entry: Entry, log_file: Path) -> OutputFile:
+    path, size, modified = entry.get("path"), entry.get("size"), entry.get("modificationTime")
+    if not isinstance(path, str) or not isinstance(size, int) or not isinstance(modified, int):
+        raise corrupt(log_file, "an entry lacks its path, size or time")
+    return OutputFile(path=unquote(urlsplit(path).path), modified_ms=modified, size=size)

@@ -1,0 +1,64 @@
+"""What the micro-batch loop asks of a source."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...planner.model.types import StructType
+from ..checkpoint import Offset
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Source(ABC):
+    """A stream that can be read again between two offsets.
+
+    Offsets are JSON values, compared by equality. `attach` is called once, before anything else.
+    """
+
+    schema: StructType
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """How progress names the source, as Spark does."""
+
+    def attach(self, log_directory: Path) -> None:  # noqa: B027  most sources keep no log
+        """Take up the source's own log in the checkpoint, if it keeps one.
+
+        Raises:
+            RuntimeFailure: the log is unusable, or what it names is gone.
+        """
+
+    def prepare_for_available_now(self) -> None:  # noqa: B027  most sources have nothing to do
+        """Fix what `available_now` will read: what is there at this moment."""
+
+    @abstractmethod
+    def latest_offset(self, start: Offset | None, *, unlimited: bool = False) -> Offset | None:
+        """Where the next batch may end; `start` (or None) if there is nothing new.
+
+        Args:
+            start: where the last batch ended; None before the first.
+            unlimited: without the source's own limits (trigger `once`).
+        """
+
+    def newest_offset(self) -> Offset | None:
+        """The end of all data now, where a source can tell; for progress."""
+        return None
+
+    @abstractmethod
+    def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
+        """The rows behind `start` up to `end`, in the schema's columns.
+
+        Raises:
+            RuntimeFailure: rows of the range are not there any more.
+        """
+
+    def commit(self, end: Offset) -> None:  # noqa: B027
+        """The rows up to here will not be asked for again."""
+
+    def stop(self) -> None:  # noqa: B027
+        """Let go of what the source holds."""

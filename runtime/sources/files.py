@@ -1,0 +1,270 @@
+"""A stream of files: each file that appears in a directory is read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote, urlsplit
+
+from ...planner.model.errors import DescriptionError, RuntimeFailure
+from ...planner.model.types import StructType
+from ..checkpoint import Offset
+from ..compactible_log import CompactibleLog, Entry
+from ..files import corrupt, file_uri, local_path
+from ..frames import rows_frame, spark_schema
+from ..sinks.file_log import SINK_LOG, visible_files
+from .base import Source
+from .listing import FoundFile, base_path, is_glob, list_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Format = Literal["json", "parquet", "csv", "orc", "text"]
+FORMATS = ("json", "parquet", "csv", "orc", "text")
+# Options of the stream itself; every other one goes to Spark's reader.
+_OWN = ("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "path")
+_LISTING = ("recursivefilelookup", "pathglobfilter")
+_REFUSED = ("modifiedbefore", "modifiedafter", "cleansource", "sourcearchivedir")
+_IGNORED = ("maxfileage", "maxcachedfiles", "discardcachedinputratio")
+
+
+class FileSource(Source):
+    """Files of one format under a path.
+
+    The offset is `{"logOffset": n}`: the number of the last entry of the source's own log in the
+    checkpoint (`sources/i/n`), which holds the files of each batch in Spark's format. New files are
+    taken in the order of their modification times. A file that changes later is not read again.
+    Unlike Spark the source never forgets a file, so `maxFileAge` has no effect and old files that
+    arrive late are read, not passed over.
+
+    Args:
+        format: json, parquet, csv, orc or text.
+        path: a directory, file or Hadoop glob on a local or mounted file system.
+        schema: the columns.
+        options: Spark's options of the file source and of the format's reader.
+
+    Raises:
+        DescriptionError: an option is not usable on a stream.
+        RuntimeFailure: there is no such path.
+    """
+
+    def __init__(
+        self,
+        format: Format,
+        path: str,
+        schema: StructType,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self.format = format
+        self.schema = schema
+        self.location = str(local_path(path, "the source"))
+        self._reader_options: dict[str, str] = {}
+        self._own: dict[str, str] = {}
+        for key, value in (options or {}).items():
+            self._take_option(key, str(value))
+        self._max_files = _limit(self._own, "maxFilesPerTrigger")
+        self._max_bytes = _limit(self._own, "maxBytesPerTrigger")
+        if self._max_files and self._max_bytes:
+            raise DescriptionError(
+                "STATEPLAN_BAD_OPTION",
+                "The options 'maxFilesPerTrigger' and 'maxBytesPerTrigger' exclude each other.",
+                hint="Keep one of them.",
+            )
+        self._latest_first = self._flag("latestfirst")
+        self._name_only = self._flag("filenameonly")
+        self._seen: set[str] = set()
+        self._waiting: list[FoundFile] = []
+        self._fixed: list[FoundFile] | None = None
+        self._log: CompactibleLog | None = None
+        self._log_offset = -1
+        if not is_glob(self.location) and not os.path.exists(self.location):
+            raise path_not_found(self.location)
+
+    @property
+    def description(self) -> str:
+        return f"FileStreamSource[file:{self.location}]"
+
+    def attach(self, log_directory: Path) -> None:
+        self._log = CompactibleLog(log_directory)
+        latest = self._log.latest()
+        if latest is not None:
+            self._log_offset = latest
+            for entry in self._log.entries_up_to(latest):
+                path = _path_of(entry, log_directory / str(latest))
+                self._check_place(path)
+                self._seen.add(self._key(path))
+
+    def prepare_for_available_now(self) -> None:
+        self._fixed = self._new_files(self._list())
+
+    def latest_offset(self, start: Offset | None, *, unlimited: bool = False) -> Offset | None:
+        assert self._log is not None, "attach comes first"
+        files = self._choose(unlimited)
+        if files:
+            self._log_offset += 1
+            self._log.add(self._log_offset, [self._entry(file) for file in files])
+            self._seen.update(self._key(file.path) for file in files)
+        return None if self._log_offset < 0 else {"logOffset": self._log_offset}
+
+    def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
+        first, last = _number(start), _number(end)
+        paths = self._paths(first, last)
+        gone = [path for path in paths if not os.path.exists(path)]
+        if gone:
+            more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+            raise RuntimeFailure(
+                "STATEPLAN_SOURCE_FILE_GONE",
+                f"The file '{gone[0]}'{more} belongs to a batch that has to run, but is gone.",
+                hint="Put the file back, or start with a new checkpoint directory.",
+            )
+        if not paths:
+            return rows_frame(spark, self.schema, [])
+        reader = spark.read.format(self.format).schema(spark_schema(self.schema))
+        reader = reader.options(**self._reader_options).option("__globPaths__", "false")
+        base = base_path(self.location)
+        if base is not None:
+            reader = reader.option("basePath", str(base))
+        return reader.load([f"file://{path}" for path in paths]).select(
+            *(f"`{field.name.replace('`', '``')}`" for field in self.schema.fields)
+        )
+
+    def _paths(self, first: int, last: int) -> list[str]:
+        """The files of the log's entries behind `first` up to `last`, in order."""
+        assert self._log is not None
+        paths: list[str] = []
+        for number in range(first + 1, last + 1):
+            entries = self._log.entries(number)
+            where = self._log.directory / str(number)
+            if entries is None:
+                # Purged: a later compaction has it.
+                entries = self._log.entries_up_to(self._log_offset)
+                if not any(entry.get("batchId") == number for entry in entries):
+                    raise corrupt(where, "it is missing")
+            paths += [_path_of(e, where) for e in entries if e.get("batchId") == number]
+        return paths
+
+    def _take_option(self, key: str, value: str) -> None:
+        lower = key.lower()
+        if lower in _REFUSED:
+            raise DescriptionError(
+                "STATEPLAN_BAD_OPTION",
+                f"The option '{key}' is not supported on a stream of files.",
+                hint="Remove it.",
+            )
+        if lower in _OWN or lower in _LISTING:
+            self._own[lower] = value
+        elif lower not in _IGNORED:
+            self._reader_options[key] = value
+
+    def _flag(self, name: str) -> bool:
+        return self._own.get(name, "false").strip().lower() == "true"
+
+    def _choose(self, unlimited: bool) -> list[FoundFile]:
+        """The new files of the next batch, within the limits."""
+        files = self._waiting or self._new_files(
+            self._list() if self._fixed is None else self._fixed
+        )
+        if self._latest_first:
+            files = sorted(files, key=lambda file: -file.modified_ms)
+        taken = len(files)
+        if self._max_files is not None and not unlimited:
+            taken = min(taken, self._max_files)
+        if self._max_bytes is not None and not unlimited:
+            taken = _within(files, self._max_bytes)
+        # What is left over is not listed again, but for newest-first, where newer ones go before.
+        self._waiting = [] if self._latest_first else files[taken:]
+        return files[:taken]
+
+    def _list(self) -> list[FoundFile]:
+        if not is_glob(self.location):
+            if os.path.isdir(os.path.join(self.location, SINK_LOG)):
+                return [
+                    FoundFile(path=entry.path, modified_ms=entry.modified_ms, size=entry.size)
+                    for entry in visible_files(Path(self.location))
+                ]
+            if not os.path.exists(self.location):
+                raise path_not_found(self.location)
+        return list_files(
+            self.location,
+            recursive=self._flag("recursivefilelookup"),
+            name_glob=self._own.get("pathglobfilter"),
+        )
+
+    def _new_files(self, files: list[FoundFile]) -> list[FoundFile]:
+        return [file for file in files if self._key(file.path) not in self._seen]
+
+    def _key(self, path: str) -> str:
+        return os.path.basename(path) if self._name_only else path
+
+    def _entry(self, file: FoundFile) -> Entry:
+        return {
+            "path": file_uri(file.path),
+            "timestamp": file.modified_ms,
+            "batchId": self._log_offset,
+        }
+
+    def _check_place(self, path: str) -> None:
+        """A log that names files elsewhere belongs to another source."""
+        if is_glob(self.location):
+            return
+        if path != self.location and not path.startswith(self.location.rstrip("/") + "/"):
+            raise RuntimeFailure(
+                "STATEPLAN_CHECKPOINT_OTHER_QUERY",
+                f"The checkpoint has read '{path}', which does not lie in '{self.location}': it "
+                "belongs to a query with another source at this place.",
+                hint="Give the query the checkpoint it started with, or a new directory.",
+            )
+
+
+def path_not_found(location: str) -> RuntimeFailure:
+    """The error for a source that is not there."""
+    return RuntimeFailure(
+        "PATH_NOT_FOUND",
+        f"[PATH_NOT_FOUND] Path does not exist: file:{location}. SQLSTATE: 42K03",
+        hint="Create the directory, or correct the source's path.",
+    )
+
+
+def _path_of(entry: Entry, log_file: Path) -> str:
+    path = entry.get("path")
+    if not isinstance(path, str):
+        raise corrupt(log_file, "an entry has no path")
+    return unquote(urlsplit(path).path)
+
+
+def _number(offset: Offset | None) -> int:
+    if offset is None:
+        return -1
+    number = offset.get("logOffset") if isinstance(offset, dict) else None
+    if not isinstance(number, int):
+        raise RuntimeFailure(
+            "STATEPLAN_CHECKPOINT_OTHER_QUERY",
+            f"The checkpoint's offset '{offset}' is not one of a file source.",
+            hint="Give the query the checkpoint it started with, or a new directory.",
+        )
+    return number
+
+
+def _within(files: list[FoundFile], limit: int) -> int:
+    """How many files fit the limit in bytes: at least one."""
+    total = 0
+    for count, file in enumerate(files):
+        total += file.size
+        if count and total > limit:
+            return count
+    return len(files)
+
+
+def _limit(options: Mapping[str, str], name: str) -> int | None:
+    text = options.get(name.lower())
+    if text is None:
+        return None
+    if not text.strip().isdigit() or int(text) == 0:
+        raise DescriptionError(
+            "STATEPLAN_BAD_OPTION",
+            f"The option '{name}' is '{text}': it must be a whole number above 0.",
+            hint=f"Set {name} to 1 or more.",
+        )
+    return int(text)
