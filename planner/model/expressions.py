@@ -254,6 +254,23 @@ class UnresolvedAlias(Unresolved):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MultiAlias(Unresolved):
+    """`explode(m) AS (k, v)`: a generator of a select list with names for its columns."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedOrdinal(Unresolved):
+    """A position in the select list, as GROUP BY and ORDER BY write it; counted from 1."""
+
+    ordinal: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnresolvedExtractValue(Unresolved):
     """`child[extraction]` or `child.name`: by position, key or field name."""
 

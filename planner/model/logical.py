@@ -222,6 +222,48 @@ class UnresolvedWith(UnaryNode):
         return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class CTERelationDef(UnaryNode):
+    """What stands behind a name of WITH, once analyzed; `cte_id` counts within the query."""
+
+    cte_id: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CTERelationRef(LogicalPlan):
+    """One use of a name of WITH: the definition's columns, with ids of its own."""
+
+    cte_id: int
+    attributes: tuple[AttributeReference, ...]
+    streaming: bool = False
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.attributes
+
+    @cached_property
+    def is_streaming(self) -> bool:
+        return self.streaming
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithCTE(LogicalPlan):
+    """An analyzed query with its definitions, until the optimizer puts them in."""
+
+    child_fields = ("definitions", "child")
+
+    definitions: tuple[CTERelationDef, ...]
+    child: LogicalPlan
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.child.output
+
+    @cached_property
+    def is_streaming(self) -> bool:
+        return self.child.is_streaming
+
+
 # ------------------------------------------------------------------------------------ operators
 
 
