@@ -14,9 +14,9 @@ from ..checkpoint import Offset
 from ..compactible_log import CompactibleLog, Entry
 from ..files import corrupt, file_uri, local_path
 from ..frames import rows_frame, spark_schema
-from ..sinks.file_log import SINK_LOG, visible_files
+from ..listing import FoundFile, base_path, is_glob, list_files
+from ..output_log import SINK_LOG, visible_files
 from .base import Source
-from .listing import FoundFile, base_path, is_glob, list_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from ..compactible_log import CompactibleLog, Entry
-from ..files import corrupt, file_uri
+from .compactible_log import CompactibleLog, Entry
+from .files import corrupt, file_uri
 
 SINK_LOG = "_spark_metadata"
 _BLOCK_SIZE = 32 * 1024 * 1024

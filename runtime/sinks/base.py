@@ -1,0 +1,52 @@
+"""What the micro-batch loop asks of a sink."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Literal
+
+from ...planner.model.errors import RuntimeFailure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+OutputMode = Literal["append", "update", "complete"]
+
+
+class Sink(ABC):
+    """Takes each batch's rows.
+
+    A batch comes again after a failure: with the same id and, for the same input, the same rows.
+    """
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """How progress names the sink."""
+
+    def attach(self, query_id: str, next_batch: int, output_mode: OutputMode) -> None:  # noqa: B027
+        """Get ready for batches from `next_batch` on.
+
+        Raises:
+            RuntimeFailure: the sink cannot take this query's output.
+        """
+
+    @abstractmethod
+    def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        """Take a batch; returns the number of its rows where the sink knows it.
+
+        A sink that has the batch already need not look at the frame: the loop sees to it that the
+        query's state moves on.
+        """
+
+    def stop(self) -> None:  # noqa: B027
+        """Let go of what the sink holds."""
+
+
+def refuse_output_mode(sink: str, mode: OutputMode) -> RuntimeFailure:
+    """The error for a sink that cannot take an output mode."""
+    return RuntimeFailure(
+        "STATEPLAN_SINK_OUTPUT_MODE",
+        f"The sink '{sink}' does not support the output mode '{mode}'.",
+        hint="Use append, or a sink that can replace rows: memory or foreachBatch.",
+    )

@@ -1,0 +1,175 @@
+"""Sinks without files: noop, console, memory, foreachBatch."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..observed import RowCounter
+from .base import OutputMode, Sink
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class NoopSink(Sink):
+    """Computes every row and drops it."""
+
+    @property
+    def description(self) -> str:
+        return "NoopTable"
+
+    def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        counter = RowCounter(frame)
+        counter.frame.write.format("noop").mode("overwrite").save()
+        return counter.count()
+
+
+class ForeachBatchSink(Sink):
+    """Hands each batch to a function.
+
+    Args:
+        function: takes the batch's DataFrame and its id. It may use the DataFrame as often as it
+            likes, in part or not at all. What it raises fails the batch.
+        evaluates_once: the function runs exactly one action over all rows; then the batch's rows
+            need not be kept for it.
+    """
+
+    def __init__(
+        self, function: Callable[[DataFrame, int], object], *, evaluates_once: bool = False
+    ) -> None:
+        self._function = function
+        self._evaluates_once = evaluates_once
+
+    @property
+    def description(self) -> str:
+        return "ForeachBatchSink"
+
+    def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        if self._evaluates_once:
+            self._function(frame, batch_id)
+            return None
+        # Kept: each action over the frame itself would run the stateful operators once more.
+        kept = frame.persist()
+        try:
+            self._function(kept, batch_id)
+        finally:
+            kept.unpersist()
+        return None
+
+
+class MemorySink(Sink):
+    """Keeps the rows in the driver and, with a name, shows them as a temporary view.
+
+    In append and update mode batches are added, in complete mode the last one stands for all.
+
+    Args:
+        spark: the session that gets the view.
+        name: the view's name.
+    """
+
+    def __init__(self, spark: SparkSession | None = None, name: str | None = None) -> None:
+        self._spark = spark
+        self.name = name
+        self._mode: OutputMode = "append"
+        self._batches: dict[int, pa.Table] = {}
+        self._schema: Any = None
+        self._lock = threading.Lock()
+
+    @property
+    def description(self) -> str:
+        return "MemorySink"
+
+    def attach(self, query_id: str, next_batch: int, output_mode: OutputMode) -> None:
+        self._mode = output_mode
+
+    def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        table = frame.toArrow()
+        with self._lock:
+            self._schema = frame.schema
+            if self._mode == "complete":
+                self._batches.clear()
+            self._batches[batch_id] = table
+        if self._spark is not None and self.name is not None:
+            whole = self._spark.createDataFrame(self.table(), self._schema)
+            whole.createOrReplaceTempView(self.name)
+        return int(table.num_rows)
+
+    def table(self) -> pa.Table:
+        """All rows so far as an Arrow table; raises ValueError before the first batch."""
+        import pyarrow as pa
+
+        with self._lock:
+            if not self._batches:
+                raise ValueError("no batch has come yet")
+            return pa.concat_tables(list(self._batches.values()))
+
+    def batches(self) -> dict[int, pa.Table]:
+        """The batches by id; in complete mode the last one only."""
+        with self._lock:
+            return dict(self._batches)
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """All rows so far as tuples, in the order of the batches."""
+        found: list[tuple[object, ...]] = []
+        for table in self.batches().values():
+            columns = [column.to_pylist() for column in table.columns]
+            found += zip(*columns, strict=True) if columns else [()] * table.num_rows
+        return found
+
+
+class ConsoleSink(Sink):
+    """Prints each batch's first rows as a table, as Spark's console sink does.
+
+    Args:
+        rows: how many rows at most (option numRows).
+        width: the longest value that is shown whole; None: all are (option truncate).
+        out: where to print; standard output at the time of the batch.
+    """
+
+    def __init__(self, rows: int = 20, width: int | None = 20, out: TextIO | None = None) -> None:
+        self._rows = rows
+        self._width = width
+        self._out = out
+
+    @property
+    def description(self) -> str:
+        return "ConsoleTable"
+
+    def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        # Names may repeat: positions are safe to cast by.
+        numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+        text = numbered.selectExpr(*(f"cast({c} as string) AS {c}" for c in numbered.columns))
+        table = text.toArrow()
+        shown = table.slice(0, self._rows)
+        columns = [column.to_pylist() for column in shown.columns]
+        rows = [["NULL" if v is None else v for v in row] for row in zip(*columns, strict=True)]
+        line = "-" * 43
+        print(f"{line}\nBatch: {batch_id}\n{line}", file=self._out or sys.stdout)
+        print(text_table(frame.columns, rows, self._width), file=self._out or sys.stdout)
+        if table.num_rows > self._rows:
+            print(f"only showing top {self._rows} rows", file=self._out or sys.stdout)
+        print(file=self._out or sys.stdout, flush=True)
+        return int(table.num_rows)
+
+
+def text_table(names: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
+    """A table as Spark's `show` draws it: columns at least three wide, values to the right."""
+    cells = [[_cut(value, width) for value in row] for row in [names, *rows]]
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+    rule = "+" + "+".join("-" * w for w in widths) + "+"
+    lines = [
+        "|" + "|".join(value.rjust(w) for value, w in zip(row, widths, strict=True)) + "|"
+        for row in cells
+    ]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+
+def _cut(value: str, width: int | None) -> str:
+    value = value.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    if width is None or len(value) <= width:
+        return value
+    return value[:width] if width < 4 else value[: width - 3] + "..."
