@@ -1,0 +1,244 @@
+"""Spark's texts for types and schemas: `user STRING, tags ARRAY<STRUCT<k: INT>> NOT NULL`."""
+
+from __future__ import annotations
+
+import re
+
+from .errors import AnalysisError
+from .types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    CALENDAR_INTERVAL,
+    DATE,
+    DAY_TIME_FIELDS,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    NULL,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    YEAR_MONTH_FIELDS,
+    ArrayType,
+    DataType,
+    DayTimeIntervalType,
+    DecimalType,
+    MapType,
+    StructField,
+    StructType,
+    YearMonthIntervalType,
+)
+
+SIMPLE_TYPES: dict[str, DataType] = {
+    "boolean": BOOLEAN,
+    "tinyint": BYTE,
+    "byte": BYTE,
+    "smallint": SHORT,
+    "short": SHORT,
+    "int": INT,
+    "integer": INT,
+    "bigint": LONG,
+    "long": LONG,
+    "float": FLOAT,
+    "real": FLOAT,
+    "double": DOUBLE,
+    "date": DATE,
+    "timestamp": TIMESTAMP,
+    "timestamp_ltz": TIMESTAMP,
+    "timestamp_ntz": TIMESTAMP_NTZ,
+    "string": STRING,
+    "char": STRING,
+    "character": STRING,
+    "varchar": STRING,
+    "binary": BINARY,
+    "void": NULL,
+}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<quoted>`(?:[^`]|``)*`)|(?P<word>\w+)|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<sign><>|[<>(),:]))"
+)
+
+
+def parse_schema(text: str) -> StructType:
+    """Read `name TYPE [NOT NULL] [COMMENT '...'], ...`.
+
+    Raises:
+        AnalysisError: PARSE_SYNTAX_ERROR or UNSUPPORTED_DATATYPE, naming the place.
+    """
+    reader = _Reader(text)
+    if reader.peek() == "":
+        return StructType(())
+    fields = reader.fields(closing="")
+    reader.end()
+    return StructType(fields)
+
+
+def parse_type(text: str) -> DataType:
+    """Read one type, such as `map<string, decimal(10,2)>`.
+
+    Raises:
+        AnalysisError: PARSE_SYNTAX_ERROR or UNSUPPORTED_DATATYPE, naming the place.
+    """
+    reader = _Reader(text)
+    data_type = reader.type()
+    reader.end()
+    return data_type
+
+
+class _Reader:
+    """The tokens of one text and a cursor over them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[str, str, int]] = []
+        position = 0
+        while match := _TOKEN.match(text, position):
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match.group(kind), match.start(kind)))
+            position = match.end()
+        if text[position:].strip():
+            start = position + len(text[position:]) - len(text[position:].lstrip())
+            self.tokens.append(("bad", text[start], start))
+        self.index = 0
+
+    def peek(self, offset: int = 0) -> str:
+        index = self.index + offset
+        return self.tokens[index][1].lower() if index < len(self.tokens) else ""
+
+    def take(self, *wanted: str) -> bool:
+        """Step over the words or signs if they come next."""
+        for offset, word in enumerate(wanted):
+            if self.peek(offset) != word:
+                return False
+        self.index += len(wanted)
+        return True
+
+    def expect(self, sign: str) -> None:
+        if not self.take(sign):
+            self.fail()
+
+    def end(self) -> None:
+        if self.index < len(self.tokens):
+            self.fail()
+
+    def fail(self) -> None:
+        at_end = self.index >= len(self.tokens)
+        place = len(self.text) if at_end else self.tokens[self.index][2]
+        near = "end of input" if at_end else f"'{self.tokens[self.index][1]}'"
+        line = self.text.count("\n", 0, place) + 1
+        position = place - (self.text.rfind("\n", 0, place) + 1)
+        raise AnalysisError(
+            "PARSE_SYNTAX_ERROR",
+            f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}. SQLSTATE: 42601 "
+            f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
+            hint="A schema reads `name TYPE, name TYPE`, such as `user STRING, ts TIMESTAMP`.",
+        )
+
+    def name(self) -> str:
+        if self.index >= len(self.tokens):
+            self.fail()
+        kind, text, _ = self.tokens[self.index]
+        if kind not in ("quoted", "word"):
+            self.fail()
+        self.index += 1
+        return text[1:-1].replace("``", "`") if kind == "quoted" else text
+
+    def fields(self, closing: str) -> tuple[StructField, ...]:
+        found = []
+        while True:
+            name = self.name()
+            self.take(":")
+            data_type = self.type()
+            nullable = not self.take("not", "null")
+            if self.take("comment"):
+                self.index += 1
+            found.append(StructField(name, data_type, nullable))
+            if not self.take(","):
+                break
+        if closing:
+            self.expect(closing)
+        return tuple(found)
+
+    def type(self) -> DataType:
+        start = self.index
+        word = self.name().lower()
+        match word:
+            case "array":
+                self.expect("<")
+                element = self.type()
+                self.expect(">")
+                return ArrayType(element)
+            case "map":
+                self.expect("<")
+                key = self.type()
+                self.expect(",")
+                value = self.type()
+                self.expect(">")
+                return MapType(key, value)
+            case "struct":
+                if self.take("<>"):
+                    return StructType(())
+                self.expect("<")
+                return StructType(()) if self.take(">") else StructType(self.fields(">"))
+            case "decimal" | "dec" | "numeric":
+                return self.decimal()
+            case "interval":
+                return self.interval()
+        arguments = self.numbers()
+        simple = SIMPLE_TYPES.get(word)
+        sized = word in ("char", "character", "varchar")
+        if simple is None or (arguments and not sized):
+            raise self.unsupported(start)
+        if word == "string" and self.take("collate"):
+            self.name()
+        return simple
+
+    def numbers(self) -> list[int]:
+        found: list[int] = []
+        if self.take("("):
+            while True:
+                if not self.peek().isdigit():
+                    self.fail()
+                found.append(int(self.peek()))
+                self.index += 1
+                if not self.take(","):
+                    break
+            self.expect(")")
+        return found
+
+    def decimal(self) -> DataType:
+        numbers = self.numbers()
+        return DecimalType(*numbers[:2]) if numbers else DecimalType(10, 0)
+
+    def interval(self) -> DataType:
+        first = self.peek()
+        for fields, kind in (
+            (DAY_TIME_FIELDS, DayTimeIntervalType),
+            (YEAR_MONTH_FIELDS, YearMonthIntervalType),
+        ):
+            if first in fields:
+                self.index += 1
+                last = first
+                if self.take("to"):
+                    last = self.peek()
+                    if last not in fields:
+                        self.fail()
+                    self.index += 1
+                return kind(fields.index(first), fields.index(last))
+        return CALENDAR_INTERVAL
+
+    def unsupported(self, start: int) -> AnalysisError:
+        first, last = self.tokens[start][2], self.tokens[self.index - 1]
+        text = self.text[first : last[2] + len(last[1])].upper()
+        place = self.tokens[start][2]
+        line = self.text.count("\n", 0, place) + 1
+        position = place - (self.text.rfind("\n", 0, place) + 1)
+        return AnalysisError(
+            "UNSUPPORTED_DATATYPE",
+            f'[UNSUPPORTED_DATATYPE] Unsupported data type "{text}". SQLSTATE: 0A000 '
+            f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
+            hint="Types are STRING, INT, BIGINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, ARRAY<T>.",
+        )
