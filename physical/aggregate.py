@@ -9,13 +9,24 @@ from ..planner.model.expressions import (
     AggregateExpression,
     AttributeReference,
     Expression,
+    SortOrder,
     to_attribute,
 )
+from ..planner.model.text import plan_text
+from .distribution import (
+    Distribution,
+    Partitioning,
+    UnspecifiedDistribution,
+    project_ordering,
+    project_partitioning,
+    stateful_distribution,
+)
 from .plan import UnaryExec
+from .text import alone, arguments, bracketed, listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseAggregateExec(UnaryExec):
+class AggregationStep(UnaryExec):
     """One step of an aggregation.
 
     Attributes:
@@ -25,12 +36,14 @@ class BaseAggregateExec(UnaryExec):
             PartialMerge and Final read.
         results: what the step gives: keys and buffers, or in the last step the result expressions
             over keys and the functions' result attributes.
-        required_keys: the keys that the child must be clustered on, None where it need not be.
+        required_keys: the keys that the child must be clustered on (none: one partition), None
+            where the rows may lie anywhere.
         is_streaming: part of a streaming aggregation.
         num_shuffle_partitions: the store count for a streaming step, set by the state rule.
+        strict_distribution: as for stateful operators, set by the state rule.
     """
 
-    expression_fields = ("keys", "aggregates", "results")
+    expression_fields = ("keys", "aggregates", "buffers", "results", "required_keys")
 
     keys: tuple[Expression, ...]
     aggregates: tuple[AggregateExpression, ...]
@@ -39,6 +52,7 @@ class BaseAggregateExec(UnaryExec):
     required_keys: tuple[Expression, ...] | None = None
     is_streaming: bool = True
     num_shuffle_partitions: int | None = None
+    strict_distribution: bool = True
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -49,10 +63,66 @@ class BaseAggregateExec(UnaryExec):
         """The grouping columns as the step gives them."""
         return tuple(to_attribute(e) for e in self.keys)
 
+    @property
+    def result_attributes(self) -> tuple[AttributeReference, ...]:
+        """The columns of the functions' results, as the last step's expressions name them."""
+        return tuple(a.result_attribute(plan_text(a.function)) for a in self.aggregates)
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        return project_partitioning(self.child.output_partitioning, self._renaming)
+
+    @property
+    def _renaming(self) -> tuple[Expression, ...]:
+        return self.results
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        if self.required_keys is None:
+            return (UnspecifiedDistribution(),)
+        number = self.num_shuffle_partitions or 0
+        return (stateful_distribution(self.required_keys, number, self.strict_distribution),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseAggregateExec(AggregationStep):
+    """One row per group."""
+
+    in_brackets = True
+
+    def arguments(self, max_fields: int) -> str:
+        keys = bracketed(self.keys, max_fields)
+        return f"{self._keys_label}={keys}, functions={bracketed(self.aggregates, max_fields)}"
+
+    @property
+    def _keys_label(self) -> str:
+        return "keys"
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        lists: tuple[tuple[str, tuple[Expression, ...]], ...] = (
+            ("Input", self.child.output),
+            ("Keys", self.keys),
+            ("Functions", self.aggregates),
+            ("Aggregate Attributes", self.attributes_of_step),
+            ("Results", self.results),
+        )
+        return tuple(
+            (f"{label} [{len(items)}]", bracketed(items, max_fields)) for label, items in lists
+        )
+
+    @property
+    def attributes_of_step(self) -> tuple[AttributeReference, ...]:
+        """What formatted plans call the aggregate attributes: a partial step's own buffers."""
+        return self.result_attributes
+
 
 @dataclass(frozen=True, kw_only=True)
 class HashAggregateExec(BaseAggregateExec):
     """Aggregates in a hash table with mutable buffers."""
+
+    @property
+    def supports_codegen(self) -> bool:
+        return not any(a.function.spec.imperative for a in self.aggregates)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,27 +134,47 @@ class ObjectHashAggregateExec(BaseAggregateExec):
 class SortAggregateExec(BaseAggregateExec):
     """Aggregates rows sorted by the keys: where a buffer's type cannot be updated in place."""
 
+    @property
+    def _keys_label(self) -> str:
+        return "key"
 
-@dataclass(frozen=True, kw_only=True)
-class MergingSessionsExec(UnaryExec):
-    """Merges overlapping sessions of rows sorted by the keys and the session's start."""
-
-    expression_fields = ("keys", "aggregates", "results")
-
-    keys: tuple[Expression, ...]  # the session column among them, in grouping order
-    session: AttributeReference
-    aggregates: tuple[AggregateExpression, ...]  # in mode PartialMerge
-    buffers: tuple[tuple[AttributeReference, ...], ...]
-    results: tuple[Expression, ...]
-    required_keys: tuple[Expression, ...] | None = None
-    is_streaming: bool = True
-    num_shuffle_partitions: int | None = None
-    initial_buffer_offset: int = 0
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return (tuple(SortOrder(child=key) for key in self.keys),)
 
     @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return tuple(to_attribute(e) for e in self.results)
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        return project_ordering([SortOrder(child=k) for k in self.keys], self.results)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergingSessionsExec(AggregationStep):
+    """Merges overlapping sessions of rows sorted by the keys and the session's start.
+
+    `keys` hold the session column in grouping order; the aggregates' mode is PartialMerge.
+    """
+
+    session: AttributeReference
+    keeps_ordering = True
+
+    def arguments(self, max_fields: int) -> str:
+        required = self.required_keys
+        return arguments(
+            None if required is None else f"List({', '.join(map(plan_text, required))})",
+            "true" if self.is_streaming else "false",
+            None if self.num_shuffle_partitions is None else str(self.num_shuffle_partitions),
+            listed(self.keys, max_fields),
+            alone(self.session, max_fields),
+            listed(self.aggregates, max_fields),
+            listed(self.result_attributes, max_fields),
+            str(len(self.keys)),
+            listed(self.results, max_fields),
+        )
 
     @property
     def keys_without_session(self) -> tuple[Expression, ...]:
         return tuple(k for k in self.keys if to_attribute(k).expr_id != self.session.expr_id)
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return (tuple(SortOrder(child=k) for k in (*self.keys_without_session, self.session)),)

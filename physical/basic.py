@@ -5,17 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..planner.model.expressions import AttributeReference, Expression, Literal, to_attribute
+from ..planner.model.expressions import (
+    AttributeReference,
+    Call,
+    Expression,
+    Literal,
+    SortOrder,
+    to_attribute,
+)
+from .distribution import (
+    AllTuples,
+    Distribution,
+    HashPartitioning,
+    Partitioning,
+    SinglePartition,
+    UnknownPartitioning,
+    project_ordering,
+    project_partitioning,
+    same,
+)
 from .plan import SparkPlan, UnaryExec
+from .text import alone, arguments, bracketed, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamingRelationExec(SparkPlan):
-    """A stream's rows of one batch. `name` is the source's name in the description."""
+    """A stream's rows of one batch.
+
+    `name` is the source's name in the description, `format` what plans show (`FileSource[events]`).
+    """
 
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(self.format, listed(self.attributes, max_fields))
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -29,9 +54,17 @@ class LocalTableScanExec(SparkPlan):
     attributes: tuple[AttributeReference, ...]
     rows: tuple[tuple[Literal, ...], ...] = ()
 
+    def arguments(self, max_fields: int) -> str:
+        empty = None if self.rows else "<empty>"
+        return arguments(empty, listed(self.attributes, max_fields))
+
     @property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +72,16 @@ class RDDScanExec(SparkPlan):
     """The single empty row that a SELECT without FROM reads (`Scan OneRowRelation`)."""
 
     @property
+    def node_name(self) -> str:
+        return "Scan OneRowRelation[]"
+
+    @property
     def output(self) -> tuple[AttributeReference, ...]:
         return ()
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +92,24 @@ class ProjectExec(UnaryExec):
 
     project_list: tuple[Expression, ...]
 
+    def arguments(self, max_fields: int) -> str:
+        return listed(self.project_list, max_fields) or ""
+
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return tuple(to_attribute(e) for e in self.project_list)
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        return project_partitioning(self.child.output_partitioning, self.project_list)
+
+    @cached_property
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        return project_ordering(self.child.output_ordering, self.project_list)
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +117,17 @@ class FilterExec(UnaryExec):
     """Keeps the rows for which the condition is true."""
 
     expression_fields = ("condition",)
+    keeps_partitioning = True
+    keeps_ordering = True
 
     condition: Expression
+
+    def arguments(self, max_fields: int) -> str:
+        return alone(self.condition, max_fields)
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +139,17 @@ class ExpandExec(UnaryExec):
     projections: tuple[tuple[Expression, ...], ...]
     attributes: tuple[AttributeReference, ...]
 
+    def arguments(self, max_fields: int) -> str:
+        lists = [bracketed(p, max_fields) for p in self.projections]
+        return arguments(f"[{cut(lists, max_fields)}]", listed(self.attributes, max_fields))
+
     @property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,15 +157,29 @@ class GenerateExec(UnaryExec):
     """explode and the like beside the required columns of the child."""
 
     expression_fields = ("generator", "required", "generated")
+    keeps_partitioning = True
 
     generator: Expression
     required: tuple[AttributeReference, ...]
     outer: bool
     generated: tuple[AttributeReference, ...]
 
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            alone(self.generator, max_fields),
+            listed(self.required, max_fields),
+            "true" if self.outer else "false",
+            listed(self.generated, max_fields),
+        )
+
     @property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.required + self.generated
+
+    @property
+    def supports_codegen(self) -> bool:
+        generator = self.generator
+        return not isinstance(generator, Call) or generator.spec.codegen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +195,27 @@ class UnionExec(SparkPlan):
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        """The inputs' own, where all of them lie alike by the same columns in position."""
+        first, *rest = (self._by_position(plan) for plan in self.inputs)
+        if first is None or any(other != first for other in rest):
+            return UnknownPartitioning()
+        number, positions = first
+        return HashPartitioning(number, tuple(self.attributes[i] for i in positions))
+
+    @staticmethod
+    def _by_position(plan: SparkPlan) -> tuple[int, tuple[int, ...]] | None:
+        given = plan.output_partitioning
+        if not isinstance(given, HashPartitioning):
+            return None
+        places = [i for k in given.keys for i, a in enumerate(plan.output) if same((k,), (a,))]
+        return (given.num_partitions, tuple(places)) if len(places) == len(given.keys) else None
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, kw_only=True)
 class EventTimeWatermarkExec(UnaryExec):
@@ -116,7 +224,7 @@ class EventTimeWatermarkExec(UnaryExec):
     `delay` is (months, days, microseconds); `delay_text` as plans show it.
     """
 
-    expression_fields = ("event_time",)
+    expression_fields = ("event_time", "attributes")
 
     event_time: AttributeReference
     delay: tuple[int, int, int]
@@ -125,23 +233,47 @@ class EventTimeWatermarkExec(UnaryExec):
     node_id: str
     attributes: tuple[AttributeReference, ...]
 
+    def arguments(self, max_fields: int) -> str:
+        return arguments(self.node_id, alone(self.event_time, max_fields), self.delay_text)
+
     @property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalLimitExec(UnaryExec):
-    """At most so many rows of each partition."""
+class LimitExec(UnaryExec):
+    """At most so many rows."""
+
+    keeps_partitioning = True
+    keeps_ordering = True
 
     limit: int
+
+    def arguments(self, max_fields: int) -> str:
+        return str(self.limit)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GlobalLimitExec(UnaryExec):
+class LocalLimitExec(LimitExec):
+    """At most so many rows of each partition."""
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalLimitExec(LimitExec):
     """At most so many rows of the one partition."""
 
-    limit: int
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (AllTuples(),)
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,3 +281,18 @@ class CollectLimitExec(UnaryExec):
     """The first rows as the answer, in one partition."""
 
     limit: int
+
+    def arguments(self, max_fields: int) -> str:
+        return str(self.limit)
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        return SinglePartition()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveSparkPlanExec(UnaryExec):
+    """Marks a stateless plan with shuffles, which Spark re-plans while it runs."""
+
+    def arguments(self, max_fields: int) -> str:
+        return "isFinalPlan=false"

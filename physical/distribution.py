@@ -2,17 +2,140 @@
 
 Distribution (required)                     Partitioning (provided) that satisfies it
 UnspecifiedDistribution                     any
-AllTuples                                   SinglePartition
+AllTuples                                   any of one partition
 ClusteredDistribution(keys)                 SinglePartition; HashPartitioning(k), k within keys
 StatefulOpClusteredDistribution(keys, n)    HashPartitioning(keys, n) exactly
 OrderedDistribution(order)                  SinglePartition; RangePartitioning with that prefix
+
+A distribution with a required number of partitions is satisfied by exactly that number only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ..planner.model.expressions import Expression, SortOrder
+from ..planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Expression,
+    SortOrder,
+    to_attribute,
+)
+from ..planner.model.types import NULL
+
+
+def canonical(expression: Expression) -> Expression:
+    """The expression with columns reduced to their ids: equal where Spark says semanticEquals."""
+    return expression.transform_up(_bare)
+
+
+def _bare(expression: Expression) -> Expression:
+    if isinstance(expression, AttributeReference):
+        return AttributeReference(name="", type_=NULL, expr_id=expression.expr_id)
+    return expression
+
+
+def same(left: Sequence[Expression], right: Sequence[Expression]) -> bool:
+    """Whether two lists hold the same expressions in the same order."""
+    return len(left) == len(right) and all(
+        canonical(a) == canonical(b) for a, b in zip(left, right, strict=True)
+    )
+
+
+def ordering_satisfies(given: Sequence[SortOrder], required: Sequence[SortOrder]) -> bool:
+    """Whether rows in the given order are in the required one, its prefix."""
+    return len(required) <= len(given) and same(given[: len(required)], required)
+
+
+# -------------------------------------------------------------------------------- required
+
+
+class Distribution:
+    """Base of what an operator may require of its child."""
+
+    @property
+    def required_num_partitions(self) -> int | None:
+        """The exact number of partitions that is required, if one is."""
+        return None
+
+    def create_partitioning(self, num_partitions: int) -> Partitioning:
+        """The partitioning that an exchange gives to satisfy the requirement."""
+        raise NotImplementedError(type(self).__name__)
+
+
+@dataclass(frozen=True)
+class UnspecifiedDistribution(Distribution):
+    """Any placement will do."""
+
+
+@dataclass(frozen=True)
+class AllTuples(Distribution):
+    """All rows in a single partition."""
+
+    @property
+    def required_num_partitions(self) -> int | None:
+        return 1
+
+    def create_partitioning(self, num_partitions: int) -> Partitioning:
+        return SinglePartition()
+
+
+@dataclass(frozen=True)
+class ClusteredDistribution(Distribution):
+    """Rows with equal keys together, in so many partitions if a number is given."""
+
+    keys: tuple[Expression, ...]
+    num_partitions: int | None = None
+
+    @property
+    def required_num_partitions(self) -> int | None:
+        return self.num_partitions
+
+    def create_partitioning(self, num_partitions: int) -> Partitioning:
+        return HashPartitioning(num_partitions, self.keys)
+
+
+@dataclass(frozen=True)
+class StatefulOpClusteredDistribution(Distribution):
+    """Rows with equal keys in the partition that their hash says, of exactly so many."""
+
+    keys: tuple[Expression, ...]
+    num_partitions: int
+
+    @property
+    def required_num_partitions(self) -> int | None:
+        return self.num_partitions
+
+    def create_partitioning(self, num_partitions: int) -> Partitioning:
+        return HashPartitioning(num_partitions, self.keys)
+
+
+@dataclass(frozen=True)
+class OrderedDistribution(Distribution):
+    """A total order over the partitions."""
+
+    order: tuple[SortOrder, ...]
+
+    def create_partitioning(self, num_partitions: int) -> Partitioning:
+        return RangePartitioning(num_partitions, self.order)
+
+
+def stateful_distribution(
+    keys: tuple[Expression, ...], num_partitions: int, strict: bool
+) -> Distribution:
+    """What state that is kept by key requires: hashed exactly so, or only clustered if not strict.
+
+    Without keys there is one group, so all rows go to one partition.
+    """
+    if not keys:
+        return AllTuples()
+    if strict:
+        return StatefulOpClusteredDistribution(keys, num_partitions)
+    return ClusteredDistribution(keys, num_partitions)
+
+
+# -------------------------------------------------------------------------------- provided
 
 
 @dataclass(frozen=True)
@@ -20,6 +143,20 @@ class Partitioning:
     """Where an operator's rows lie."""
 
     num_partitions: int
+
+    def satisfies(self, required: Distribution) -> bool:
+        """Whether rows that lie so meet the requirement."""
+        number = required.required_num_partitions
+        return (number is None or number == self.num_partitions) and self._meets(required)
+
+    def _meets(self, required: Distribution) -> bool:
+        match required:
+            case UnspecifiedDistribution():
+                return True
+            case AllTuples():
+                return self.num_partitions == 1
+            case _:
+                return False
 
 
 @dataclass(frozen=True)
@@ -35,12 +172,25 @@ class SinglePartition(Partitioning):
 
     num_partitions: int = 1
 
+    def _meets(self, required: Distribution) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class HashPartitioning(Partitioning):
     """A row lies in partition `pmod(hash(keys), num_partitions)`."""
 
     keys: tuple[Expression, ...] = ()
+
+    def _meets(self, required: Distribution) -> bool:
+        match required:
+            case StatefulOpClusteredDistribution(keys=keys):
+                return same(self.keys, keys)
+            case ClusteredDistribution(keys=keys):
+                wanted = [canonical(k) for k in keys]
+                return all(canonical(k) in wanted for k in self.keys)
+            case _:
+                return super()._meets(required)
 
 
 @dataclass(frozen=True)
@@ -49,38 +199,84 @@ class RangePartitioning(Partitioning):
 
     order: tuple[SortOrder, ...] = ()
 
-
-class Distribution:
-    """Base of what an operator may require of its child."""
-
-
-@dataclass(frozen=True)
-class UnspecifiedDistribution(Distribution):
-    """Any placement will do."""
-
-
-@dataclass(frozen=True)
-class AllTuples(Distribution):
-    """All rows in a single partition."""
+    def _meets(self, required: Distribution) -> bool:
+        match required:
+            case OrderedDistribution(order=order):
+                short = min(len(order), len(self.order))
+                return same(self.order[:short], order[:short])
+            case ClusteredDistribution(keys=keys):
+                wanted = [canonical(k) for k in keys]
+                return all(canonical(o.child) in wanted for o in self.order)
+            case _:
+                return super()._meets(required)
 
 
 @dataclass(frozen=True)
-class ClusteredDistribution(Distribution):
-    """Rows with equal keys together."""
+class PartitioningCollection(Partitioning):
+    """One placement that can be said in several ways: a key has two names, say."""
 
-    keys: tuple[Expression, ...]
+    options: tuple[Partitioning, ...] = ()
 
-
-@dataclass(frozen=True)
-class StatefulOpClusteredDistribution(Distribution):
-    """Rows with equal keys in the partition that their hash says, of exactly so many."""
-
-    keys: tuple[Expression, ...]
-    num_partitions: int
+    def _meets(self, required: Distribution) -> bool:
+        return any(option.satisfies(required) for option in self.options)
 
 
-@dataclass(frozen=True)
-class OrderedDistribution(Distribution):
-    """A total order over the partitions."""
+# ------------------------------------------------------------------- through a projection
 
-    order: tuple[SortOrder, ...]
+_MAX_OPTIONS = 100  # spark.sql.optimizer.expressionProjectionCandidateLimit
+
+
+def _names(results: Sequence[Expression]) -> dict[Expression, list[AttributeReference]]:
+    """Each expression that the results give a column to, with those columns."""
+    names: dict[Expression, list[AttributeReference]] = {}
+    for result in results:
+        child = result.child if isinstance(result, Alias) else result
+        names.setdefault(canonical(child), []).append(to_attribute(result))
+    return names
+
+
+def _renamed(
+    keys: Sequence[Expression], names: Mapping[Expression, Sequence[AttributeReference]]
+) -> list[tuple[Expression, ...]]:
+    """All ways to say the keys in the new columns; none if a key is gone."""
+    ways: list[tuple[Expression, ...]] = [()]
+    for key in keys:
+        ways = [(*way, name) for way in ways for name in names.get(canonical(key), ())]
+    return ways[:_MAX_OPTIONS]
+
+
+def project_partitioning(given: Partitioning, results: Sequence[Expression]) -> Partitioning:
+    """The partitioning of a projection's output: the child's, said in the output's columns."""
+    options = given.options if isinstance(given, PartitioningCollection) else (given,)
+    names = _names(results)
+    said: list[Partitioning] = []
+    for option in options:
+        match option:
+            case HashPartitioning(num_partitions=number, keys=keys):
+                said.extend(HashPartitioning(number, way) for way in _renamed(keys, names))
+            case RangePartitioning(num_partitions=number, order=order):
+                ways = _renamed([o.child for o in order], names)
+                said.extend(RangePartitioning(number, _reordered(order, way)) for way in ways)
+            case _:
+                said.append(option)
+    if not said:
+        return UnknownPartitioning(given.num_partitions)
+    return said[0] if len(said) == 1 else PartitioningCollection(given.num_partitions, tuple(said))
+
+
+def _reordered(order: Sequence[SortOrder], keys: Sequence[Expression]) -> tuple[SortOrder, ...]:
+    return tuple(replace(o, child=key) for o, key in zip(order, keys, strict=True))
+
+
+def project_ordering(
+    given: Sequence[SortOrder], results: Sequence[Expression]
+) -> tuple[SortOrder, ...]:
+    """The order of a projection's output: the longest prefix of the child's that it still has."""
+    names = _names(results)
+    kept: list[SortOrder] = []
+    for order in given:
+        columns = names.get(canonical(order.child))
+        if not columns:
+            break
+        kept.append(replace(order, child=columns[0]))
+    return tuple(kept)

@@ -5,31 +5,60 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..planner.model.expressions import Expression, SortOrder
-from .distribution import Partitioning
+from ..planner.model.expressions import AttributeReference, Expression, SortOrder, to_attribute
+from ..planner.model.text import plan_text
+from .distribution import (
+    Distribution,
+    HashPartitioning,
+    OrderedDistribution,
+    Partitioning,
+    RangePartitioning,
+    SinglePartition,
+    UnspecifiedDistribution,
+)
 from .plan import UnaryExec
+from .text import arguments, bracketed, cut
 
 ShuffleOrigin = Literal["ENSURE_REQUIREMENTS", "REQUIRED_BY_STATEFUL_OPERATOR"]
 
 
+def partitioning_text(partitioning: Partitioning, max_fields: int) -> str:
+    """The form in plans: `hashpartitioning(user#0, 5)`, `SinglePartition`."""
+    match partitioning:
+        case HashPartitioning(num_partitions=number, keys=keys):
+            parts = [*map(plan_text, keys), str(number)]
+            return f"hashpartitioning({cut(parts, max_fields)})"
+        case RangePartitioning(num_partitions=number, order=order):
+            parts = [*map(plan_text, order), str(number)]
+            return f"rangepartitioning({cut(parts, max_fields)})"
+        case SinglePartition():
+            return "SinglePartition"
+        case _:
+            return f"{type(partitioning).__name__}({partitioning.num_partitions})"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShuffleExchangeExec(UnaryExec):
-    """Moves rows to the partitions that `partitioning` says (`Exchange` in plans)."""
+    """Moves rows to the partitions that `partitioning` says (`Exchange` in plans).
+
+    `plan_id` counts a plan's exchanges, deepest first.
+    """
 
     partitioning: Partitioning
     origin: ShuffleOrigin = "ENSURE_REQUIREMENTS"
+    plan_id: int = 0
 
     @property
     def node_name(self) -> str:
         return "Exchange"
 
+    def arguments(self, max_fields: int) -> str:
+        where = partitioning_text(self.partitioning, max_fields)
+        return f"{where}, {self.origin}, [plan_id={self.plan_id}]"
+
     @property
     def output_partitioning(self) -> Partitioning:
         return self.partitioning
-
-    @property
-    def output_ordering(self) -> tuple[SortOrder, ...]:
-        return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +66,27 @@ class SortExec(UnaryExec):
     """Sorts each partition; `is_global` where the order holds over all of them."""
 
     expression_fields = ("order",)
+    keeps_partitioning = True
 
     order: tuple[SortOrder, ...]
     is_global: bool
 
+    def arguments(self, max_fields: int) -> str:
+        flag = "true" if self.is_global else "false"
+        return arguments(bracketed(self.order, max_fields), flag, "0")
+
     @property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return self.order
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        wanted = OrderedDistribution(self.order) if self.is_global else UnspecifiedDistribution()
+        return (wanted,)
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +95,25 @@ class TakeOrderedAndProjectExec(UnaryExec):
 
     expression_fields = ("order", "project_list")
 
+    in_brackets = True
+
     limit: int
     order: tuple[SortOrder, ...]
     project_list: tuple[Expression, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        order = bracketed(self.order, max_fields, ",")
+        output = bracketed(self.project_list, max_fields, ",")
+        return f"limit={self.limit}, orderBy={order}, output={output}"
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return tuple(to_attribute(e) for e in self.project_list)
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        return SinglePartition()
+
+    @property
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        return self.order

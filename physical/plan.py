@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..planner.model.expressions import AttributeReference, SortOrder
 from ..planner.model.logical import QueryPlan
@@ -12,7 +13,7 @@ from .distribution import (
     UnknownPartitioning,
     UnspecifiedDistribution,
 )
-from .state import StatefulOperatorStateInfo
+from .state import OutputMode, StatefulOperatorStateInfo
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,20 +21,30 @@ class SparkPlan(QueryPlan):
     """A physical operator.
 
     Attributes:
-        codegen_stage: the whole-stage codegen id that plans show as `*(1)`; set by the last
-            preparation rule, None outside a stage.
+        codegen_stage: the whole-stage codegen id that plans show as `*(1)`; set by a preparation
+            rule, None outside a stage.
     """
+
+    in_brackets: ClassVar[bool] = False  # `Name(arguments)` in plans, not `Name arguments`
 
     codegen_stage: int | None = None
 
     @property
     def node_name(self) -> str:
         """The operator's name in plans."""
-        return type(self).__name__
+        return type(self).__name__.removesuffix("Exec")
 
-    def arguments(self) -> str:
-        """What stands behind the name on the operator's line in plans."""
+    def arguments(self, max_fields: int) -> str:
+        """What stands behind the name on the operator's line in plans.
+
+        Lists longer than `max_fields` (`spark.sql.debug.maxToStringFields`) are cut.
+        """
         return ""
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        """The lines of the operator's block in a formatted plan: label and value."""
+        text = self.arguments(max_fields)
+        return (("Arguments", text),) if text else ()
 
     @property
     def output_partitioning(self) -> Partitioning:
@@ -61,9 +72,15 @@ class SparkPlan(QueryPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class UnaryExec(SparkPlan):
-    """One child; its columns, partitioning and order pass through unless a node says otherwise."""
+    """One child; its columns pass through unless a node says otherwise.
+
+    `keeps_partitioning` and `keeps_ordering` say whether the rows also stay where and as they are
+    as far as planning knows: where Spark forgets them (a watermark, say), so do we.
+    """
 
     child_fields = ("child",)
+    keeps_partitioning: ClassVar[bool] = False
+    keeps_ordering: ClassVar[bool] = False
 
     child: SparkPlan
 
@@ -73,11 +90,11 @@ class UnaryExec(SparkPlan):
 
     @property
     def output_partitioning(self) -> Partitioning:
-        return self.child.output_partitioning
+        return self.child.output_partitioning if self.keeps_partitioning else UnknownPartitioning()
 
     @property
     def output_ordering(self) -> tuple[SortOrder, ...]:
-        return self.child.output_ordering
+        return self.child.output_ordering if self.keeps_ordering else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,17 +103,26 @@ class StatefulOperator(SparkPlan):
 
     The watermarks are in milliseconds. Rows whose event time is at or below
     `event_time_watermark_for_late_events` are late; state at or below
-    `event_time_watermark_for_eviction` leaves.
+    `event_time_watermark_for_eviction` leaves. `strict_distribution` is the setting
+    `spark.sql.streaming.statefulOperator.useStrictDistribution`.
     """
 
     state_info: StatefulOperatorStateInfo | None = None
     event_time_watermark_for_late_events: int | None = None
     event_time_watermark_for_eviction: int | None = None
+    strict_distribution: bool = True
+
+    @property
+    def num_stores(self) -> int:
+        """The number of logical stores; 0 before the state rule."""
+        return 0 if self.state_info is None else self.state_info.num_partitions
 
 
 @dataclass(frozen=True, kw_only=True)
 class StateStoreWriter(StatefulOperator):
     """A stateful operator that writes a new version of its state: the ones progress reports."""
+
+    output_mode: OutputMode | None = None
 
     @property
     def operator_name(self) -> str:
@@ -110,3 +136,7 @@ class StateStoreWriter(StatefulOperator):
     def produce_output_watermark(self, input_watermark_ms: int) -> int | None:
         """The watermark of what the operator emits, for the stateful operator above it."""
         return input_watermark_ms
+
+    def _watermark_moved(self, new_watermark_ms: int) -> bool:
+        last = self.event_time_watermark_for_eviction
+        return last is not None and new_watermark_ms > last

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+OutputMode = Literal["append", "update", "complete"]
 
 UNKNOWN_CHECKPOINT = "<unknown>"
 NO_WATERMARK = -(2**63)  # Long.MinValue: before a query starts
@@ -25,3 +28,12 @@ class StatefulOperatorStateInfo:
     operator_id: int
     version: int
     num_partitions: int
+
+    @property
+    def text(self) -> str:
+        """The form in plans."""
+        return (
+            f"state info [ checkpoint = {self.checkpoint_location}, runId = {self.run_id}, "
+            f"opId = {self.operator_id}, ver = {self.version}, "
+            f"numPartitions = {self.num_partitions}] stateStoreCkptIds = None"
+        )

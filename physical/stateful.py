@@ -3,73 +3,157 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar
 
-from ..planner.model.expressions import AttributeReference
+from ..planner.model.expressions import AttributeReference, SortOrder
+from .basic import LimitExec
+from .distribution import AllTuples, Distribution, stateful_distribution
 from .plan import StatefulOperator, StateStoreWriter, UnaryExec
-
-OutputMode = Literal["append", "update", "complete"]
+from .state import OutputMode as OutputMode
+from .text import alone, arguments, listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class StateStoreRestoreExec(UnaryExec, StatefulOperator):
+class KeyedStatefulExec(UnaryExec, StatefulOperator):
+    """State kept by key: the rows of a key must lie where its store is."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("keys",)
+    keeps_partitioning = True
+
+    keys: tuple[AttributeReference, ...]
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
+
+    @property
+    def _state_text(self) -> str | None:
+        return None if self.state_info is None else self.state_info.text
+
+    @property
+    def _watermarks(self) -> tuple[str | None, str | None]:
+        late = self.event_time_watermark_for_late_events
+        eviction = self.event_time_watermark_for_eviction
+        return None if late is None else str(late), None if eviction is None else str(eviction)
+
+
+def _mode(mode: OutputMode | None) -> str | None:
+    return None if mode is None else mode.capitalize()
+
+
+def _evicting(mode: OutputMode | None) -> bool:
+    return mode in ("append", "update")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateStoreRestoreExec(KeyedStatefulExec):
     """Adds each key's stored buffers to the batch's."""
 
-    expression_fields = ("keys",)
-
-    keys: tuple[AttributeReference, ...]
     state_format_version: int
+
+    def arguments(self, max_fields: int) -> str:
+        version = str(self.state_format_version)
+        return arguments(listed(self.keys, max_fields), self._state_text, version)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StateStoreSaveExec(UnaryExec, StateStoreWriter):
+class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
     """Stores merged buffers; emits them by output mode; evicts what the watermark has passed."""
 
-    expression_fields = ("keys",)
-
-    keys: tuple[AttributeReference, ...]
-    output_mode: OutputMode | None = None
     state_format_version: int
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.keys, max_fields),
+            self._state_text,
+            _mode(self.output_mode),
+            *self._watermarks,
+            str(self.state_format_version),
+        )
 
     @property
     def operator_name(self) -> str:
         return "stateStoreSave"
 
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        return _evicting(self.output_mode) and self._watermark_moved(new_watermark_ms)
+
 
 @dataclass(frozen=True, kw_only=True)
-class SessionWindowStateStoreRestoreExec(UnaryExec, StatefulOperator):
-    """Adds each key's stored sessions to the batch's rows, in order; drops late rows."""
+class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
+    """Adds each key's stored sessions to the batch's rows, in order; drops late rows.
+
+    `keys` are without the session.
+    """
 
     expression_fields = ("keys", "session")
 
-    keys: tuple[AttributeReference, ...]  # without the session
     session: AttributeReference
     state_format_version: int
 
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.keys, max_fields),
+            alone(self.session, max_fields),
+            self._state_text,
+            *self._watermarks,
+            str(self.state_format_version),
+        )
+
+    @property
+    def _order(self) -> tuple[SortOrder, ...]:
+        return tuple(SortOrder(child=k) for k in (*self.keys, self.session))
+
+    @property
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        return self._order
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return (self._order,)
+
 
 @dataclass(frozen=True, kw_only=True)
-class SessionWindowStateStoreSaveExec(UnaryExec, StateStoreWriter):
+class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
     """Stores each key's sessions anew; emits by output mode; evicts ended sessions."""
 
     expression_fields = ("keys", "session")
 
-    keys: tuple[AttributeReference, ...]
     session: AttributeReference
-    output_mode: OutputMode | None = None
     state_format_version: int
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.keys, max_fields),
+            alone(self.session, max_fields),
+            self._state_text,
+            _mode(self.output_mode),
+            *self._watermarks,
+            str(self.state_format_version),
+        )
 
     @property
     def operator_name(self) -> str:
         return "sessionWindowStateStoreSaveExec"
 
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        return _evicting(self.output_mode) and self._watermark_moved(new_watermark_ms)
+
 
 @dataclass(frozen=True, kw_only=True)
-class StreamingDeduplicateExec(UnaryExec, StateStoreWriter):
+class BaseStreamingDeduplicateExec(KeyedStatefulExec, StateStoreWriter):
     """Lets the first row of each key through."""
 
-    expression_fields = ("keys",)
+    def arguments(self, max_fields: int) -> str:
+        return arguments(listed(self.keys, max_fields), self._state_text, *self._watermarks)
 
-    keys: tuple[AttributeReference, ...]
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        return self._watermark_moved(new_watermark_ms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamingDeduplicateExec(BaseStreamingDeduplicateExec):
+    """Remembers each key until the watermark passes the event time among its columns."""
 
     @property
     def operator_name(self) -> str:
@@ -77,12 +161,8 @@ class StreamingDeduplicateExec(UnaryExec, StateStoreWriter):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamingDeduplicateWithinWatermarkExec(UnaryExec, StateStoreWriter):
-    """Lets the first row of each key through; the key is forgotten a delay after its event time."""
-
-    expression_fields = ("keys",)
-
-    keys: tuple[AttributeReference, ...]
+class StreamingDeduplicateWithinWatermarkExec(BaseStreamingDeduplicateExec):
+    """Forgets a key a delay after the event time of its first row."""
 
     @property
     def operator_name(self) -> str:
@@ -90,18 +170,21 @@ class StreamingDeduplicateWithinWatermarkExec(UnaryExec, StateStoreWriter):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamingLocalLimitExec(UnaryExec):
+class StreamingLocalLimitExec(LimitExec):
     """At most so many rows of each partition, reading its input to the end: it may hold state."""
-
-    limit: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamingGlobalLimitExec(UnaryExec, StateStoreWriter):
+class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
     """At most so many rows over the life of the query."""
 
-    limit: int
-    output_mode: OutputMode | None = None
+    def arguments(self, max_fields: int) -> str:
+        state = None if self.state_info is None else self.state_info.text
+        return arguments(str(self.limit), state, _mode(self.output_mode))
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (AllTuples(),)
 
     @property
     def operator_name(self) -> str:

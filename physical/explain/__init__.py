@@ -1,1 +1,7 @@
 """The texts of a plan: simple, extended, formatted, json, stateful."""
+
+from __future__ import annotations
+
+from .modes import MODES, Explainable, Mode, explain
+
+__all__ = ["MODES", "Explainable", "Mode", "explain"]

@@ -1,1 +1,37 @@
-"""Logical operators to physical ones, in Spark's order."""
+"""From the optimized logical plan to physical operators: strategies, tried in Spark's order."""
+
+from __future__ import annotations
+
+from ...physical.plan import SparkPlan
+from ...physical.stateful import OutputMode
+from ..model.conf import Conf
+from ..model.logical import LogicalPlan, ReturnAnswer
+from .base import PlanLater, Strategy
+from .basic import basic_operators, special_limits
+from .streaming import (
+    stateful_aggregation,
+    streaming_deduplication,
+    streaming_global_limit,
+    streaming_join,
+    streaming_relation,
+)
+
+STRATEGIES: tuple[Strategy, ...] = (
+    streaming_join,  # joins of two streams first: the basics must never see one
+    stateful_aggregation,  # sessions included, and the watermark's own operator
+    streaming_relation,
+    streaming_deduplication,
+    streaming_global_limit,  # before special_limits: in append mode a LIMIT counts over batches
+    special_limits,  # in complete mode a LIMIT is over each batch's whole answer
+    basic_operators,
+)
+
+
+def plan_physical(optimized: LogicalPlan, *, output_mode: OutputMode, conf: Conf) -> SparkPlan:
+    """The physical plan of an optimized plan, without state info, exchanges and stage marks.
+
+    Raises:
+        PlanningError: no strategy knows an operator, or Spark refuses it at planning.
+    """
+    root = optimized if isinstance(optimized, ReturnAnswer) else ReturnAnswer(child=optimized)
+    return PlanLater(STRATEGIES, output_mode, conf)(root)

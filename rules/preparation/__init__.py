@@ -1,1 +1,58 @@
 """What makes a physical plan executable: state info, distributions, codegen stages, validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...physical.explain.tree import tree_text
+from ...physical.plan import SparkPlan
+from ...planner.model.errors import InternalError
+from .adaptive import mark_adaptive
+from .codegen import collapse_codegen_stages
+from .execution import Execution
+from .projects import remove_redundant_projects
+from .requirements import ensure_requirements
+from .sorts import remove_redundant_sorts
+from .state import fill_in_state
+from .validate import validate_requirements
+
+Rule = Callable[[SparkPlan, Execution], SparkPlan]
+
+RULES: tuple[Rule, ...] = (
+    fill_in_state,  # first: distributions depend on the store count
+    remove_redundant_projects,  # before exchanges: they would hide what a parent needs
+    ensure_requirements,
+    remove_redundant_sorts,  # only now is it known which orders are there anyway
+    mark_adaptive,  # before codegen: what Spark re-plans at run time shows no stages
+    collapse_codegen_stages,  # after all operators are in place
+    validate_requirements,  # last, changes nothing
+)
+
+
+def prepare(spark_plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """The executed plan: the rules in order.
+
+    Raises:
+        InternalError: a rule changed the plan's columns, or a requirement does not hold.
+    """
+    plan = spark_plan
+    for rule in RULES:
+        prepared = rule(plan, execution)
+        check_same_output(rule.__name__, plan, prepared)
+        plan = prepared
+    return plan
+
+
+def check_same_output(rule: str, before: SparkPlan, after: SparkPlan) -> None:
+    """A rule must give the columns that it got.
+
+    Raises:
+        InternalError: it gave others; the message has both plans.
+    """
+    if after is before:
+        return
+    if [a.expr_id for a in before.output] != [a.expr_id for a in after.output]:
+        raise InternalError(
+            f"The rule {rule} changed the plan's columns.\n"
+            f"Before:\n{tree_text(before)}\nAfter:\n{tree_text(after)}"
+        )

@@ -1,0 +1,57 @@
+"""Small pieces of plan text that the operators share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..planner.model.expressions import AttributeReference, Expression
+from ..planner.model.text import plan_text
+from ..planner.model.types import ArrayType, DataType, MapType, StructType
+
+Part = str | Sequence["Part"]
+
+
+def cut(parts: Sequence[str], max_fields: int, separator: str = ", ") -> str:
+    """The parts joined, those beyond `max_fields` only counted: Spark's truncatedString."""
+    if len(parts) <= max_fields:
+        return separator.join(parts)
+    kept = max(0, max_fields)
+    rest = f"... {len(parts) - kept} more fields"
+    return separator.join([*parts[:kept], rest])
+
+
+def bracketed(expressions: Iterable[Expression], max_fields: int, separator: str = ", ") -> str:
+    """`[a#1, b#2L]`."""
+    return "[" + cut([plan_text(e) for e in expressions], max_fields, separator) + "]"
+
+
+def arguments(*parts: str | None) -> str:
+    """The parts that are there, as an operator's line shows them."""
+    return ", ".join(part for part in parts if part)
+
+
+def listed(expressions: Sequence[Expression], max_fields: int) -> str | None:
+    """`[a, b]`, or nothing for no expressions: lines leave empty lists out."""
+    return bracketed(expressions, max_fields) if expressions else None
+
+
+def alone(expression: Expression, max_fields: int) -> str:
+    """An expression that is an argument by itself: a bare column then shows its type."""
+    if isinstance(expression, AttributeReference):
+        type_text = simple_type(expression.data_type, max_fields)
+        return f"{expression.name}#{expression.expr_id}: {type_text}"
+    return plan_text(expression)
+
+
+def simple_type(data_type: DataType, max_fields: int) -> str:
+    """Spark's `simpleString(maxFields)`: structs spaced and cut."""
+    match data_type:
+        case StructType(fields=fields):
+            parts = [f"{f.name}: {simple_type(f.data_type, max_fields)}" for f in fields]
+            return f"struct<{cut(parts, max_fields)}>"
+        case ArrayType(element_type=element):
+            return f"array<{simple_type(element, max_fields)}>"
+        case MapType(key_type=key, value_type=value):
+            return f"map<{simple_type(key, max_fields)},{simple_type(value, max_fields)}>"
+        case _:
+            return data_type.simple

@@ -1,0 +1,152 @@
+"""One query's planning, phase by phase, and its executed plan for each batch."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Iterator
+from functools import cached_property
+
+from ..physical.plan import SparkPlan, StateStoreWriter
+from ..physical.state import UNKNOWN_CHECKPOINT, StatefulOperatorStateInfo
+from ..physical.stateful import OutputMode
+from ..rules.analysis import analyze
+from ..rules.optimization import optimize
+from ..rules.preparation import prepare
+from ..rules.preparation.state import for_version
+from ..rules.preparation.watermarks import propagate_watermarks
+from ..rules.support import check_for_streaming
+from .model.catalog import Catalog
+from .model.conf import Conf
+from .model.ids import id_scope
+from .model.logical import LogicalPlan
+from .strategies import plan_physical
+
+# Named by content, so that the same query gives the same text in every process.
+_NO_RUN = str(uuid.uuid5(uuid.NAMESPACE_URL, "stateplan: not started"))
+
+
+class IncrementalExecution:
+    """A streaming query through its phases, each made when first asked for.
+
+    Args:
+        logical: the query, unresolved.
+        catalog: the sources it may name.
+        output_mode: append, update or complete.
+        conf: its settings; once a query has run, those that its offset log pinned.
+        checkpoint_location: the checkpoint's `state` directory.
+        run_id: the run's UUID.
+        batch_id: the batch, which is also the version of the state that it reads.
+        watermark_late: the query's watermark of the batch before, in milliseconds; None before a
+            start.
+        watermark_eviction: the query's watermark of this batch, in milliseconds; None before a
+            start.
+        ids: the counter of expression ids. It must be the one that `logical` was made with, if any
+            of its expressions has an id already.
+    """
+
+    def __init__(
+        self,
+        logical: LogicalPlan,
+        *,
+        catalog: Catalog,
+        output_mode: OutputMode,
+        conf: Conf,
+        checkpoint_location: str = UNKNOWN_CHECKPOINT,
+        run_id: str | None = None,
+        batch_id: int = 0,
+        watermark_late: int | None = None,
+        watermark_eviction: int | None = None,
+        ids: Iterator[int] | None = None,
+    ) -> None:
+        self.logical = logical
+        self.catalog = catalog
+        self.output_mode: OutputMode = output_mode
+        self.conf = conf
+        self.checkpoint_location = checkpoint_location
+        self.run_id = _NO_RUN if run_id is None else run_id
+        self.batch_id = batch_id
+        self.watermark_late = watermark_late
+        self.watermark_eviction = watermark_eviction
+        self._ids = itertools.count() if ids is None else ids
+        self._operator_ids = itertools.count()
+
+    @cached_property
+    def analyzed(self) -> LogicalPlan:
+        """Names, types and windows resolved.
+
+        Raises:
+            AnalysisError: Spark's analyzer would refuse the query.
+        """
+        with id_scope(self._ids):
+            return analyze(self.logical, self.catalog, self.conf)
+
+    @cached_property
+    def checked(self) -> LogicalPlan:
+        """The analyzed plan, known to be supported on a stream in this output mode.
+
+        Raises:
+            StreamingCheckError: it is not.
+        """
+        check_for_streaming(self.analyzed, self.output_mode, self.conf)
+        return self.analyzed
+
+    @cached_property
+    def optimized(self) -> LogicalPlan:
+        """The logical rewrites done."""
+        with id_scope(self._ids):
+            return optimize(self.checked, self.conf)
+
+    @cached_property
+    def spark_plan(self) -> SparkPlan:
+        """The physical operators, not yet placed.
+
+        Raises:
+            PlanningError: an operator has no physical plan.
+        """
+        with id_scope(self._ids):
+            return plan_physical(self.optimized, output_mode=self.output_mode, conf=self.conf)
+
+    @cached_property
+    def executed_plan(self) -> SparkPlan:
+        """The plan of batch `batch_id`, with state info, exchanges and stage marks."""
+        with id_scope(self._ids):
+            return prepare(self.spark_plan, self)
+
+    def next_stateful_operation_state_info(self) -> StatefulOperatorStateInfo:
+        """State info under the next operator id: 0, 1, ... in the order of asking."""
+        return StatefulOperatorStateInfo(
+            checkpoint_location=self.checkpoint_location,
+            run_id=self.run_id,
+            operator_id=next(self._operator_ids),
+            version=self.batch_id,
+            num_partitions=self.conf.shuffle_partitions,
+        )
+
+    def for_batch(self, batch_id: int, late_ms: int, eviction_ms: int) -> SparkPlan:
+        """The executed plan of another batch: only state versions and watermarks differ.
+
+        Args:
+            batch_id: the batch, whose number is the state version that it reads.
+            late_ms: the query's watermark of the batch before, by which rows are late.
+            eviction_ms: the query's watermark of this batch, by which state leaves.
+        """
+        return for_version(self.executed_plan, batch_id, late_ms, eviction_ms)
+
+    def should_run_another_batch(
+        self, new_watermark_ms: int, executed: SparkPlan | None = None
+    ) -> bool:
+        """Whether a batch without data has something to emit or evict.
+
+        Args:
+            new_watermark_ms: the query's watermark after the batch.
+            executed: the plan the batch ran with; `executed_plan` by default.
+        """
+        plan = self.executed_plan if executed is None else executed
+        inputs = propagate_watermarks(plan, new_watermark_ms)
+        for writer in plan.collect(StateStoreWriter):
+            assert writer.state_info is not None
+            own = inputs.get(writer.state_info.operator_id)
+            if own is not None and writer.should_run_another_batch(own):
+                return True
+        return False

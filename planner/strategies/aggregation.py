@@ -1,0 +1,302 @@
+"""Streaming aggregation: from one logical Aggregate to its progression of physical steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ...physical.aggregate import (
+    BaseAggregateExec,
+    HashAggregateExec,
+    MergingSessionsExec,
+    ObjectHashAggregateExec,
+    SortAggregateExec,
+)
+from ...physical.distribution import canonical
+from ...physical.plan import SparkPlan
+from ...physical.stateful import (
+    SessionWindowStateStoreRestoreExec,
+    SessionWindowStateStoreSaveExec,
+    StateStoreRestoreExec,
+    StateStoreSaveExec,
+)
+from ..model.errors import PlanningError
+from ..model.expressions import (
+    AggregateExpression,
+    AggregateMode,
+    Alias,
+    AttributeReference,
+    Expression,
+    to_attribute,
+)
+from ..model.logical import Aggregate
+from ..model.registry import Buffer
+from ..model.text import plan_text
+from ..model.types import (
+    BINARY,
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StringType,
+    StructType,
+)
+from .base import PlanLater
+from .floats import normalize_floats
+
+
+@dataclass(frozen=True)
+class PhysicalAggregation:
+    """An Aggregate taken apart.
+
+    Attributes:
+        keys: the grouping expressions, each with a name.
+        aggregates: the functions, each different one once.
+        buffers: per function, its buffer columns.
+        results: the select list over the keys' columns and the functions' result columns.
+    """
+
+    keys: tuple[Expression, ...]
+    aggregates: tuple[AggregateExpression, ...]
+    buffers: tuple[tuple[AttributeReference, ...], ...]
+    results: tuple[Expression, ...]
+
+    @cached_property
+    def key_attributes(self) -> tuple[AttributeReference, ...]:
+        return tuple(to_attribute(key) for key in self.keys)
+
+    @cached_property
+    def session(self) -> AttributeReference | None:
+        """The session window among the keys."""
+        found = [key for key in self.key_attributes if key.metadata.window == "session"]
+        return found[0] if found else None
+
+    def in_mode(self, mode: AggregateMode) -> tuple[AggregateExpression, ...]:
+        """The functions in a step's mode; only the partial step filters its input."""
+        return tuple(
+            replace(a, mode=mode, filter=a.filter if mode == "Partial" else None)
+            for a in self.aggregates
+        )
+
+    @cached_property
+    def buffered(self) -> tuple[AttributeReference, ...]:
+        """What flows between the steps: the keys, then all buffers."""
+        return self.key_attributes + tuple(b for group in self.buffers for b in group)
+
+    @cached_property
+    def operator(self) -> type[BaseAggregateExec]:
+        """Hash where every buffer can be updated in place, then objects, then sorted rows."""
+        specs = [a.function.spec for a in self.aggregates]
+        if not any(s.object_hash for s in specs) and all(
+            _mutable(b.data_type) for group in self.buffers for b in group
+        ):
+            return HashAggregateExec
+        if any(s.object_hash for s in specs):
+            return ObjectHashAggregateExec
+        return SortAggregateExec
+
+
+def _mutable(data_type: DataType) -> bool:
+    """Whether a buffer of the type has a fixed place in a row (Spark's UnsafeRow.isMutable)."""
+    return not isinstance(data_type, StringType | BinaryType | ArrayType | MapType | StructType)
+
+
+def _buffers(aggregate: AggregateExpression) -> tuple[AttributeReference, ...]:
+    function = aggregate.function
+    spec = function.spec
+    if spec.forms is not None:
+        columns = spec.forms(function).plan_buffers
+    elif spec.object_hash:
+        columns = (Buffer("buf", BINARY),)
+    else:
+        columns = ()
+    return tuple(
+        AttributeReference(name=c.name, type_=c.data_type, is_nullable=c.nullable) for c in columns
+    )
+
+
+def _aggregates_in(expression: Expression) -> Iterator[AggregateExpression]:
+    if isinstance(expression, AggregateExpression):
+        yield expression
+    else:
+        for child in expression.children:
+            yield from _aggregates_in(child)
+
+
+def _named(key: Expression) -> Expression:
+    if isinstance(key, AttributeReference | Alias):
+        return key
+    return Alias(child=key, name=plan_text(key))
+
+
+def _same_function(aggregate: AggregateExpression) -> Expression:
+    return canonical(replace(aggregate, result_id=0))
+
+
+def take_apart(logical: Aggregate) -> PhysicalAggregation:
+    """Separate what an Aggregate computes per group from what it makes of it afterwards."""
+    keys = tuple(_named(key) for key in logical.grouping)
+    distinct: dict[Expression, AggregateExpression] = {}
+    for item in logical.aggregates:
+        for aggregate in _aggregates_in(item):
+            distinct.setdefault(_same_function(aggregate), aggregate)
+    columns: dict[Expression, Expression] = {
+        canonical(expression): to_attribute(key)
+        for expression, key in zip(logical.grouping, keys, strict=True)
+    }
+
+    def rewritten(expression: Expression) -> Expression:
+        if isinstance(expression, AggregateExpression):
+            kept = distinct[_same_function(expression)]
+            return kept.result_attribute(plan_text(kept.function))
+        if isinstance(expression, AttributeReference):
+            return expression
+        column = columns.get(canonical(expression))
+        return expression.map_children(rewritten) if column is None else column
+
+    aggregates = tuple(distinct.values())
+    return PhysicalAggregation(
+        keys=tuple(normalize_floats(key) for key in keys),
+        aggregates=aggregates,
+        buffers=tuple(_buffers(a) for a in aggregates),
+        results=tuple(rewritten(item) for item in logical.aggregates),
+    )
+
+
+def plan_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
+    """The steps of a streaming aggregation, with sessions if a key is a session window.
+
+    Raises:
+        PlanningError: a session window is the only key.
+    """
+    parts = take_apart(logical)
+    child = plan_later(logical.child)
+    if parts.session is None:
+        version = plan_later.conf.integer("spark.sql.streaming.aggregation.stateFormatVersion")
+        return plan_streaming_aggregation(parts, child, version)
+    return plan_streaming_aggregation_for_session(
+        parts,
+        parts.session,
+        child,
+        plan_later.conf.integer("spark.sql.streaming.sessionWindow.stateFormatVersion"),
+        plan_later.conf.flag("spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition"),
+    )
+
+
+def _partial(parts: PhysicalAggregation, child: SparkPlan) -> SparkPlan:
+    return parts.operator(
+        keys=parts.keys,
+        aggregates=parts.in_mode("Partial"),
+        buffers=parts.buffers,
+        results=parts.buffered,
+        child=child,
+    )
+
+
+def _merge(parts: PhysicalAggregation, child: SparkPlan) -> SparkPlan:
+    return parts.operator(
+        keys=parts.key_attributes,
+        aggregates=parts.in_mode("PartialMerge"),
+        buffers=parts.buffers,
+        results=parts.buffered,
+        required_keys=parts.key_attributes,
+        child=child,
+    )
+
+
+def _final(
+    parts: PhysicalAggregation, required: tuple[Expression, ...], child: SparkPlan
+) -> SparkPlan:
+    return parts.operator(
+        keys=parts.key_attributes,
+        aggregates=parts.in_mode("Final"),
+        buffers=parts.buffers,
+        results=parts.results,
+        required_keys=required,
+        child=child,
+    )
+
+
+def plan_streaming_aggregation(
+    parts: PhysicalAggregation, child: SparkPlan, state_format_version: int
+) -> SparkPlan:
+    """The progression of a streaming aggregation. What the stream holds behind each step:
+
+    - partial: at most one row of buffers per key and input partition;
+    - (exchange: a key's rows where its store is, put in by the preparation;)
+    - merge: one row of buffers per key of this batch;
+    - restore: that row and, if there is one, the row that state holds for the key;
+    - merge: one row per key of this batch, state included;
+    - save: stored; what the output mode lets out goes on: all keys, the changed, the evicted;
+    - final: the results of the select list.
+    """
+    keys = parts.key_attributes
+    merged = _merge(parts, _partial(parts, child))
+    restored = StateStoreRestoreExec(
+        keys=keys, state_format_version=state_format_version, child=merged
+    )
+    saved = StateStoreSaveExec(
+        keys=keys, state_format_version=state_format_version, child=_merge(parts, restored)
+    )
+    return _final(parts, keys, saved)
+
+
+def plan_streaming_aggregation_for_session(
+    parts: PhysicalAggregation,
+    session: AttributeReference,
+    child: SparkPlan,
+    state_format_version: int,
+    merge_in_local_partition: bool,
+) -> SparkPlan:
+    """The progression for session windows. What the stream holds behind each step:
+
+    - partial: one row of buffers per key and equal session (start, end) of an input partition;
+    - merging sessions, if asked for: overlapping sessions of an input partition made one;
+    - (exchange by the key without the session, sort by key and session start;)
+    - restore: the batch's sessions and those that state holds for its keys, in order, late ones
+      dropped;
+    - merging sessions: overlapping sessions made one, their buffers merged;
+    - save: the key's sessions replaced; all sessions or the ended ones go on;
+    - final: the results of the select list.
+
+    Raises:
+        PlanningError: there is no key besides the session.
+    """
+    keys = tuple(k for k in parts.key_attributes if k.expr_id != session.expr_id)
+    if not keys:
+        raise PlanningError(
+            "_LEGACY_ERROR_TEMP_3068",
+            "Global aggregation with session window in streaming query is not supported.",
+            hint="Group by a key besides the session window.",
+        )
+    rows = _partial(parts, child)
+    if merge_in_local_partition:
+        rows = _merge_sessions(parts, session, None, rows)
+    restored = SessionWindowStateStoreRestoreExec(
+        keys=keys, session=session, state_format_version=state_format_version, child=rows
+    )
+    saved = SessionWindowStateStoreSaveExec(
+        keys=keys,
+        session=session,
+        state_format_version=state_format_version,
+        child=_merge_sessions(parts, session, keys, restored),
+    )
+    return _final(parts, keys, saved)
+
+
+def _merge_sessions(
+    parts: PhysicalAggregation,
+    session: AttributeReference,
+    required: tuple[Expression, ...] | None,
+    child: SparkPlan,
+) -> SparkPlan:
+    return MergingSessionsExec(
+        keys=parts.key_attributes,
+        session=session,
+        aggregates=parts.in_mode("PartialMerge"),
+        buffers=parts.buffers,
+        results=parts.buffered,
+        required_keys=required,
+        child=child,
+    )

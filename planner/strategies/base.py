@@ -1,0 +1,43 @@
+"""What strategies are and how they call each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...physical.plan import SparkPlan
+from ...physical.stateful import OutputMode
+from ..model.conf import Conf
+from ..model.errors import PlanningError
+from ..model.logical import LogicalPlan
+
+Strategy = Callable[[LogicalPlan, "PlanLater"], SparkPlan | None]
+
+
+@dataclass(frozen=True)
+class PlanLater:
+    """Plans a logical operator by the first strategy that knows it.
+
+    Strategies get this to plan their operator's children with, and what the plan is made for.
+    """
+
+    strategies: tuple[Strategy, ...]
+    output_mode: OutputMode
+    conf: Conf
+
+    def __call__(self, logical: LogicalPlan) -> SparkPlan:
+        """The physical operator for a logical one and all below it.
+
+        Raises:
+            PlanningError: no strategy knows the operator.
+        """
+        for strategy in self.strategies:
+            planned = strategy(logical, self)
+            if planned is not None:
+                return planned
+        name = type(logical).__name__
+        raise PlanningError(
+            "STATEPLAN_NO_STRATEGY",
+            f"No physical plan can be made for the operator {name}.",
+            hint="The query is valid, but this operator is not supported yet: rewrite without it.",
+        )

@@ -1,0 +1,95 @@
+"""Strategies for the stateless operators."""
+
+from __future__ import annotations
+
+from ...physical.basic import (
+    CollectLimitExec,
+    ExpandExec,
+    FilterExec,
+    GenerateExec,
+    GlobalLimitExec,
+    LocalLimitExec,
+    LocalTableScanExec,
+    ProjectExec,
+    RDDScanExec,
+    UnionExec,
+)
+from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
+from ...physical.plan import SparkPlan
+from ..model.expressions import Literal, to_attribute
+from ..model.logical import (
+    Expand,
+    Filter,
+    Generate,
+    GlobalLimit,
+    LocalLimit,
+    LocalRelation,
+    LogicalPlan,
+    OneRowRelation,
+    Project,
+    ReturnAnswer,
+    Sort,
+    Union,
+)
+from .base import PlanLater
+from .limits import match_limit, match_top
+
+_TOP_K_SORT_FALLBACK_THRESHOLD = 2**31 - 1 - 15  # spark.sql.execution.topKSortFallbackThreshold
+
+
+def special_limits(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """LIMIT of a batch's answer: the top rows of a sort, or the first rows collected."""
+    answer = logical.child if isinstance(logical, ReturnAnswer) else logical
+    match match_top(answer):
+        case (limit, order, columns, child) if limit < _TOP_K_SORT_FALLBACK_THRESHOLD:
+            return TakeOrderedAndProjectExec(
+                limit=limit, order=order, project_list=columns, child=plan_later(child)
+            )
+    if not isinstance(logical, ReturnAnswer):
+        return None
+    match match_limit(answer):
+        case (limit, child):
+            return CollectLimitExec(limit=limit, child=plan_later(child))
+        case _:
+            return plan_later(answer)
+
+
+def basic_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """The operators that become one physical operator each."""
+    match logical:
+        case Project(project_list=columns, child=child):
+            return ProjectExec(project_list=columns, child=plan_later(child))
+        case Filter(condition=condition, child=child):
+            return FilterExec(condition=condition, child=plan_later(child))
+        case Expand(projections=projections, attributes=attributes, child=child):
+            return ExpandExec(
+                projections=projections, attributes=attributes, child=plan_later(child)
+            )
+        case Generate():
+            return _generate(logical, plan_later)
+        case Union(inputs=inputs):
+            planned = tuple(plan_later(plan) for plan in inputs)
+            return UnionExec(inputs=planned, attributes=logical.output)
+        case Sort(order=order, is_global=is_global, child=child):
+            return SortExec(order=order, is_global=is_global, child=plan_later(child))
+        case LocalLimit(limit=Literal(value=int(limit)), child=child):
+            return LocalLimitExec(limit=limit, child=plan_later(child))
+        case GlobalLimit(limit=Literal(value=int(limit)), child=child):
+            return GlobalLimitExec(limit=limit, child=plan_later(child))
+        case LocalRelation(attributes=attributes, rows=rows):
+            return LocalTableScanExec(attributes=attributes, rows=rows)
+        case OneRowRelation():
+            return RDDScanExec()
+        case _:
+            return None
+
+
+def _generate(logical: Generate, plan_later: PlanLater) -> SparkPlan:
+    kept = logical.child.output if logical.required is None else logical.required
+    return GenerateExec(
+        generator=logical.generator,
+        required=kept,
+        outer=logical.outer,
+        generated=tuple(map(to_attribute, logical.generated)),
+        child=plan_later(logical.child),
+    )

@@ -1,0 +1,80 @@
+"""Whole-stage code generation: the marks `*(1)` that plans show."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ...physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec
+from ...physical.plan import SparkPlan
+from ...planner.model.expressions import Call, Expression
+from ...planner.model.types import ArrayType, DataType, MapType, StructType
+from .execution import Execution
+
+
+def collapse_codegen_stages(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """Give each chain of operators with generated code a common stage number.
+
+    Stages are numbered bottom-up, left to right; an operator without generated code, or with an
+    expression or too many columns that rule it out, ends the chains on both sides. A local table
+    joins a stage but starts none. Idempotent.
+    """
+    adaptive = isinstance(plan, AdaptiveSparkPlanExec)
+    if adaptive or not execution.conf.flag("spark.sql.codegen.wholeStage"):
+        return plan
+    widest = execution.conf.integer("spark.sql.codegen.maxFields")
+    return _outside(plan, itertools.count(1), widest)
+
+
+def _outside(plan: SparkPlan, numbers: Iterator[int], widest: int) -> SparkPlan:
+    """A plan whose parent is in no stage: it may be the top of one."""
+    if isinstance(plan, LocalTableScanExec) or not _generates(plan, widest):
+        return plan.map_children(lambda child: _outside(child, numbers, widest))
+    marked = _inside(plan, numbers, widest)
+    return marked(next(numbers))  # only now: the stages below come first
+
+
+def _inside(plan: SparkPlan, numbers: Iterator[int], widest: int) -> Callable[[int], SparkPlan]:
+    """A plan whose parent is in a stage, waiting for that stage's number."""
+    if not _generates(plan, widest):
+        finished = _outside(plan, numbers, widest)
+        return lambda stage: finished
+    below = [_inside(child, numbers, widest) for child in plan.children]
+
+    def marked(stage: int) -> SparkPlan:
+        children = tuple(child(stage) for child in below)
+        return replace(plan.with_new_children(children), codegen_stage=stage)
+
+    return marked
+
+
+def _generates(plan: SparkPlan, widest: int) -> bool:
+    return (
+        plan.supports_codegen
+        and not any(_falls_back(e) for e in plan.expressions)
+        and _width(plan) <= widest
+        and all(_width(child) <= widest for child in plan.children)
+    )
+
+
+def _falls_back(expression: Expression) -> bool:
+    return expression.exists(
+        lambda e: isinstance(e, Call) and bool(e.arguments) and not e.spec.codegen
+    )
+
+
+def _width(plan: SparkPlan) -> int:
+    return sum(_leaves(a.data_type) for a in plan.output)
+
+
+def _leaves(data_type: DataType) -> int:
+    match data_type:
+        case StructType(fields=fields):
+            return sum(_leaves(f.data_type) for f in fields)
+        case ArrayType(element_type=element):
+            return _leaves(element)
+        case MapType(key_type=key, value_type=value):
+            return _leaves(key) + _leaves(value)
+        case _:
+            return 1

@@ -1,0 +1,33 @@
+"""What the preparation rules need to know of the execution they prepare a plan for."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ...physical.state import StatefulOperatorStateInfo
+from ...physical.stateful import OutputMode
+from ...planner.model.conf import Conf
+
+
+class Execution(Protocol):
+    """One batch of one query: IncrementalExecution, as the rules see it."""
+
+    @property
+    def conf(self) -> Conf: ...
+
+    @property
+    def output_mode(self) -> OutputMode: ...
+
+    @property
+    def watermark_late(self) -> int | None:
+        """The query's watermark by which late rows are judged; None before a start."""
+        ...
+
+    @property
+    def watermark_eviction(self) -> int | None:
+        """The query's watermark by which state leaves; None before a start."""
+        ...
+
+    def next_stateful_operation_state_info(self) -> StatefulOperatorStateInfo:
+        """State info under the next operator id."""
+        ...

@@ -1,0 +1,49 @@
+"""Projections that only choose or reorder what the parent takes in any order."""
+
+from __future__ import annotations
+
+from ...physical.aggregate import BaseAggregateExec
+from ...physical.basic import FilterExec, LimitExec, ProjectExec
+from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
+from ...physical.plan import SparkPlan
+from .execution import Execution
+
+_REMOVE = "spark.sql.execution.removeRedundantProjects"
+
+
+def remove_redundant_projects(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """Drop a Project that gives its child's columns, reordered where the parent does not care.
+
+    The root's order is kept, and that below merge and final aggregates, which read buffers by
+    position. Idempotent.
+    """
+    if execution.conf.settings.get(_REMOVE, "true").lower() == "false":
+        return plan
+    return _removed(plan, keep_order=True)
+
+
+def _removed(plan: SparkPlan, keep_order: bool) -> SparkPlan:
+    match plan:
+        case ProjectExec(child=child):
+            if _redundant(plan, child, keep_order):
+                return _removed(child, keep_order)
+            below = False
+        case TakeOrderedAndProjectExec():
+            below = False
+        case BaseAggregateExec(aggregates=aggregates):
+            below = any(a.mode in ("Final", "PartialMerge") for a in aggregates)
+        case FilterExec() | SortExec() | LimitExec():
+            below = keep_order
+        case _:
+            below = True
+    return plan.map_children(lambda child: _removed(child, below))
+
+
+def _redundant(project: ProjectExec, child: SparkPlan, keep_order: bool) -> bool:
+    mine = [(a.expr_id, a.nullable) for a in project.output]
+    given = [(a.expr_id, a.nullable) for a in child.output]
+    if not keep_order:
+        mine, given = sorted(mine), sorted(given)
+    return [i for i, _ in mine] == [i for i, _ in given] and all(
+        wanted or not got for (_, wanted), (_, got) in zip(mine, given, strict=True)
+    )

@@ -1,0 +1,58 @@
+"""Exchanges and sorts: the one place that makes them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from ...physical.distribution import (
+    Distribution,
+    StatefulOpClusteredDistribution,
+    ordering_satisfies,
+)
+from ...physical.exchange import ShuffleExchangeExec, SortExec
+from ...physical.plan import SparkPlan
+from ...planner.model.expressions import SortOrder
+from .execution import Execution
+
+
+def ensure_requirements(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """Put an Exchange where a child's rows lie elsewhere than required, then a Sort for order.
+
+    `Save <- Partial` becomes `Save <- Exchange hashpartitioning <- Partial`. Requires the state
+    rule; establishes every required distribution and ordering; idempotent.
+    """
+    numbers = itertools.count()
+    return _ensured(plan, execution.conf.shuffle_partitions, numbers)
+
+
+def _ensured(plan: SparkPlan, partitions: int, numbers: Iterator[int]) -> SparkPlan:
+    plan = plan.map_children(lambda child: _ensured(child, partitions, numbers))
+    requirements = zip(plan.required_child_distribution, plan.required_child_ordering, strict=True)
+
+    def met(child: SparkPlan) -> SparkPlan:
+        distribution, ordering = next(requirements)
+        placed = _placed(child, distribution, partitions, numbers)
+        return _sorted(placed, ordering)
+
+    return plan.map_children(met)
+
+
+def _placed(
+    child: SparkPlan, required: Distribution, partitions: int, numbers: Iterator[int]
+) -> SparkPlan:
+    if child.output_partitioning.satisfies(required):
+        return child
+    stateful = isinstance(required, StatefulOpClusteredDistribution)
+    return ShuffleExchangeExec(
+        partitioning=required.create_partitioning(required.required_num_partitions or partitions),
+        origin="REQUIRED_BY_STATEFUL_OPERATOR" if stateful else "ENSURE_REQUIREMENTS",
+        plan_id=next(numbers),
+        child=child,
+    )
+
+
+def _sorted(child: SparkPlan, required: tuple[SortOrder, ...]) -> SparkPlan:
+    if ordering_satisfies(child.output_ordering, required):
+        return child
+    return SortExec(order=required, is_global=False, child=child)

@@ -1,0 +1,110 @@
+"""The state rule: operator ids with their state info, output modes, store counts, watermarks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...physical.aggregate import AggregationStep
+from ...physical.basic import LocalLimitExec
+from ...physical.exchange import ShuffleExchangeExec
+from ...physical.plan import SparkPlan, StatefulOperator, StateStoreWriter
+from ...physical.state import NO_WATERMARK, StatefulOperatorStateInfo
+from ...physical.stateful import (
+    SessionWindowStateStoreRestoreExec,
+    StateStoreRestoreExec,
+    StreamingLocalLimitExec,
+)
+from .execution import Execution
+from .watermarks import propagate_watermarks
+
+_STRICT = "spark.sql.streaming.statefulOperator.useStrictDistribution"
+
+
+def fill_in_state(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """Give every stateful operator its place in the checkpoint and its watermarks.
+
+    Ids count top-down, the operator nearest the sink first; a restore shares the id of the save
+    above it. Before a start every watermark is Long.MinValue; then each operator's own is derived
+    from the query's. StreamingLocalLimit becomes LocalLimit where it need not read its input to
+    the end. Establishes `state_info` on stateful operators and the store count on aggregates;
+    idempotent but for the ids that the execution hands out.
+    """
+    strict = execution.conf.flag(_STRICT)
+    stores = execution.conf.shuffle_partitions
+    plan = _filled(plan, execution, None, strict, stores)
+    return with_watermarks(plan, execution.watermark_late, execution.watermark_eviction)
+
+
+def _filled(
+    plan: SparkPlan,
+    execution: Execution,
+    above: StatefulOperatorStateInfo | None,
+    strict: bool,
+    stores: int,
+) -> SparkPlan:
+    match plan:
+        case StateStoreWriter():
+            above = execution.next_stateful_operation_state_info()
+            plan = replace(
+                plan,
+                state_info=above,
+                strict_distribution=strict,
+                output_mode=execution.output_mode,
+            )
+        case StateStoreRestoreExec() | SessionWindowStateStoreRestoreExec():
+            plan = replace(plan, state_info=above, strict_distribution=strict)
+        case AggregationStep(is_streaming=True):
+            plan = replace(plan, num_shuffle_partitions=stores, strict_distribution=strict)
+        case StreamingLocalLimitExec(limit=limit, child=child) if not _state_in_reach(child):
+            plan = LocalLimitExec(limit=limit, child=child)
+    info = above
+    return plan.map_children(lambda child: _filled(child, execution, info, strict, stores))
+
+
+def _state_in_reach(plan: SparkPlan) -> bool:
+    """Whether a stateful operator lies below, before a shuffle: it must see all its input."""
+    if isinstance(plan, StatefulOperator):
+        return True
+    if isinstance(plan, ShuffleExchangeExec):
+        return False
+    return any(_state_in_reach(child) for child in plan.children)
+
+
+def with_watermarks(plan: SparkPlan, late: int | None, eviction: int | None) -> SparkPlan:
+    """The plan with each stateful operator's watermarks, in milliseconds.
+
+    `late` is the query's watermark of the batch before, `eviction` this batch's. None: the query
+    has not started, and every operator gets Long.MinValue.
+    """
+    lates = {} if late is None else propagate_watermarks(plan, late)
+    evictions = {} if eviction is None else propagate_watermarks(plan, eviction)
+
+    def filled(node: SparkPlan) -> SparkPlan:
+        if isinstance(node, StatefulOperator) and node.state_info is not None:
+            own = node.state_info.operator_id
+            node = replace(
+                node,
+                event_time_watermark_for_late_events=_own(lates, own, late),
+                event_time_watermark_for_eviction=_own(evictions, own, eviction),
+            )
+        return node.map_children(filled)
+
+    return filled(plan)
+
+
+def _own(found: dict[int, int | None], operator: int, query: int | None) -> int:
+    if query is None:
+        return NO_WATERMARK
+    own = found.get(operator)
+    return query if own is None else own
+
+
+def for_version(plan: SparkPlan, version: int, late: int, eviction: int) -> SparkPlan:
+    """A prepared plan for another batch: that state version, those watermarks of the query."""
+
+    def moved(node: SparkPlan) -> SparkPlan:
+        if isinstance(node, StatefulOperator) and node.state_info is not None:
+            node = replace(node, state_info=replace(node.state_info, version=version))
+        return node.map_children(moved)
+
+    return with_watermarks(moved(plan), late, eviction)
