@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Phase = Literal["analysis", "streaming-check", "planning", "description", "runtime"]
+Phase = Literal["analysis", "streaming-check", "planning", "description", "runtime", "batch"]
 
 
 class StateplanError(Exception):

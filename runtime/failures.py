@@ -1,0 +1,110 @@
+"""A failed batch as one error: the innermost condition that Spark or a kernel gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..planner.model.errors import RuntimeFailure, StateplanError
+
+# The last line of a worker's traceback: `package.module.Error: [CONDITION] text`.
+_WORKER_ERROR = re.compile(r"^[\w.]+: (\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
+
+
+class BatchFailure(RuntimeFailure):
+    """A batch failed whole; the checkpoint stays at the batch before it.
+
+    Attributes:
+        batch_id: the batch that failed.
+    """
+
+    phase = "batch"
+
+    def __init__(self, condition: str | None, message: str, *, batch_id: int, hint: str) -> None:
+        super().__init__(condition, message, hint=hint)
+        self.batch_id = batch_id
+
+
+def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False) -> StateplanError:
+    """The error for people behind an exception that ended a batch.
+
+    Args:
+        error: what was raised; one of our own errors stands as it is.
+        batch_id: the batch that was running.
+        in_function: whether a user's foreachBatch function was running.
+    """
+    own = next((e for e in _causes(error) if isinstance(e, StateplanError)), None)
+    if own is not None:
+        return own
+    condition, message = innermost(error)
+    if condition is None and in_function:
+        condition = "FOREACH_BATCH_USER_FUNCTION_ERROR"
+        message = (
+            "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function "
+            f"in foreach batch sink. Reason: {type(error).__name__}: {error} SQLSTATE: 39000"
+        )
+    return BatchFailure(
+        condition or "STATEPLAN_BATCH_FAILED",
+        message,
+        batch_id=batch_id,
+        hint=f"Batch {batch_id} is not committed: mend the cause and start the query again; it "
+        "goes on from the last commit.",
+    )
+
+
+def innermost(error: BaseException) -> tuple[str | None, str]:
+    """The innermost condition in an exception's chain and its text.
+
+    Spark wraps what fails in a task several times; a kernel's error arrives as the last line of a
+    Python worker's traceback.
+    """
+    found: tuple[str | None, str] = (None, f"{type(error).__name__}: {error}")
+    for cause in _causes(error):
+        for condition, message in _conditions(cause):
+            found = (condition, message)
+    return found
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in seen:
+        seen.append(current)
+        yield current
+        current = current.__cause__
+
+
+def _conditions(error: BaseException) -> Iterator[tuple[str, str]]:
+    """The conditions in one exception, from the outside in."""
+    condition = _call(error, "getCondition")
+    text = str(error)
+    if condition:
+        yield condition, _first_line(text, condition)
+    origin: Any = getattr(error, "_origin", None)
+    while origin is not None:  # the JVM's causes, on a classic session
+        inner, message = _call(origin, "getCondition"), _call(origin, "getMessage") or ""
+        if inner:
+            yield inner, _first_line(message, inner)
+        text = f"{text}\n{message}"
+        origin = _call(origin, "getCause")
+    worker = _WORKER_ERROR.findall(text)
+    if worker:
+        message, condition = worker[-1]
+        yield condition, message
+
+
+def _call(target: object, method: str) -> Any:
+    """A method's answer; None where there is no such method, or it fails."""
+    try:
+        return getattr(target, method)()
+    except Exception:
+        return None
+
+
+def _first_line(text: str, condition: str) -> str:
+    """A message without the query context and the stack that Spark puts behind it."""
+    lines = text.strip().split("\n")
+    line = next((item for item in lines if f"[{condition}]" in item), lines[0]).strip()
+    start = line.find(f"[{condition}]")
+    return line[start:] if start > 0 else line

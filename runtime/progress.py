@@ -1,0 +1,141 @@
+"""What a query says about each batch, with the fields of Spark's StreamingQueryProgress."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from .lowering.context import EventTimeStats, OperatorResult
+
+
+class StreamingQueryProgress(dict[str, Any]):
+    """One batch's figures under Spark's names (`batchId`, `numInputRows`, `durationMs`, ...)."""
+
+    @property
+    def batch_id(self) -> int:
+        return int(self["batchId"])
+
+    @property
+    def json(self) -> str:
+        """The figures as one line of JSON."""
+        return json.dumps(self, ensure_ascii=False)
+
+
+class Durations:
+    """How long the parts of a trigger took, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._ms: dict[str, int] = {}
+
+    @contextmanager
+    def measure(self, part: str) -> Iterator[None]:
+        """Add the time that the block takes to a part."""
+        start = time.monotonic_ns()
+        try:
+            yield
+        finally:
+            took = (time.monotonic_ns() - start) // 1_000_000
+            self._ms[part] = self._ms.get(part, 0) + took
+
+    def as_dict(self) -> dict[str, int]:
+        """The parts in alphabetical order, as Spark writes them."""
+        return dict(sorted(self._ms.items()))
+
+
+def timestamp_text(ms: int) -> str:
+    """`2026-01-01T00:00:01.500Z`; years are those of Python's calendar."""
+    moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=ms)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0") + f".{ms % 1000:03d}Z"
+
+
+def rate(rows: int, seconds: float) -> float:
+    """Rows a second with one decimal, 0 where no time went by."""
+    return round(rows / seconds, 1) if seconds > 0 else 0.0
+
+
+def event_time_figures(watermark_ms: int, seen: Sequence[EventTimeStats | None]) -> dict[str, str]:
+    """The `eventTime` object: the first watermark operator that saw rows, and the watermark."""
+    stats = next((s for s in seen if s is not None and s.count > 0), None)
+    found = {}
+    if stats is not None:
+        found = {
+            "avg": timestamp_text(int(stats.avg_ms)),
+            "max": timestamp_text(stats.max_ms),
+            "min": timestamp_text(stats.min_ms),
+        }
+    return {**found, "watermark": timestamp_text(watermark_ms)}
+
+
+def operator_figures(result: OperatorResult) -> dict[str, Any]:
+    """One entry of `stateOperators`."""
+    return {
+        "operatorName": result.operator_name,
+        "numRowsTotal": result.num_rows_total,
+        "numRowsUpdated": result.num_rows_updated,
+        "allUpdatesTimeMs": result.all_updates_time_ms,
+        "numRowsRemoved": result.num_rows_removed,
+        "allRemovalsTimeMs": result.all_removals_time_ms,
+        "commitTimeMs": result.commit_time_ms,
+        "memoryUsedBytes": result.memory_used_bytes,
+        "numRowsDroppedByWatermark": result.num_rows_dropped_by_watermark,
+        "numShufflePartitions": result.num_shuffle_partitions,
+        "numStateStoreInstances": result.num_state_store_instances,
+        "customMetrics": dict(result.custom_metrics),
+    }
+
+
+Listener = Callable[[StreamingQueryProgress], object]
+
+
+class ProgressLine:
+    """A listener that prints one line a batch for people.
+
+    On a terminal a line takes the place of the one before it.
+    """
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out
+        self._total = 0
+
+    def __call__(self, progress: StreamingQueryProgress) -> None:
+        out = self._out or sys.stderr
+        self._total += progress["numInputRows"]
+        state = sum(o["numRowsTotal"] for o in progress["stateOperators"])
+        late = sum(o["numRowsDroppedByWatermark"] for o in progress["stateOperators"])
+        parts = [
+            f"batch {progress['batchId']}",
+            f"{progress['numInputRows']:,} rows in {progress['batchDuration'] / 1000:.1f} s",
+            f"{self._total:,} in all",
+        ]
+        if progress["stateOperators"]:
+            parts.append(f"state {state:,}")
+        if late:
+            parts.append(f"{late:,} late")
+        watermark = _watermark(progress)
+        if watermark is not None:
+            parts.append(f"watermark {watermark}")
+        line = " | ".join(parts)
+        print(f"\r\x1b[K{line}" if out.isatty() else line, end="", file=out, flush=True)
+        if not out.isatty():
+            print(file=out, flush=True)
+
+
+def json_lines(out: TextIO | None = None) -> Listener:
+    """A listener that prints each batch's figures as a line of JSON."""
+
+    def listener(progress: StreamingQueryProgress) -> None:
+        print(progress.json, file=out or sys.stdout, flush=True)
+
+    return listener
+
+
+def _watermark(progress: Mapping[str, Any]) -> str | None:
+    text = progress.get("eventTime", {}).get("watermark")
+    if text is None or text.startswith("1970-01-01T00:00:00.000"):
+        return None
+    return str(text).replace("T", " ").removesuffix(".000Z").removesuffix("Z")

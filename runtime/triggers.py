@@ -1,0 +1,91 @@
+"""When batches run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ..planner.model.errors import DescriptionError
+
+TriggerKind = Literal["default", "processing_time", "once", "available_now", "manual"]
+_UNITS_MS = {
+    "millisecond": 1,
+    "second": 1000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
+}
+_PART = re.compile(r"(\d+)\s*([a-z]+)")
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """When batches run.
+
+    Attributes:
+        kind: `default`: one after the other, as fast as there is data; `processing_time`: at each
+            multiple of the interval; `once`: one batch with all there is; `available_now`: batches
+            within the sources' limits until all that was there at the start is done; `manual`: in
+            `process_all_available` alone, in the caller's thread.
+        interval_ms: for `processing_time`.
+    """
+
+    kind: TriggerKind = "default"
+    interval_ms: int = 0
+
+    @property
+    def ends(self) -> bool:
+        """Whether a query with this trigger ends by itself."""
+        return self.kind in ("once", "available_now")
+
+    def next_time_ms(self, last_ms: int) -> int:
+        """The next multiple of the interval after a trigger at this time."""
+        return 0 if not self.interval_ms else (last_ms // self.interval_ms + 1) * self.interval_ms
+
+
+DEFAULT = Trigger()
+ONCE = Trigger("once")
+AVAILABLE_NOW = Trigger("available_now")
+MANUAL = Trigger("manual")
+
+
+def processing_time(interval: str) -> Trigger:
+    """A trigger at each multiple of an interval such as `10 seconds`, `1 minute 30 seconds`.
+
+    Raises:
+        DescriptionError: the text is no interval.
+    """
+    text = interval.strip().lower().removeprefix("interval ").strip()
+    total, position = 0, 0
+    for part in _PART.finditer(text):
+        unit = _UNITS_MS.get(part.group(2).removesuffix("s"))
+        if unit is None or text[position : part.start()].strip():
+            break
+        total += int(part.group(1)) * unit
+        position = part.end()
+    if not position or text[position:].strip():
+        raise DescriptionError(
+            "STATEPLAN_BAD_TRIGGER",
+            f"The trigger interval '{interval}' is no interval.",
+            hint="Write it as '10 seconds' or '1 minute 30 seconds'.",
+        )
+    return Trigger("processing_time", total)
+
+
+def parse_trigger(text: str) -> Trigger:
+    """`default`, `once`, `available_now`, or an interval for processing time.
+
+    Raises:
+        DescriptionError: the text is none of these.
+    """
+    match text.strip().lower().replace("-", "_"):
+        case "default" | "":
+            return DEFAULT
+        case "once":
+            return ONCE
+        case "available_now" | "availablenow":
+            return AVAILABLE_NOW
+        case _:
+            return processing_time(text)
