@@ -8,7 +8,7 @@ strategies ask for an aggregate's buffers; lowering asks for its partial, merge 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -49,10 +49,13 @@ class AggregateForms:
     """How an aggregate is computed in steps.
 
     `partial` has, per buffer, the aggregate in Spark SQL that computes it over rows, with `{0}`,
-    `{1}` for the arguments' SQL; FILTER is added by lowering. `final` is a scalar SQL
-    expression over `{b0}`, `{b1}`, ... and gives the result, overflow and ANSI rules included.
-    `plan` holds the buffers as they stand in Spark's own plan and state schema where they differ
-    from what we keep.
+    `{1}` for the arguments' SQL; `partial_sql` adds the FILTER, at the end or, in an expression
+    of several aggregates, where `{filter}` stands. `final` is a scalar SQL expression over
+    `{b0}`, `{b1}`, ... and gives the result, overflow and ANSI rules included. `finish` names a
+    kernel (`runtime/kernels/merge.py: finish_column`) that turns the buffers into one column
+    first, where SQL cannot: `{b0}` in `final` is then that column. `plan` holds the buffers as
+    they stand in Spark's own plan and state schema where they differ from what we keep. An
+    aggregate that cannot be merged here has `plan` alone.
     """
 
     buffers: tuple[Buffer, ...]
@@ -60,6 +63,27 @@ class AggregateForms:
     merges: tuple[Merge, ...]
     final: str
     plan: tuple[Buffer, ...] | None = None
+
+    finish: str | None = None
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether we can compute it in steps; if not, only `plan` says something."""
+        return bool(self.partial)
+
+    def partial_sql(self, arguments: Sequence[str], filter_sql: str | None = None) -> list[str]:
+        """Per buffer, its aggregate over rows in Spark SQL, for arguments and FILTER in SQL."""
+        suffix = "" if filter_sql is None else f" FILTER (WHERE {filter_sql})"
+        return [
+            text.format(*arguments, filter=suffix)
+            if "{filter}" in text
+            else text.format(*arguments) + suffix
+            for text in self.partial
+        ]
+
+    def final_sql(self, buffers: Sequence[str]) -> str:
+        """The result in Spark SQL, for the buffer columns' SQL."""
+        return self.final.format(**{f"b{i}": name for i, name in enumerate(buffers)})
 
     @property
     def plan_buffers(self) -> tuple[Buffer, ...]:

@@ -1,0 +1,8 @@
+"""All aggregate functions, registered: one module per family."""
+
+from __future__ import annotations
+
+from ..registry import register
+from . import aggregates_basic, aggregates_collections, aggregates_sums
+
+register(*aggregates_basic.SPECS, *aggregates_sums.SPECS, *aggregates_collections.SPECS)

@@ -1,0 +1,295 @@
+"""count, min, max, first, last, any_value, bool_and and the like, bit_and, max_by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..conf import Conf
+from ..errors import AnalysisError
+from ..expressions import Call, Expression, Literal
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..types import (
+    BINARY,
+    BOOLEAN,
+    INT,
+    LONG,
+    ArrayType,
+    BooleanType,
+    DataType,
+    IntegralType,
+    NullType,
+    StringType,
+)
+from .aggregates_common import (
+    COUNT_BUFFER,
+    Check,
+    always,
+    first_type,
+    not_nullable,
+    nullable,
+    require_count,
+    require_orderable,
+    simple_forms,
+    with_arguments,
+)
+from .coercion import cast_unless_same
+from .mismatch import unexpected_type
+
+# ------------------------------------------------------------------------------------- count
+
+
+def _check_count(call: Call, conf: Conf) -> Expression:
+    if not call.arguments:
+        raise AnalysisError(
+            "WRONG_NUM_ARGS.WITH_SUGGESTION",
+            "[WRONG_NUM_ARGS.WITH_SUGGESTION] The `count` requires  >= 1 parameters but the actual "
+            "number is 0. If you have to call this function with 0 parameters, set the legacy "
+            'configuration "spark.sql.legacy.allowParameterlessCount" to "true". SQLSTATE: 42605',
+            hint="Write count(*) or name a column.",
+        )
+    return call
+
+
+def _count_forms(call: Call) -> AggregateForms:
+    arguments = ", ".join(f"{{{i}}}" for i in range(len(call.arguments)))
+    return AggregateForms(
+        buffers=(COUNT_BUFFER,),
+        partial=(f"count({arguments})",),
+        merges=(Merge("sum_wrap", (0,)),),
+        final="{b0}",
+    )
+
+
+def _check_boolean(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1)
+    argument = call.arguments[0]
+    match argument.data_type:
+        case BooleanType():
+            return call
+        case NullType():
+            return with_arguments(call, cast_unless_same(argument, BOOLEAN, conf))
+        case StringType() if conf.ansi:
+            return with_arguments(call, cast_unless_same(argument, BOOLEAN, conf))
+        case _:
+            raise unexpected_type(call, 0, '"BOOLEAN"')
+
+
+def _count_if(call: Call) -> Expression:
+    condition = call.arguments[0]
+    negated = Call(name="not", arguments=(condition,))
+    null = Literal(value=None, type_=BOOLEAN)
+    return Call(name="count", arguments=(Call(name="if", arguments=(negated, null, condition)),))
+
+
+# --------------------------------------------------------------------------------- min and max
+
+
+def _check_ordered(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1)
+    require_orderable(call, 0)
+    return call
+
+
+def _extremum(name: str) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        kind="aggregate",
+        data_type=first_type,
+        nullable=nullable,
+        check=_check_ordered,
+        forms=lambda call: simple_forms(name, f"{name}({{0}})", name, call.data_type),
+    )
+
+
+def _boolean(name: str, target: str) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        kind="aggregate",
+        data_type=always(BOOLEAN),
+        nullable=nullable,
+        check=_check_boolean,
+        replacement=lambda call: Call(name=target, arguments=call.arguments),
+        forms=lambda call: simple_forms(target, f"{target}({{0}})", target, BOOLEAN),
+    )
+
+
+# ------------------------------------------------------------------------------- first and last
+
+
+def ignores_nulls(call: Call) -> bool:
+    """Whether a resolved first, last, any_value or collect_* skips nulls."""
+    return bool(call.options[0])
+
+
+def _check_first(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1, 2)
+    ignore = bool(call.options and call.options[0])
+    if len(call.arguments) == 2:
+        flag = call.arguments[1]
+        if not (isinstance(flag, Literal) and isinstance(flag.value, bool)):
+            raise AnalysisError(
+                "_LEGACY_ERROR_TEMP_1210",
+                f"The second argument in {call.name} should be a boolean literal.",
+                hint=f"Write {call.name}(x, true) to skip nulls.",
+            )
+        ignore = ignore or flag.value
+    return replace(call, arguments=call.arguments[:1], options=(ignore,))
+
+
+def _first_text(call: Call, show: Show) -> str:
+    flag = "true" if ignores_nulls(call) else "false"
+    return f"{call.name}({show(call.arguments[0])}, {flag})"
+
+
+def _one_argument(call: Call, show: Show) -> str:
+    return f"{call.name}({', '.join(show(a) for a in call.arguments)})"
+
+
+def _first_result_name(call: Call, show: Show) -> str:
+    return _one_argument(call, show) + (" ignore nulls" if ignores_nulls(call) else "()")
+
+
+def _first_forms(call: Call) -> AggregateForms:
+    operation = "last" if call.name.startswith("last") else "first"
+    ignore = ignores_nulls(call)
+    return AggregateForms(
+        buffers=(Buffer(operation, call.data_type), Buffer("valueSet", BOOLEAN)),
+        partial=(
+            f"{operation}({{0}}, {'true' if ignore else 'false'})",
+            "bool_or({0} IS NOT NULL)" if ignore else "bool_or(true)",
+        ),
+        merges=(Merge(operation, (0, 1)),),
+        final="{b0}",
+    )
+
+
+def _positional(name: str) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        kind="aggregate",
+        data_type=first_type,
+        nullable=nullable,
+        check=_check_first,
+        text=_first_text,
+        pretty=_one_argument,
+        replacement=_any_value if name == "any_value" else None,
+        forms=_first_forms,
+        order_sensitive=True,
+        notes={"null_treatment": True, "result_name": _first_result_name},
+    )
+
+
+def _any_value(call: Call) -> Expression:
+    return replace(call, name="first")
+
+
+# -------------------------------------------------------------------------------------- bits
+
+
+def _check_bits(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1)
+    argument = call.arguments[0]
+    match argument.data_type:
+        case IntegralType():
+            return call
+        case NullType():
+            return with_arguments(call, Literal(value=None, type_=INT))
+        case _:
+            raise unexpected_type(call, 0, '"INTEGRAL"')
+
+
+def _bits(name: str) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        kind="aggregate",
+        data_type=first_type,
+        nullable=nullable,
+        check=_check_bits,
+        forms=lambda call: simple_forms(name, f"{name}({{0}})", name, call.data_type),
+    )
+
+
+# ----------------------------------------------------------------------------- max_by, min_by
+
+
+def _check_by(call: Call, conf: Conf) -> Expression:
+    require_count(call, 2, 3)
+    require_orderable(call, 1)
+    return call
+
+
+def _by_type(call: Call) -> DataType:
+    value = first_type(call)
+    return value if len(call.arguments) == 2 else ArrayType(value, call.arguments[0].nullable)
+
+
+def _by_text(call: Call, show: Show) -> str:
+    shown = [show(argument) for argument in call.arguments]
+    if len(shown) == 3:
+        shown += ["false" if call.name == "max_by" else "true", "0", "0"]
+    return f"{call.name}({', '.join(shown)})"
+
+
+def _by_forms(call: Call) -> AggregateForms:
+    ordering = call.arguments[1].data_type
+    extremum = call.name.removesuffix("_by")
+    if len(call.arguments) == 3:
+        return planned_only(
+            Buffer("values", BINARY), Buffer("orderings", BINARY), Buffer("heapIndices", BINARY)
+        )
+    return AggregateForms(
+        buffers=(
+            Buffer("valueWithExtremumOrdering", call.data_type),
+            Buffer("extremumOrdering", ordering),
+        ),
+        partial=(f"{call.name}({{0}}, {{1}})", f"{extremum}({{1}})"),
+        merges=(Merge(call.name, (0, 1)),),
+        final="{b0}",
+    )
+
+
+def planned_only(*buffers: Buffer) -> AggregateForms:
+    """The forms of an aggregate that has Spark's buffers in plans but no merge here."""
+    return AggregateForms(buffers=(), partial=(), merges=(), final="", plan=buffers)
+
+
+def _by(name: str) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        kind="aggregate",
+        data_type=_by_type,
+        nullable=nullable,
+        check=_check_by,
+        text=_by_text,
+        pretty=_one_argument,
+        forms=_by_forms,
+    )
+
+
+_BOOLEAN_CHECK: Check = _check_boolean
+
+SPECS = (
+    FunctionSpec(
+        name="count",
+        kind="aggregate",
+        data_type=always(LONG),
+        nullable=not_nullable,
+        check=_check_count,
+        forms=_count_forms,
+    ),
+    FunctionSpec(
+        name="count_if",
+        kind="aggregate",
+        data_type=always(LONG),
+        nullable=not_nullable,
+        check=_BOOLEAN_CHECK,
+        replacement=_count_if,
+        forms=lambda call: simple_forms("count", "count_if({0})", "sum_wrap", LONG),
+    ),
+    *(_extremum(name) for name in ("min", "max")),
+    *(_boolean(name, "min") for name in ("bool_and", "every")),
+    *(_boolean(name, "max") for name in ("bool_or", "some", "any")),
+    *(_positional(name) for name in ("first", "first_value", "last", "last_value", "any_value")),
+    *(_bits(name) for name in ("bit_and", "bit_or", "bit_xor")),
+    *(_by(name) for name in ("max_by", "min_by")),
+)

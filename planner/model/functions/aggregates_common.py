@@ -1,0 +1,151 @@
+"""What the aggregate functions share: argument checks, implicit casts, texts, simple forms.
+
+Messages carry no position: analysis adds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..conf import Conf
+from ..errors import AnalysisError
+from ..expressions import Call, Expression
+from ..registry import AggregateForms, Buffer, Merge, Show
+from ..text import pretty
+from ..types import (
+    DOUBLE,
+    LONG,
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    DayTimeIntervalType,
+    MapType,
+    NullType,
+    NumericType,
+    StringType,
+    StructType,
+    YearMonthIntervalType,
+)
+from .coercion import cast_unless_same
+from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+
+Check = Callable[[Call, Conf], Expression]
+Forms = Callable[[Call], AggregateForms]
+
+NUMERIC_OR_INTERVAL = '"NUMERIC" or "ANSI INTERVAL"'
+
+
+def require_count(call: Call, *counts: int) -> None:
+    """Check how many arguments there are.
+
+    Raises:
+        AnalysisError: WRONG_NUM_ARGS.WITHOUT_SUGGESTION.
+    """
+    if len(call.arguments) not in counts:
+        wanted = str(counts[0]) if len(counts) == 1 else f"[{', '.join(map(str, counts))}]"
+        raise wrong_argument_count(call.name, wanted, len(call.arguments))
+
+
+def mismatch(call: Call, kind: str, reason: str) -> AnalysisError:
+    """DATATYPE_MISMATCH.kind for a call that cannot be resolved."""
+    return type_mismatch(kind, pretty(call), reason)
+
+
+def as_double(call: Call, position: int, conf: Conf, *, wanted: str = '"DOUBLE"') -> Expression:
+    """An argument of a function that computes with doubles: numbers and strings are cast."""
+    argument = call.arguments[position]
+    if isinstance(argument.data_type, NumericType | StringType | NullType):
+        return cast_unless_same(argument, DOUBLE, conf)
+    raise unexpected_type(call, position, wanted)
+
+
+def doubles(count: int) -> Check:
+    """The check of a function of that many doubles."""
+
+    def check(call: Call, conf: Conf) -> Expression:
+        require_count(call, count)
+        return with_arguments(call, *(as_double(call, i, conf) for i in range(count)))
+
+    return check
+
+
+def with_arguments(call: Call, *arguments: Expression) -> Call:
+    """The call over other arguments."""
+    return replace(call, arguments=arguments)
+
+
+def is_orderable(data_type: DataType) -> bool:
+    """Whether values of the type can be compared: no map or calendar interval in it."""
+    match data_type:
+        case MapType() | CalendarIntervalType():
+            return False
+        case ArrayType(element_type=element):
+            return is_orderable(element)
+        case StructType(fields=fields):
+            return all(is_orderable(f.data_type) for f in fields)
+        case _:
+            return True
+
+
+def require_orderable(call: Call, position: int) -> None:
+    """Check that an argument's values can be compared.
+
+    Raises:
+        AnalysisError: DATATYPE_MISMATCH.INVALID_ORDERING_TYPE.
+    """
+    data_type = call.arguments[position].data_type
+    if not is_orderable(data_type):
+        raise mismatch(
+            call,
+            "INVALID_ORDERING_TYPE",
+            f'The `{call.name}` does not support ordering on type "{data_type.sql}".',
+        )
+
+
+def first_type(call: Call) -> DataType:
+    """The type of the first argument."""
+    return call.arguments[0].data_type
+
+
+def always(data_type: DataType) -> Callable[[Call], DataType]:
+    """A result type that does not depend on the arguments."""
+    return lambda call: data_type
+
+
+def nullable(call: Call) -> bool:
+    """Null where there is no value to aggregate."""
+    return True
+
+
+def not_nullable(call: Call) -> bool:
+    """Never null."""
+    return False
+
+
+def typed_text(*more: str) -> Callable[[Call, Show], str]:
+    """The plan text of a function whose buffer is an object: constants follow the arguments."""
+
+    def text(call: Call, show: Show) -> str:
+        return f"{call.name}({', '.join([*(show(a) for a in call.arguments), *more])})"
+
+    return text
+
+
+def simple_forms(name: str, partial: str, operation: str, data_type: DataType) -> AggregateForms:
+    """One buffer that one merge operation maintains and that is the result."""
+    return AggregateForms(
+        buffers=(Buffer(name, data_type),),
+        partial=(partial,),
+        merges=(Merge(operation, (0,)),),
+        final="{b0}",
+    )
+
+
+COUNT_BUFFER = Buffer("count", LONG, False)
+"""The number of values so far."""
+
+
+def is_ansi_interval(data_type: DataType) -> bool:
+    """Whether it is a day-time or year-month interval."""
+    return isinstance(data_type, DayTimeIntervalType | YearMonthIntervalType)
