@@ -1,0 +1,95 @@
+"""Errors about arguments, in Spark's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import AnalysisError
+from ..expressions import Call
+from ..text import pretty
+from ..types import DataType
+
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+]
+
+
+def ordinal(position: int) -> str:
+    """`first`, `second`, ... for the position from 0; `11th` and so on after the tenth."""
+    return _ORDINALS[position] if position < len(_ORDINALS) else f"{position + 1}th"
+
+
+def type_names(types: Sequence[DataType]) -> str:
+    """`["INT", "STRING"]`."""
+    return "[" + ", ".join(f'"{t.sql}"' for t in types) + "]"
+
+
+def type_mismatch(sub_condition: str, sql: str, detail: str) -> AnalysisError:
+    """DATATYPE_MISMATCH.<sub_condition> about the expression that reads `sql`."""
+    condition = f"DATATYPE_MISMATCH.{sub_condition}"
+    return AnalysisError(
+        condition,
+        f'[{condition}] Cannot resolve "{sql}" due to data type mismatch: {detail} SQLSTATE: 42K09',
+    )
+
+
+def unexpected_type(call: Call, position: int, wanted: str) -> AnalysisError:
+    """The argument at a position (from 0) has not the type wanted, given quoted: `"INT"`."""
+    argument = call.arguments[position]
+    return type_mismatch(
+        "UNEXPECTED_INPUT_TYPE",
+        pretty(call),
+        f"The {ordinal(position)} parameter requires the {wanted} type, however "
+        f'"{pretty(argument)}" has the type "{argument.data_type.sql}".',
+    )
+
+
+def diff_types(call: Call, function: str | None = None) -> AnalysisError:
+    """Arguments that should all have one type have several."""
+    names = type_names([a.data_type for a in call.arguments])
+    return type_mismatch(
+        "DATA_DIFF_TYPES",
+        pretty(call),
+        f"Input to `{function or call.name}` should all be the same type, but it's {names}.",
+    )
+
+
+def binary_diff_types(call: Call) -> AnalysisError:
+    """The two sides of an operator have different types."""
+    left, right = (a.data_type.sql for a in call.arguments)
+    return type_mismatch(
+        "BINARY_OP_DIFF_TYPES",
+        pretty(call),
+        f"the left and right operands of the binary operator have incompatible types "
+        f'("{left}" and "{right}").',
+    )
+
+
+def binary_wrong_type(call: Call, wanted: str) -> AnalysisError:
+    """Both sides of an operator have a type that it does not take."""
+    actual = call.arguments[0].data_type.sql
+    return type_mismatch(
+        "BINARY_OP_WRONG_TYPE",
+        pretty(call),
+        f'the binary operator requires the input type {wanted}, not "{actual}".',
+    )
+
+
+def wrong_argument_count(name: str, expected: str, actual: int) -> AnalysisError:
+    """WRONG_NUM_ARGS: `expected` reads `1`, `[1, 2]`, `> 0`, ..."""
+    condition = "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"
+    return AnalysisError(
+        condition,
+        f"[{condition}] The `{name}` requires {expected} parameters but the actual number is "
+        f"{actual}. Please, refer to 'https://spark.apache.org/docs/latest/sql-ref-functions.html'"
+        " for a fix. SQLSTATE: 42605",
+    )

@@ -1,0 +1,323 @@
+"""Expressions as Spark writes them: in plans (`plan_text`) and in column names (`pretty`).
+
+`plan_text` is Catalyst's `toString`: `user#3`, `n#0L` for a bigint, `ts#1-T10000ms` under a
+watermark. `pretty` is Catalyst's `toPrettySQL`: generated column names and error messages.
+What a function or operator looks like stands in its `FunctionSpec`; here is everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import registry
+from .expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    GetStructField,
+    LambdaFunction,
+    LambdaVariable,
+    Literal,
+    PreciseTimestampConversion,
+    SessionWindow,
+    SortOrder,
+    TimeWindow,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedExtractValue,
+    UnresolvedFunction,
+    UnresolvedLambdaVariable,
+    UnresolvedStar,
+    WindowExpression,
+    WindowTime,
+)
+from .literal_text import literal_pretty, literal_text
+from .types import DataType, LongType
+
+Show = Callable[[Expression], str]
+
+# What the parser itself builds; everything else in a query is a function looked up by name, which
+# Spark marks with a quote as long as it is unresolved.
+_BUILT_BY_PARSER = frozenset(
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "div",
+        "=",
+        "<=>",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "and",
+        "or",
+        "not",
+        "&",
+        "|",
+        "^",
+        "~",
+        "negative",
+        "positive",
+        "isnull",
+        "isnotnull",
+        "in",
+        "like",
+        "rlike",
+        "ilike",
+        "concat",
+        "likeany",
+        "likeall",
+        "notlikeany",
+        "notlikeall",
+        "struct",
+        "case",
+        "trim",
+        "ltrim",
+        "rtrim",
+        "locate",
+        "substring",
+        "overlay",
+        "extract",
+    ]
+)
+
+
+def type_suffix(data_type: DataType) -> str:
+    """`L` for a bigint, as Spark marks column ids."""
+    return "L" if isinstance(data_type, LongType) else ""
+
+
+def delay_suffix(delay_ms: int | None) -> str:
+    """`-T10000ms` for an event-time column."""
+    return "" if delay_ms is None else f"-T{delay_ms}ms"
+
+
+def quote_if_needed(name: str) -> str:
+    """A name part in backticks if it is no plain identifier."""
+    plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+def plan_text(expression: Expression) -> str:
+    """The form in plans: Catalyst's toString."""
+    match expression:
+        case AttributeReference():
+            suffix = type_suffix(expression.type_) + delay_suffix(expression.delay_ms)
+            return f"{expression.name}#{expression.expr_id}{suffix}"
+        case Alias(child=child):
+            suffix = type_suffix(child.data_type) if expression.resolved else ""
+            delay = delay_suffix(expression.metadata.delay_ms) if expression.resolved else ""
+            return f"{plan_text(child)} AS {expression.name}#{expression.expr_id}{suffix}{delay}"
+        case Literal():
+            return literal_text(expression)
+        case Call():
+            spec = expression.spec
+            if spec.text is not None:
+                return spec.text(expression, plan_text)
+            return _call(expression.name, expression.arguments, plan_text)
+        case AggregateExpression():
+            return _aggregate(expression)
+        case SortOrder(child=child):
+            return f"{plan_text(child)} {_direction(expression)}"
+        case LambdaVariable():
+            name = f"lambda {expression.name}#{expression.expr_id}"
+            return name + type_suffix(expression.type_)
+        case LambdaFunction(body=body, parameters=parameters):
+            return _call("lambdafunction", (body, *parameters), plan_text)[:-1] + ", false)"
+        case Cast(child=child, type_=data_type, mode=mode):
+            function = "try_cast" if mode == "TRY" else "cast"
+            return f"{function}({plan_text(child)} as {data_type.simple})"
+        case PreciseTimestampConversion(child=child, from_type=from_type, to_type=to_type):
+            types = f"{from_type.catalyst}, {to_type.catalyst}"
+            return f"precisetimestampconversion({plan_text(child)}, {types})"
+        case TimeWindow(time=time, size=size, slide=slide, start=start):
+            return f"window({plan_text(time)}, {size}, {slide}, {start})"
+        case WindowExpression():
+            return _window_expression(expression)
+        case _:
+            return _unresolved_text(expression) or _shared(expression, plan_text)
+
+
+def _unresolved_text(expression: Expression) -> str | None:
+    match expression:
+        case UnresolvedAttribute(parts=parts):
+            return "'" + ".".join(quote_if_needed(part) for part in parts)
+        case UnresolvedLambdaVariable(parts=parts):
+            return "lambda '" + ".".join(parts)
+        case UnresolvedStar(target=target, except_names=excepted):
+            star = ".".join((*target, "*"))
+            return star if not excepted else f"{star} EXCEPT ({_names(excepted)})"
+        case UnresolvedAlias(child=child):
+            return f"unresolvedalias({plan_text(child)})"
+        case UnresolvedFunction():
+            return _unresolved_call(expression)
+        case _:
+            return None
+
+
+def _names(names: tuple[tuple[str, ...], ...]) -> str:
+    return ", ".join(".".join(parts) for parts in names)
+
+
+def _unresolved_call(function: UnresolvedFunction) -> str:
+    name = function.name
+    if name in _BUILT_BY_PARSER and function.filter is None and not function.distinct:
+        spec = registry.find(name)
+        if spec is not None and spec.text is not None:
+            return spec.text(Call(name=name, arguments=function.arguments), plan_text)
+        return _call(name, function.arguments, plan_text)
+    start = "(distinct " if function.distinct else "("
+    arguments = ", ".join(plan_text(child) for child in function.children)
+    return f"'{name}{start}{arguments})"
+
+
+def _call(name: str, arguments: tuple[Expression, ...], show: Show) -> str:
+    return f"{name}({', '.join(show(argument) for argument in arguments)})"
+
+
+def _with_distinct(text: str, word: str) -> str:
+    return text.replace("(", f"({word} ", 1)
+
+
+_MODE_PREFIX = {"Partial": "partial_", "PartialMerge": "merge_"}
+
+
+def _aggregate(aggregate: AggregateExpression) -> str:
+    text = plan_text(aggregate.function)
+    if aggregate.distinct:
+        text = _with_distinct(text, "distinct")
+    text = _MODE_PREFIX.get(aggregate.mode, "") + text
+    if aggregate.filter is not None:
+        text += f" FILTER (WHERE {plan_text(aggregate.filter)})"
+    return text
+
+
+def _direction(order: SortOrder) -> str:
+    nulls = "NULLS FIRST" if order.nulls_first else "NULLS LAST"
+    return f"{'ASC' if order.ascending else 'DESC'} {nulls}"
+
+
+def _window_expression(window: WindowExpression) -> str:
+    parts = [plan_text(e) for e in (*window.partition_by, *window.order_by)]
+    parts.append(window.frame or _default_frame(window))
+    return f"{plan_text(window.function)} windowspecdefinition({', '.join(parts)})"
+
+
+def _default_frame(window: WindowExpression) -> str:
+    if isinstance(window.function, Call) and window.function.spec.kind == "window":
+        return "specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$())"
+    if window.order_by:
+        return "specifiedwindowframe(RangeFrame, unboundedpreceding$(), currentrow$())"
+    return "specifiedwindowframe(RowFrame, unboundedpreceding$(), unboundedfollowing$())"
+
+
+def _shared(expression: Expression, show: Show) -> str:
+    """The expressions whose two forms differ only in those of their children."""
+    match expression:
+        case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+            branches = "".join(
+                f" WHEN {show(condition)} THEN {show(value)}"
+                for condition, value in zip(conditions, values, strict=True)
+            )
+            rest = "" if otherwise is None else f" ELSE {show(otherwise)}"
+            return f"CASE{branches}{rest} END"
+        case GetStructField(child=child, name=name):
+            return f"{show(child)}.{name}"
+        case UnresolvedExtractValue(child=child, extraction=extraction):
+            return f"{show(child)}[{show(extraction)}]"
+        case SessionWindow(time=time, gap=gap):
+            return _call("session_window", (time, gap), show)
+        case WindowTime(window=window):
+            return _call("window_time", (window,), show)
+        case _:
+            return _call(type(expression).__name__.lower(), expression.children, show)
+
+
+def pretty(expression: Expression) -> str:
+    """The form in generated column names and messages: Catalyst's toPrettySQL."""
+    match expression:
+        case AttributeReference(name=name):
+            return name
+        case UnresolvedAttribute(parts=parts) | UnresolvedLambdaVariable(parts=parts):
+            return ".".join(quote_if_needed(part) for part in parts)
+        case Alias(child=child, name=name):
+            return f"{pretty(child)} AS {quote_if_needed(name)}"
+        case Literal():
+            return literal_pretty(expression)
+        case Call():
+            return _pretty_call(expression)
+        case AggregateExpression(function=function):
+            text = pretty(function)
+            if expression.distinct:
+                text = _with_distinct(text, "DISTINCT")
+            if expression.filter is not None:
+                text += f" FILTER (WHERE {pretty(expression.filter)})"
+            return text
+        case Cast(child=child, type_=data_type):
+            if expression.implicit:
+                return pretty(child)
+            function = "TRY_CAST" if expression.mode == "TRY" else "CAST"
+            return f"{function}({pretty(child)} AS {data_type.sql})"
+        case SortOrder(child=child):
+            return f"{pretty(child)} {_direction(expression)}"
+        case LambdaVariable():
+            return "namedlambdavariable()"
+        case LambdaFunction(body=body, parameters=parameters):
+            return _call("lambdafunction", (body, *parameters), pretty)
+        case PreciseTimestampConversion(child=child):
+            return _call("precisetimestampconversion", (child,), pretty)
+        case TimeWindow(time=time):
+            return _call("window", (time,), pretty)
+        case UnresolvedStar() | UnresolvedAlias():
+            return _unresolved_text(expression) or ""
+        case UnresolvedFunction(name=name, arguments=arguments):
+            spec = registry.find(name)
+            if spec is not None and spec.pretty is not None and name in _BUILT_BY_PARSER:
+                return spec.pretty(Call(name=name, arguments=arguments), pretty)
+            text = _call(name, arguments, pretty)
+            return _with_distinct(text, "DISTINCT") if expression.distinct else text
+        case WindowExpression():
+            return _window_pretty(expression)
+        case _:
+            return _shared(expression, pretty)
+
+
+def _pretty_call(call: Call) -> str:
+    spec = call.spec
+    if spec.pretty is not None:
+        return spec.pretty(call, pretty)
+    return _call(call.name, call.arguments, pretty)
+
+
+def _window_pretty(window: WindowExpression) -> str:
+    parts = []
+    if window.partition_by:
+        parts.append("PARTITION BY " + ", ".join(pretty(e) for e in window.partition_by))
+    if window.order_by:
+        parts.append("ORDER BY " + ", ".join(pretty(e) for e in window.order_by))
+    frame = window.frame or _default_frame(window)
+    unit = "RANGE" if "RangeFrame" in frame else "ROWS"
+    end = "UNBOUNDED FOLLOWING" if "following" in frame else "CURRENT ROW"
+    parts.append(f"{unit} BETWEEN UNBOUNDED PRECEDING AND {end}")
+    return f"{pretty(window.function)} OVER ({' '.join(parts)})"
+
+
+def automatic_name(expression: Expression) -> str:
+    """The name that the analyzer gives a select-list expression without one.
+
+    A cast of a column keeps the column's name; anything else is called by its pretty form.
+    """
+    match expression:
+        case Cast(child=AttributeReference(name=name) | Alias(name=name)):
+            return name
+        case GetStructField(child=AttributeReference() | GetStructField(), name=name):
+            return name
+        case _:
+            return pretty(expression)
