@@ -22,7 +22,19 @@ from .distribution import (
     stateful_distribution,
 )
 from .plan import UnaryExec
-from .text import alone, arguments, bracketed, listed
+from .text import alone, arguments, bracketed, counted, listed
+
+
+def result_column(aggregate: AggregateExpression) -> AttributeReference:
+    """The column of a function's result, under Spark's name for it: `sum(qty#2)#3L`.
+
+    A function whose name there is not its text in plans has `result_name` among its notes.
+    """
+    function = aggregate.function
+    result_name = function.spec.notes.get("result_name")
+    if callable(result_name):
+        return aggregate.result_attribute(result_name(function, plan_text))
+    return aggregate.result_attribute(plan_text(function))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +78,20 @@ class AggregationStep(UnaryExec):
     @property
     def result_attributes(self) -> tuple[AttributeReference, ...]:
         """The columns of the functions' results, as the last step's expressions name them."""
-        return tuple(a.result_attribute(plan_text(a.function)) for a in self.aggregates)
+        return tuple(result_column(a) for a in self.aggregates)
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        return (
+            counted("Input", self.child.output),
+            counted("Keys", self.keys),
+            counted("Functions", self.aggregates),
+            counted("Aggregate Attributes", self.result_attributes),
+            counted("Results", self.results),
+        )
 
     @cached_property
     def output_partitioning(self) -> Partitioning:
-        return project_partitioning(self.child.output_partitioning, self._renaming)
-
-    @property
-    def _renaming(self) -> tuple[Expression, ...]:
-        return self.results
+        return project_partitioning(self.child.output_partitioning, self.results)
 
     @property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -94,26 +111,12 @@ class BaseAggregateExec(AggregationStep):
         keys = bracketed(self.keys, max_fields)
         return f"{self._keys_label}={keys}, functions={bracketed(self.aggregates, max_fields)}"
 
+    def verbose_arguments(self, max_fields: int) -> str:
+        return f"{self.arguments(max_fields)}, output={bracketed(self.output, max_fields)}"
+
     @property
     def _keys_label(self) -> str:
         return "keys"
-
-    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
-        lists: tuple[tuple[str, tuple[Expression, ...]], ...] = (
-            ("Input", self.child.output),
-            ("Keys", self.keys),
-            ("Functions", self.aggregates),
-            ("Aggregate Attributes", self.attributes_of_step),
-            ("Results", self.results),
-        )
-        return tuple(
-            (f"{label} [{len(items)}]", bracketed(items, max_fields)) for label, items in lists
-        )
-
-    @property
-    def attributes_of_step(self) -> tuple[AttributeReference, ...]:
-        """What formatted plans call the aggregate attributes: a partial step's own buffers."""
-        return self.result_attributes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from ..planner.model.expressions import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.text import plan_text
 from .distribution import (
     AllTuples,
     Distribution,
@@ -25,7 +26,7 @@ from .distribution import (
     same,
 )
 from .plan import SparkPlan, UnaryExec
-from .text import alone, arguments, bracketed, cut, listed
+from .text import alone, arguments, bracketed, counted, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +96,9 @@ class ProjectExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         return listed(self.project_list, max_fields) or ""
 
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        return counted("Output", self.project_list), counted("Input", self.child.output)
+
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return tuple(to_attribute(e) for e in self.project_list)
@@ -124,6 +128,10 @@ class FilterExec(UnaryExec):
 
     def arguments(self, max_fields: int) -> str:
         return alone(self.condition, max_fields)
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        condition = ("Condition ", plan_text(self.condition))
+        return counted("Input", self.child.output), condition
 
     @property
     def supports_codegen(self) -> bool:
@@ -296,3 +304,6 @@ class AdaptiveSparkPlanExec(UnaryExec):
 
     def arguments(self, max_fields: int) -> str:
         return "isFinalPlan=false"
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        return counted("Output", self.output), ("Arguments", self.arguments(max_fields))

@@ -17,7 +17,7 @@ from .distribution import (
     UnspecifiedDistribution,
 )
 from .plan import UnaryExec
-from .text import arguments, bracketed, cut
+from .text import arguments, bracketed, counted, cut
 
 ShuffleOrigin = Literal["ENSURE_REQUIREMENTS", "REQUIRED_BY_STATEFUL_OPERATOR"]
 
@@ -105,6 +105,12 @@ class TakeOrderedAndProjectExec(UnaryExec):
         order = bracketed(self.order, max_fields, ",")
         output = bracketed(self.project_list, max_fields, ",")
         return f"limit={self.limit}, orderBy={order}, output={output}"
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        order = bracketed(self.order, max_fields)
+        output = bracketed(self.project_list, max_fields)
+        text = arguments(str(self.limit), order, output)
+        return counted("Input", self.child.output), ("Arguments", text)
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:

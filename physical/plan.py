@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.expressions import AttributeReference, Origin, SortOrder
 from ..planner.model.logical import QueryPlan
+from ..planner.model.types import StructField, StructType, as_nullable
 from .distribution import (
     Distribution,
     Partitioning,
@@ -14,6 +16,7 @@ from .distribution import (
     UnspecifiedDistribution,
 )
 from .state import OutputMode, StatefulOperatorStateInfo
+from .text import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +44,22 @@ class SparkPlan(QueryPlan):
         """
         return ""
 
+    def verbose_arguments(self, max_fields: int) -> str:
+        """The arguments where all phases are shown: some operators then say more."""
+        return self.arguments(max_fields)
+
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
-        """The lines of the operator's block in a formatted plan: label and value."""
+        """The lines of the operator's block in a formatted plan: label and value.
+
+        Columns are shown in full; only the arguments are cut at `max_fields`.
+        """
+        columns: tuple[tuple[str, str], ...] = ()
+        if not self.children:
+            columns = (counted("Output", self.output),)
+        elif len(self.children) == 1:
+            columns = (counted("Input", self.children[0].output),)
         text = self.arguments(max_fields)
-        return (("Arguments", text),) if text else ()
+        return (*columns, ("Arguments", text)) if text else columns
 
     @property
     def output_partitioning(self) -> Partitioning:
@@ -120,9 +135,28 @@ class StatefulOperator(SparkPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class StateStoreWriter(StatefulOperator):
-    """A stateful operator that writes a new version of its state: the ones progress reports."""
+    """A stateful operator that writes a new version of its state: the ones progress reports.
+
+    `origin` is where in the query's text the operator comes from, if that is known.
+    """
 
     output_mode: OutputMode | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def state_key_schema(self) -> StructType:
+        """The columns of a state row's key, under Spark's names."""
+        raise NotImplementedError(type(self).__name__)
+
+    @property
+    def state_value_schema(self) -> StructType:
+        """The columns of a state row's value, under Spark's names."""
+        raise NotImplementedError(type(self).__name__)
+
+    @property
+    def num_cols_prefix_key(self) -> int:
+        """How many of the key's columns state is scanned by; 0 where it is looked up by all."""
+        return 0
 
     @property
     def operator_name(self) -> str:
@@ -140,3 +174,9 @@ class StateStoreWriter(StatefulOperator):
     def _watermark_moved(self, new_watermark_ms: int) -> bool:
         last = self.event_time_watermark_for_eviction
         return last is not None and new_watermark_ms > last
+
+
+def state_columns(columns: Iterable[AttributeReference]) -> StructType:
+    """Columns as a state schema has them: all of them nullable, in every part."""
+    fields = (StructField(c.name, as_nullable(c.data_type), True) for c in columns)
+    return StructType(tuple(fields))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.types import LONG, NULL, TIMESTAMP, StructField, StructType
 from .basic import LimitExec
 from .distribution import AllTuples, Distribution, stateful_distribution
-from .plan import StatefulOperator, StateStoreWriter, UnaryExec
+from .plan import StatefulOperator, StateStoreWriter, UnaryExec, state_columns
 from .state import OutputMode as OutputMode
 from .text import alone, arguments, listed
 
@@ -72,6 +73,18 @@ class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
         )
 
     @property
+    def state_key_schema(self) -> StructType:
+        return state_columns(self.keys)
+
+    @property
+    def state_value_schema(self) -> StructType:
+        """The buffers; in state format 1 the whole row, keys included."""
+        if self.state_format_version == 1:
+            return state_columns(self.child.output)
+        keys = {key.expr_id for key in self.keys}
+        return state_columns(a for a in self.child.output if a.expr_id not in keys)
+
+    @property
     def operator_name(self) -> str:
         return "stateStoreSave"
 
@@ -133,6 +146,19 @@ class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
         )
 
     @property
+    def state_key_schema(self) -> StructType:
+        start = StructField("sessionStartTime", TIMESTAMP)
+        return StructType((*state_columns(self.keys).fields, start))
+
+    @property
+    def state_value_schema(self) -> StructType:
+        return state_columns(self.child.output)
+
+    @property
+    def num_cols_prefix_key(self) -> int:
+        return len(self.keys)
+
+    @property
     def operator_name(self) -> str:
         return "sessionWindowStateStoreSaveExec"
 
@@ -147,6 +173,10 @@ class BaseStreamingDeduplicateExec(KeyedStatefulExec, StateStoreWriter):
     def arguments(self, max_fields: int) -> str:
         return arguments(listed(self.keys, max_fields), self._state_text, *self._watermarks)
 
+    @property
+    def state_key_schema(self) -> StructType:
+        return state_columns(self.keys)
+
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         return self._watermark_moved(new_watermark_ms)
 
@@ -156,6 +186,10 @@ class StreamingDeduplicateExec(BaseStreamingDeduplicateExec):
     """Remembers each key until the watermark passes the event time among its columns."""
 
     @property
+    def state_value_schema(self) -> StructType:
+        return StructType((StructField("__dummy__", NULL),))
+
+    @property
     def operator_name(self) -> str:
         return "dedupe"
 
@@ -163,6 +197,10 @@ class StreamingDeduplicateExec(BaseStreamingDeduplicateExec):
 @dataclass(frozen=True, kw_only=True)
 class StreamingDeduplicateWithinWatermarkExec(BaseStreamingDeduplicateExec):
     """Forgets a key a delay after the event time of its first row."""
+
+    @property
+    def state_value_schema(self) -> StructType:
+        return StructType((StructField("expiresAtMicros", LONG),))
 
     @property
     def operator_name(self) -> str:
@@ -185,6 +223,14 @@ class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
     @property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (AllTuples(),)
+
+    @property
+    def state_key_schema(self) -> StructType:
+        return StructType((StructField("key", NULL),))
+
+    @property
+    def state_value_schema(self) -> StructType:
+        return StructType((StructField("value", LONG),))
 
     @property
     def operator_name(self) -> str:

@@ -25,6 +25,12 @@ def bracketed(expressions: Iterable[Expression], max_fields: int, separator: str
     return "[" + cut([plan_text(e) for e in expressions], max_fields, separator) + "]"
 
 
+def counted(label: str, expressions: Sequence[Expression]) -> tuple[str, str]:
+    """A line of a formatted plan: `Output [2]` and all of them."""
+    items = ", ".join(map(plan_text, expressions))
+    return f"{label} [{len(expressions)}]", f"[{items}]"
+
+
 def arguments(*parts: str | None) -> str:
     """The parts that are there, as an operator's line shows them."""
     return ", ".join(part for part in parts if part)

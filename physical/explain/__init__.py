@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .modes import MODES, Explainable, Mode, explain
+from .modes import MODES, Explainable, explain
 
-__all__ = ["MODES", "Explainable", "Mode", "explain"]
+__all__ = ["MODES", "Explainable", "explain"]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
+from ...planner.model import logical_text
 from ...planner.model.conf import Conf
 from ...planner.model.errors import DescriptionError
 from ...planner.model.logical import LogicalPlan
 from ..plan import SparkPlan
+from ..text import cut
+from .formatted import formatted_text
+from .plan_json import json_text
+from .stateful import stateful_text
 from .tree import tree_text
 
-Mode = Literal["simple", "extended"]
-MODES: tuple[str, ...] = get_args(Mode)
+MODES = ("simple", "extended", "formatted", "json", "stateful")
+_PHYSICAL = "== Physical Plan ==\n"
 
 
 class Explainable(Protocol):
@@ -34,19 +39,45 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
 
     Args:
         execution: the query's phases.
-        mode: `simple` (Spark's physical plan), `extended` (all four phases).
+        mode: `simple` is Spark's text of the physical plan, `extended` that of all phases,
+            `formatted` a bare tree with a block per operator; `json` is the plan as JSON
+            (plan_json.py), `stateful` what each stateful operator keeps, and for how long.
 
     Raises:
         DescriptionError: there is no such mode.
         StateplanError: what planning the query raises.
     """
+    if mode not in MODES:
+        raise DescriptionError(
+            "STATEPLAN_UNKNOWN_EXPLAIN_MODE",
+            f"There is no explain mode '{mode}'.",
+            hint=f"Use one of {', '.join(MODES)}.",
+        )
     widest = execution.conf.integer("spark.sql.debug.maxToStringFields")
+    plan = execution.executed_plan
     match mode:
         case "simple":
-            return "== Physical Plan ==\n" + tree_text(execution.executed_plan, widest)
+            return _PHYSICAL + tree_text(plan, widest)
+        case "extended":
+            return _extended(execution, plan, widest)
+        case "formatted":
+            return _PHYSICAL + formatted_text(plan, widest)
+        case "json":
+            return json_text(plan)
         case _:
-            raise DescriptionError(
-                "STATEPLAN_UNKNOWN_EXPLAIN_MODE",
-                f"There is no explain mode '{mode}'.",
-                hint=f"Use one of {', '.join(MODES)}.",
-            )
+            return stateful_text(plan)
+
+
+def _extended(execution: Explainable, plan: SparkPlan, widest: int) -> str:
+    analyzed = execution.analyzed
+    columns = [f"{a.name}: {a.data_type.simple}" for a in analyzed.output]
+    parts = (
+        "== Parsed Logical Plan ==\n" + logical_text.tree_text(execution.logical, widest),
+        "== Analyzed Logical Plan ==\n"
+        + cut(columns, widest)
+        + "\n"
+        + logical_text.tree_text(analyzed, widest),
+        "== Optimized Logical Plan ==\n" + logical_text.tree_text(execution.optimized, widest),
+        _PHYSICAL + tree_text(plan, widest, verbose=True),
+    )
+    return "\n\n".join(parts)

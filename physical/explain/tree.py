@@ -7,10 +7,10 @@ from ..plan import SparkPlan
 MAX_FIELDS = 25  # spark.sql.debug.maxToStringFields
 
 
-def line(plan: SparkPlan, max_fields: int = MAX_FIELDS) -> str:
+def line(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = False) -> str:
     """The operator's own line: stage mark, name, arguments."""
     mark = "" if plan.codegen_stage is None else f"*({plan.codegen_stage}) "
-    arguments = plan.arguments(max_fields)
+    arguments = plan.verbose_arguments(max_fields) if verbose else plan.arguments(max_fields)
     if not arguments:
         return f"{mark}{plan.node_name}"
     if plan.in_brackets:
@@ -18,18 +18,18 @@ def line(plan: SparkPlan, max_fields: int = MAX_FIELDS) -> str:
     return f"{mark}{plan.node_name} {arguments}"
 
 
-def tree_text(plan: SparkPlan, max_fields: int = MAX_FIELDS) -> str:
+def tree_text(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = False) -> str:
     """The plan as a tree, one operator a line, without a line break at the end."""
     lines: list[str] = []
-    _draw(plan, "", "", max_fields, lines)
+
+    def draw(node: SparkPlan, first: str, rest: str) -> None:
+        lines.append(first + line(node, max_fields, verbose=verbose))
+        *others, last = node.children or (None,)
+        for child in others:
+            assert child is not None
+            draw(child, rest + ":- ", rest + ":  ")
+        if last is not None:
+            draw(last, rest + "+- ", rest + "   ")
+
+    draw(plan, "", "")
     return "\n".join(lines)
-
-
-def _draw(plan: SparkPlan, first: str, rest: str, max_fields: int, lines: list[str]) -> None:
-    lines.append(first + line(plan, max_fields))
-    children = plan.children
-    for i, child in enumerate(children):
-        if i + 1 < len(children):
-            _draw(child, rest + ":- ", rest + ":  ", max_fields, lines)
-        else:
-            _draw(child, rest + "+- ", rest + "   ", max_fields, lines)

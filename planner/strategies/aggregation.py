@@ -12,6 +12,7 @@ from ...physical.aggregate import (
     MergingSessionsExec,
     ObjectHashAggregateExec,
     SortAggregateExec,
+    result_column,
 )
 from ...physical.distribution import canonical
 from ...physical.plan import SparkPlan
@@ -28,6 +29,7 @@ from ..model.expressions import (
     Alias,
     AttributeReference,
     Expression,
+    Origin,
     to_attribute,
 )
 from ..model.logical import Aggregate
@@ -42,7 +44,7 @@ from ..model.types import (
     StringType,
     StructType,
 )
-from .base import PlanLater
+from .base import PlanLater, where_from
 from .floats import normalize_floats
 
 
@@ -55,12 +57,14 @@ class PhysicalAggregation:
         aggregates: the functions, each different one once.
         buffers: per function, its buffer columns.
         results: the select list over the keys' columns and the functions' result columns.
+        origin: where the aggregation stands in the query's text.
     """
 
     keys: tuple[Expression, ...]
     aggregates: tuple[AggregateExpression, ...]
     buffers: tuple[tuple[AttributeReference, ...], ...]
     results: tuple[Expression, ...]
+    origin: Origin | None = None
 
     @cached_property
     def key_attributes(self) -> tuple[AttributeReference, ...]:
@@ -149,7 +153,7 @@ def take_apart(logical: Aggregate) -> PhysicalAggregation:
     def rewritten(expression: Expression) -> Expression:
         if isinstance(expression, AggregateExpression):
             kept = distinct[_same_function(expression)]
-            return kept.result_attribute(plan_text(kept.function))
+            return result_column(kept)
         if isinstance(expression, AttributeReference):
             return expression
         column = columns.get(canonical(expression))
@@ -161,6 +165,7 @@ def take_apart(logical: Aggregate) -> PhysicalAggregation:
         aggregates=aggregates,
         buffers=tuple(_buffers(a) for a in aggregates),
         results=tuple(rewritten(item) for item in logical.aggregates),
+        origin=where_from(logical),
     )
 
 
@@ -237,7 +242,10 @@ def plan_streaming_aggregation(
         keys=keys, state_format_version=state_format_version, child=merged
     )
     saved = StateStoreSaveExec(
-        keys=keys, state_format_version=state_format_version, child=_merge(parts, restored)
+        keys=keys,
+        state_format_version=state_format_version,
+        origin=parts.origin,
+        child=_merge(parts, restored),
     )
     return _final(parts, keys, saved)
 
@@ -280,6 +288,7 @@ def plan_streaming_aggregation_for_session(
         keys=keys,
         session=session,
         state_format_version=state_format_version,
+        origin=parts.origin,
         child=_merge_sessions(parts, session, keys, restored),
     )
     return _final(parts, keys, saved)

@@ -9,6 +9,7 @@ from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
 from ..model.conf import Conf
 from ..model.errors import PlanningError
+from ..model.expressions import Origin
 from ..model.logical import LogicalPlan
 
 Strategy = Callable[[LogicalPlan, "PlanLater"], SparkPlan | None]
@@ -41,3 +42,11 @@ class PlanLater:
             f"No physical plan can be made for the operator {name}.",
             hint="The query is valid, but this operator is not supported yet: rewrite without it.",
         )
+
+
+def where_from(logical: LogicalPlan) -> Origin | None:
+    """Where an operator stands in the query's text: its own place or its first expression's."""
+    if logical.origin is not None:
+        return logical.origin
+    nodes = (node for expression in logical.expressions for node in expression.walk())
+    return next((node.origin for node in nodes if node.origin is not None), None)

@@ -22,7 +22,7 @@ from ..model.logical import (
     StreamingRelation,
 )
 from .aggregation import plan_aggregation
-from .base import PlanLater
+from .base import PlanLater, where_from
 from .limits import match_limit
 
 
@@ -76,7 +76,7 @@ def streaming_deduplication(logical: LogicalPlan, plan_later: PlanLater) -> Spar
     match logical:
         case Deduplicate(keys=keys, within_watermark=within, child=child) if child.is_streaming:
             kind = StreamingDeduplicateWithinWatermarkExec if within else StreamingDeduplicateExec
-            return kind(keys=_columns(keys), child=plan_later(child))
+            return kind(keys=_columns(keys), origin=where_from(logical), child=plan_later(child))
         case _:
             return None
 
@@ -98,6 +98,6 @@ def streaming_global_limit(logical: LogicalPlan, plan_later: PlanLater) -> Spark
     match match_limit(limited):
         case (limit, child) if _generates_appends(child, plan_later.output_mode):
             local = StreamingLocalLimitExec(limit=limit, child=plan_later(child))
-            return StreamingGlobalLimitExec(limit=limit, child=local)
+            return StreamingGlobalLimitExec(limit=limit, origin=where_from(limited), child=local)
         case _:
             return None

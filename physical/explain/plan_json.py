@@ -1,0 +1,143 @@
+"""A physical plan as JSON and back.
+
+Version 1: `{"version": 1, "plan": NODE}`. A NODE is an object with the class under `"node"` and
+its fields under their names, children included; columns, expressions, types and state info are
+nodes too. Sequences are arrays. Values that JSON has no form for are `{"value": KIND, "text": T}`
+with KIND `float` (NaN, the infinities, -0.0), `decimal` or `bytes` (hexadecimal). What takes no
+part in a plan's meaning (positions in the query's text, qualifiers) is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import Field, fields, is_dataclass
+from decimal import Decimal
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from ...planner.model import expressions, types
+from ...planner.model.errors import DescriptionError
+from .. import aggregate, basic, distribution, exchange, state, stateful
+from ..plan import SparkPlan
+
+VERSION = 1
+_MODULES: tuple[ModuleType, ...] = (
+    aggregate,
+    basic,
+    distribution,
+    exchange,
+    state,
+    stateful,
+    expressions,
+    types,
+)
+
+
+def to_json(plan: SparkPlan) -> dict[str, object]:
+    """The plan as an object that `json` can write."""
+    return {"version": VERSION, "plan": _encoded(plan)}
+
+
+def json_text(plan: SparkPlan) -> str:
+    """The plan as JSON text, indented, the same for equal plans."""
+    return json.dumps(to_json(plan), indent=2, ensure_ascii=False)
+
+
+def from_json(document: object) -> SparkPlan:
+    """The plan that `to_json` wrote.
+
+    Raises:
+        DescriptionError: it is no plan, or of another version.
+    """
+    if not isinstance(document, dict) or "plan" not in document:
+        raise _unusable("it has no plan")
+    if document.get("version") != VERSION:
+        raise _unusable(f"its version is {document.get('version')!r}, not {VERSION}")
+    plan = _decoded(document["plan"])
+    if not isinstance(plan, SparkPlan):
+        raise _unusable("its root is no physical operator")
+    return plan
+
+
+def _unusable(reason: str) -> DescriptionError:
+    return DescriptionError(
+        "STATEPLAN_PLAN_JSON",
+        f"The plan's JSON cannot be read: {reason}.",
+        hint="Write it anew with the explain mode json.",
+    )
+
+
+@cache
+def _classes() -> dict[str, type]:
+    found: dict[str, type] = {}
+    for module in _MODULES:
+        for name, value in vars(module).items():
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                found[name] = value
+    return found
+
+
+@cache
+def _kept_fields(kind: Any) -> tuple[Field[Any], ...]:
+    if not is_dataclass(kind):
+        return ()
+    return tuple(f for f in fields(kind) if f.compare and f.init)
+
+
+def _encoded(value: object) -> object:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            plain = math.isfinite(value) and (value != 0 or math.copysign(1, value) > 0)
+            return value if plain else _tagged("float", repr(value))
+        case Decimal():
+            return _tagged("decimal", str(value))
+        case bytes():
+            return _tagged("bytes", value.hex())
+        case tuple():
+            return [_encoded(item) for item in value]
+    kind: Any = type(value)
+    if kind.__name__ not in _classes():
+        raise TypeError(f"no JSON form for {kind.__name__}")
+    document: dict[str, object] = {"node": kind.__name__}
+    for field in _kept_fields(kind):
+        document[field.name] = _encoded(getattr(value, field.name))
+    return document
+
+
+def _tagged(kind: str, text: str) -> dict[str, object]:
+    return {"value": kind, "text": text}
+
+
+def _decoded(document: Any) -> object:
+    match document:
+        case list():
+            return tuple(_decoded(item) for item in document)
+        case {"value": kind, "text": str(text)}:
+            return _plain(kind, text)
+        case {"node": str(name)}:
+            kind = _classes().get(name)
+            if kind is None:
+                raise _unusable(f"it has an unknown node '{name}'")
+            values = {str(k): _decoded(v) for k, v in document.items() if k != "node"}
+            try:
+                return kind(**values)
+            except TypeError as error:
+                raise _unusable(f"the node '{name}' has other fields: {error}") from error
+        case _:
+            return document
+
+
+def _plain(kind: object, text: str) -> object:
+    match kind:
+        case "float":
+            return float(text)
+        case "decimal":
+            return Decimal(text)
+        case "bytes":
+            return bytes.fromhex(text)
+        case _:
+            raise _unusable(f"it has a value of the unknown kind '{kind}'")
