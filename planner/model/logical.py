@@ -318,7 +318,13 @@ class Aggregate(UnaryNode):
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
-        return tuple(to_attribute(e) for e in self.aggregates)
+        made = tuple(to_attribute(e) for e in self.aggregates)
+        return _from_state(made) if self.is_streaming else made
+
+
+def _from_state(columns: tuple[AttributeReference, ...]) -> tuple[AttributeReference, ...]:
+    """What a stateful operator gives may be null in Spark's eyes: state schemas are nullable."""
+    return tuple(a.with_nullability(True) for a in columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,6 +378,11 @@ class Deduplicate(UnaryNode):
 
     keys: tuple[Expression, ...]
     within_watermark: bool = False
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        columns = self.child.output
+        return _from_state(columns) if self.is_streaming else columns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,108 @@
+"""Small constructors and tests for the expressions that rules build and look for."""
+
+from __future__ import annotations
+
+from ...planner.model.expressions import (
+    FALSE,
+    TRUE,
+    Call,
+    Cast,
+    Expression,
+    GetStructField,
+    Literal,
+    PreciseTimestampConversion,
+)
+from ...planner.model.types import BOOLEAN, BooleanType, DataType
+
+COMPARISONS = frozenset(("=", "<=>", "<", "<=", ">", ">="))
+
+
+def call(name: str, *arguments: Expression) -> Call:
+    """A call of that function or operator."""
+    return Call(name=name, arguments=arguments)
+
+
+def is_call(expression: Expression, name: str) -> bool:
+    """Whether it is a call of that name."""
+    return isinstance(expression, Call) and expression.name == name
+
+
+def is_true(expression: Expression) -> bool:
+    """Whether it is the literal true."""
+    return isinstance(expression, Literal) and expression.value is True
+
+
+def is_false(expression: Expression) -> bool:
+    """Whether it is the literal false."""
+    return isinstance(expression, Literal) and expression.value is False
+
+
+def is_null(expression: Expression) -> bool:
+    """Whether it is a null literal."""
+    return isinstance(expression, Literal) and expression.value is None
+
+
+def is_boolean(expression: Expression) -> bool:
+    """Whether its type is BOOLEAN."""
+    return isinstance(expression.data_type, BooleanType)
+
+
+def null_of(data_type: DataType) -> Literal:
+    """The null of a type."""
+    return Literal(value=None, type_=data_type)
+
+
+def truth(value: bool) -> Literal:
+    """The literal true or false."""
+    return TRUE if value else FALSE
+
+
+NULL_BOOLEAN = null_of(BOOLEAN)
+
+
+def negate(expression: Expression) -> Call:
+    """NOT expression."""
+    return call("not", expression)
+
+
+def conjunction(parts: list[Expression]) -> Expression:
+    """The parts joined by AND, left-deep."""
+    return _joined("and", parts)
+
+
+def disjunction(parts: list[Expression]) -> Expression:
+    """The parts joined by OR, left-deep."""
+    return _joined("or", parts)
+
+
+def _joined(name: str, parts: list[Expression]) -> Expression:
+    result = parts[0]
+    for part in parts[1:]:
+        result = call(name, result, part)
+    return result
+
+
+def balanced(name: str, parts: list[Expression]) -> Expression:
+    """The parts joined pairwise, as a tree of the least depth."""
+    while len(parts) > 1:
+        paired: list[Expression] = [
+            call(name, parts[i], parts[i + 1]) for i in range(0, len(parts) - 1, 2)
+        ]
+        if len(parts) % 2:
+            paired.append(parts[-1])
+        parts = paired
+    return parts[0]
+
+
+def split(expression: Expression, name: str) -> list[Expression]:
+    """The operands of a tree of `and` (or `or`), left to right."""
+    if isinstance(expression, Call) and expression.name == name:
+        return [part for side in expression.arguments for part in split(side, name)]
+    return [expression]
+
+
+def null_intolerant(expression: Expression) -> bool:
+    """Whether a null operand makes the result null."""
+    if isinstance(expression, Call):
+        return expression.spec.null_intolerant
+    return isinstance(expression, Cast | GetStructField | PreciseTimestampConversion)

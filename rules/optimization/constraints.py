@@ -1,0 +1,198 @@
+"""What is known to hold for every row that a plan gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Call,
+    Cast,
+    Expression,
+    GetStructField,
+    Literal,
+    to_attribute,
+)
+from ...planner.model.logical import (
+    Aggregate,
+    Expand,
+    Filter,
+    Join,
+    LogicalPlan,
+    Project,
+    UnaryNode,
+    Union,
+)
+from .calls import call, conjunction, disjunction, is_call, null_intolerant, split
+from .semantics import Canonical, ExpressionSet, canonical
+from .trees import replace_attributes
+
+NONE = ExpressionSet()
+
+
+def constraints(plan: LogicalPlan) -> ExpressionSet:
+    """The conditions over the plan's columns that are true for all its rows, in Spark's order.
+
+    First those that operators state, then what equalities add, then `isnotnull` of every column
+    that a null-intolerant condition mentions. Kept on the (immutable) plan.
+    """
+    known = plan.__dict__.get("_constraints")
+    if known is None:
+        stated = _stated(plan)
+        output = plan.output_ids
+        known = ExpressionSet(
+            e
+            for e in stated.union(from_equalities(stated)).union(not_null(stated, plan.output))
+            if e.references and e.references <= output and e.deterministic
+        )
+        plan.__dict__["_constraints"] = known
+    assert isinstance(known, ExpressionSet)
+    return known
+
+
+def _stated(plan: LogicalPlan) -> ExpressionSet:
+    match plan:
+        case Filter():
+            return constraints(plan.child).union(split(plan.condition, "and"))
+        case Project():
+            return _renamed(plan.child, plan.project_list)
+        case Aggregate():
+            return _renamed(plan.child, plan.aggregates)
+        case Expand():
+            return NONE
+        case Union():
+            return _of_union(plan)
+        case Join():
+            return _of_join(plan)
+        case UnaryNode():
+            return constraints(plan.child)
+    return NONE
+
+
+def _renamed(child: LogicalPlan, items: Sequence[Expression]) -> ExpressionSet:
+    """The child's constraints, also in terms of the select list's columns."""
+    known = constraints(child)
+    for item in items:
+        if not isinstance(item, Alias):
+            continue
+        column, value = to_attribute(item), item.child
+        if isinstance(value, Literal):
+            known = known.union([call("<=>", column, value)])
+        elif value.deterministic:
+            known = known.union(_in_terms_of(known, value, column))
+            known = known.union([call("<=>", value, column)])
+    return known
+
+
+def _in_terms_of(
+    known: Iterable[Expression], value: Expression, column: AttributeReference
+) -> Iterator[Expression]:
+    key = canonical(value)
+    for constraint in known:
+        if value.references <= constraint.references:
+            yield _replaced(constraint, key, column)
+
+
+def _replaced(expression: Expression, key: Canonical, new: Expression) -> Expression:
+    if canonical(expression) == key:
+        return new
+    return expression.map_children(lambda child: _replaced(child, key, new))
+
+
+def _of_union(plan: Union) -> ExpressionSet:
+    result: ExpressionSet | None = None
+    for child in plan.inputs:
+        columns = {b.expr_id: a for a, b in zip(plan.inputs[0].output, child.output, strict=True)}
+        mine = ExpressionSet(replace_attributes(e, columns) for e in constraints(child))
+        result = mine if result is None else _merged(result, mine)
+    return NONE if result is None else result
+
+
+def _merged(one: ExpressionSet, other: ExpressionSet) -> ExpressionSet:
+    common = [e for e in one if e in other]
+    left, right = _by_column(one.without(common)), _by_column(other.without(common))
+    loose: list[Expression] = [
+        disjunction([conjunction(left[column]), conjunction(right[column])])
+        for column in left
+        if column in right
+    ]
+    return ExpressionSet([*common, *loose])
+
+
+def _by_column(expressions: ExpressionSet) -> dict[int, list[Expression]]:
+    found: dict[int, list[Expression]] = {}
+    for expression in expressions:
+        if len(expression.references) == 1:
+            (column,) = expression.references
+            found.setdefault(column, []).append(expression)
+    return found
+
+
+def _of_join(plan: Join) -> ExpressionSet:
+    conjuncts = [] if plan.condition is None else split(plan.condition, "and")
+    match plan.join_type:
+        case "Inner" | "Cross":
+            return constraints(plan.left).union(constraints(plan.right)).union(conjuncts)
+        case "LeftSemi":
+            return constraints(plan.left).union(conjuncts)
+        case "LeftOuter" | "LeftAnti":
+            return constraints(plan.left)
+        case "RightOuter":
+            return constraints(plan.right)
+    return NONE
+
+
+def from_equalities(known: ExpressionSet) -> ExpressionSet:
+    """What follows by putting one side of `a = b` for the other: from `a > 5` also `b > 5`."""
+    predicates = [e for e in known if not is_call(e, "isnotnull")]
+    found: list[Expression] = []
+    for equality in predicates:
+        if not is_call(equality, "="):
+            continue
+        left, right = equality.children
+        others = [e for e in predicates if e is not equality]
+        if isinstance(left, AttributeReference) and isinstance(right, AttributeReference):
+            found += [_replaced(e, canonical(left), right) for e in others]
+            found += [_replaced(e, canonical(right), left) for e in others]
+        elif _is_cast_column(left) and isinstance(right, AttributeReference):
+            found += [_replaced(e, canonical(right), left) for e in others]
+        elif isinstance(left, AttributeReference) and _is_cast_column(right):
+            found += [_replaced(e, canonical(left), right) for e in others]
+    return ExpressionSet(found).without(known)
+
+
+def _is_cast_column(expression: Expression) -> bool:
+    return isinstance(expression, Cast) and isinstance(expression.child, AttributeReference)
+
+
+def not_null(known: Iterable[Expression], output: Sequence[AttributeReference]) -> ExpressionSet:
+    """`isnotnull` of the columns that cannot be null where the conditions hold."""
+    found: list[Expression] = []
+    known = list(known)
+    for condition in known:
+        inner = condition.children[0] if is_call(condition, "isnotnull") else condition
+        found += [call("isnotnull", column) for column in _intolerant_columns(inner)]
+    found += [call("isnotnull", column) for column in output if not column.nullable]
+    return ExpressionSet(found).without(known)
+
+
+def _intolerant_columns(expression: Expression) -> Iterator[Expression]:
+    if isinstance(expression, AttributeReference):
+        yield expression
+    elif isinstance(expression, GetStructField):
+        # A field of a column is checked as a whole: `isnotnull(address.zip)`.
+        yield from _field_columns(expression)
+    elif isinstance(expression, Call | Cast) and null_intolerant(expression):
+        for child in expression.children:
+            yield from _intolerant_columns(child)
+
+
+def _field_columns(field: GetStructField) -> Iterator[Expression]:
+    inner: Expression = field
+    while isinstance(inner, GetStructField):
+        inner = inner.child
+    if isinstance(inner, AttributeReference):
+        yield field
+    else:
+        yield from _intolerant_columns(inner)

@@ -1,0 +1,73 @@
+"""DISTINCT as an aggregate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import AggregateExpression, Alias, Call, Expression, lit
+from ...planner.model.logical import Aggregate, Deduplicate, Distinct, LogicalPlan
+from .trees import rewrite_up
+
+_DUPLICATES_DO_NOT_MATTER = frozenset(
+    ("max", "min", "bit_and", "bit_or", "collect_set", "first", "last", "any_value")
+)
+
+
+def replace_distinct(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Distinct, child` -> `Aggregate [all columns], [all columns]`. Idempotent."""
+
+    def aggregate(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, Distinct):
+            return node
+        columns = node.child.output
+        return Aggregate(child=node.child, grouping=columns, aggregates=columns)
+
+    return rewrite_up(plan, aggregate, frozenset((Distinct,)))
+
+
+def replace_static_deduplication(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """dropDuplicates of a table that is no stream: group by the keys, first of everything else.
+
+    `Deduplicate [a], child(a, b)` -> `Aggregate [a], [a, first(b) AS b]`. Streams keep the
+    operator, which has state. Idempotent.
+    """
+
+    def aggregate(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, Deduplicate) or node.is_streaming:
+            return node
+        keys = frozenset().union(*(key.references for key in node.keys))
+        items: list[Expression] = []
+        for column in node.child.output:
+            if column.expr_id in keys:
+                items.append(column)
+                continue
+            first = Call(name="first", arguments=(column,), options=(False,))
+            items.append(
+                Alias(
+                    child=AggregateExpression(function=first),
+                    name=column.name,
+                    expr_id=column.expr_id,
+                )
+            )
+        return Aggregate(child=node.child, grouping=node.keys or (lit(1),), aggregates=tuple(items))
+
+    return rewrite_up(plan, aggregate, frozenset((Deduplicate,)))
+
+
+def eliminate_distinct_in_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """DISTINCT goes where duplicates make no difference: `max(DISTINCT a)` -> `max(a)`."""
+
+    def drop(expression: Expression) -> Expression:
+        if (
+            isinstance(expression, AggregateExpression)
+            and expression.distinct
+            and expression.function.name in _DUPLICATES_DO_NOT_MATTER
+        ):
+            return replace(expression, distinct=False)
+        return expression
+
+    def visit(node: LogicalPlan) -> LogicalPlan:
+        return node.transform_expressions(drop) if isinstance(node, Aggregate) else node
+
+    return rewrite_up(plan, visit, frozenset((Aggregate,)))

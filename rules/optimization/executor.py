@@ -1,0 +1,81 @@
+"""Running rules in batches, with what must hold after each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...planner.model.conf import Conf
+from ...planner.model.errors import InternalError
+from ...planner.model.logical import LogicalPlan
+from ...planner.model.types import same_type
+from .trees import Kinds, kinds_of
+
+MAX_ITERATIONS = 100
+
+RuleFunction = Callable[[LogicalPlan, Conf], LogicalPlan]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rewrite of whole plans.
+
+    Attributes:
+        apply: gives the plan itself, the very object, where it changes nothing.
+        kinds: the rule is skipped for plans that hold none of these operators; empty: never.
+    """
+
+    apply: RuleFunction
+    kinds: Kinds = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.apply.__name__
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rules that run in order, once or until nothing changes any more."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    once: bool = False
+
+
+def rule(apply: RuleFunction, *kinds: type) -> Rule:
+    """A rule that needs one of these operators in the plan."""
+    return Rule(apply, frozenset(kinds))
+
+
+def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """The plan after the batch.
+
+    Raises:
+        InternalError: a rule changed the columns, or the batch does not come to an end.
+    """
+    for _ in range(1 if batch.once else MAX_ITERATIONS):
+        before = plan
+        for current in batch.rules:
+            if current.kinds and current.kinds.isdisjoint(kinds_of(plan)):
+                continue
+            after = current.apply(plan, conf)
+            if after is not plan:
+                _check_schema(current, plan, after)
+                plan = after
+        if plan is before:
+            return plan
+    if batch.once:
+        return plan
+    raise InternalError(f'The rules of "{batch.name}" keep changing the plan:\n{plan!r}')
+
+
+def _check_schema(current: Rule, before: LogicalPlan, after: LogicalPlan) -> None:
+    old, new = before.output, after.output
+    if len(old) == len(new) and all(
+        a.name == b.name and (a.type_ == b.type_ or same_type(a.type_, b.type_))
+        for a, b in zip(old, new, strict=True)
+    ):
+        return
+    raise InternalError(
+        f"The rule {current.name} changed the columns of the plan from\n{before!r}\nto\n{after!r}"
+    )

@@ -1,0 +1,55 @@
+"""Fields, items and entries taken out of values that are made on the spot."""
+
+from __future__ import annotations
+
+from ...planner.model.expressions import Call, CaseWhen, Expression, GetStructField, Literal
+from .calls import call, is_call, null_of
+from .semantics import same
+
+
+def simplify_extraction(expression: Expression) -> Expression:
+    """`named_struct('a', x, 'b', y).a` -> `x`, `array(x, y)[0]` -> `x`, `map('a', x)['a']` -> `x`.
+
+    An index outside of the array stays: it may be an error.
+    """
+    if isinstance(expression, GetStructField):
+        return _field(expression)
+    assert isinstance(expression, Call)
+    made, key = expression.arguments[:2]
+    if is_call(made, "array") and isinstance(key, Literal) and isinstance(key.value, int):
+        items = made.children
+        if 0 <= key.value < len(items):
+            return items[key.value]
+    elif is_call(made, "map"):
+        return _entry(expression, made.children, key)
+    return expression
+
+
+def _field(field: GetStructField) -> Expression:
+    made = field.child
+    if is_call(made, "named_struct"):
+        return made.children[2 * field.ordinal + 1]
+    if is_call(made, "array"):
+        items = [
+            GetStructField(child=item, ordinal=field.ordinal, name=field.name)
+            for item in made.children
+        ]
+        return call("array", *items)
+    return field
+
+
+def _entry(lookup: Call, entries: tuple[Expression, ...], key: Expression) -> Expression:
+    conditions: list[Expression] = []
+    values: list[Expression] = []
+    otherwise: Expression | None = None
+    for candidate, value in zip(entries[::2], entries[1::2], strict=True):
+        if same(candidate, key):
+            otherwise = value
+            break
+        if isinstance(candidate, Literal) and isinstance(key, Literal):
+            continue
+        conditions.append(call("=", key, candidate))
+        values.append(value)
+    if conditions:
+        return CaseWhen(conditions=tuple(conditions), values=tuple(values), otherwise=otherwise)
+    return null_of(lookup.data_type) if otherwise is None else otherwise

@@ -1,0 +1,81 @@
+"""Null counts as false in a condition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import Call, CaseWhen, Expression, LambdaFunction, Literal
+from ...planner.model.logical import Filter, Join, LogicalPlan
+from .booleans import null_to_false
+
+_WITH_CONDITION = frozenset(("exists", "filter"))
+
+
+def replace_null_with_false(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Filter a > 1 OR null` -> `Filter a > 1 OR false`; so in the conditions of IF and CASE.
+
+    Idempotent.
+    """
+    if not _has_truth(plan):
+        return plan
+
+    def visit(node: LogicalPlan) -> LogicalPlan:
+        if not _has_truth(node):
+            return node
+        if isinstance(node, Filter):
+            condition = null_to_false(node.condition)
+            return node if condition is node.condition else replace(node, condition=condition)
+        if isinstance(node, Join):
+            if node.condition is None:
+                return node
+            condition = null_to_false(node.condition)
+            return node if condition is node.condition else replace(node, condition=condition)
+        return node.map_expressions(_in_conditions)
+
+    return plan.transform_down(visit)
+
+
+def _has_truth(plan: LogicalPlan) -> bool:
+    """Whether the tree has a null, true or false in it; kept on the (immutable) node."""
+    known: bool | None = plan.__dict__.get("_truth")
+    if known is None:
+        known = any(_is_truth(e) for e in plan.expressions) or any(
+            _has_truth(child) for child in plan.children
+        )
+        plan.__dict__["_truth"] = known
+    return known
+
+
+def _is_truth(expression: Expression) -> bool:
+    known: bool | None = expression.__dict__.get("_truth")
+    if known is None:
+        if isinstance(expression, Literal):
+            known = expression.value is None or isinstance(expression.value, bool)
+        else:
+            known = any(_is_truth(child) for child in expression.children)
+        expression.__dict__["_truth"] = known
+    return known
+
+
+def _in_conditions(expression: Expression) -> Expression:
+    if not _is_truth(expression):
+        return expression
+    current = expression.map_children(_in_conditions)
+    match current:
+        case CaseWhen(conditions=conditions):
+            new = tuple(null_to_false(c) for c in conditions)
+            if all(a is b for a, b in zip(new, conditions, strict=True)):
+                return current
+            return replace(current, conditions=new)
+        case Call(name="if", arguments=(condition, yes, no)):
+            chosen = null_to_false(condition)
+            return current if chosen is condition else replace(current, arguments=(chosen, yes, no))
+        case Call(name=name, arguments=(values, LambdaFunction() as function)) if (
+            name in _WITH_CONDITION
+        ):
+            body = null_to_false(function.body)
+            if body is function.body:
+                return current
+            return replace(current, arguments=(values, replace(function, body=body)))
+    return current

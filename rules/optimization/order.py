@@ -1,0 +1,144 @@
+"""The rules in the order they run, with the reason for each one's place."""
+
+from __future__ import annotations
+
+from ...planner.model.logical import (
+    Aggregate,
+    Deduplicate,
+    Distinct,
+    Expand,
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    LocalRelation,
+    Project,
+    Sort,
+    SubqueryAlias,
+    Union,
+    View,
+)
+from .collapse_projects import collapse_projects
+from .common_expressions import pull_out_common_expressions
+from .decimal_aggregates import speed_up_decimal_aggregates
+from .distinct import (
+    eliminate_distinct_in_aggregates,
+    replace_distinct,
+    replace_static_deduplication,
+)
+from .empty_relations import optimize_limit_zero, propagate_empty_relations
+from .executor import Batch, rule
+from .grouping import (
+    pull_out_grouping_expressions,
+    remove_constants_from_grouping,
+    remove_repetition_from_grouping,
+)
+from .infer_filters import infer_filters_from_constraints, infer_filters_from_generators
+from .limits import eliminate_limits, push_limits_down, push_projections_through_limits
+from .names import eliminate_names
+from .noop_operators import remove_noop_operators
+from .null_in_predicates import replace_null_with_false
+from .outer_joins import eliminate_outer_joins
+from .propagate_constants import propagate_equalities, propagate_foldables
+from .prune_columns import prune_columns
+from .prune_filters import prune_filters
+from .push_down_predicates import push_down_predicates
+from .redundant_aliases import remove_redundant_aliases
+from .replace_expressions import replace_expressions
+from .simplify import simplify_expressions
+from .sorts import eliminate_sorts
+from .unions import combine_unions, push_projections_through_unions
+
+OPERATORS = (
+    # First the operators move towards their places: projections into unions and below limits,
+    rule(push_projections_through_unions, Union),
+    rule(push_projections_through_limits, GlobalLimit, LocalLimit),
+    # filters down (outer joins that they make inner first: more goes through an inner join),
+    rule(eliminate_outer_joins, Join),
+    rule(push_down_predicates, Filter, Join),
+    rule(push_limits_down, LocalLimit),
+    # and only then columns are pruned, for where filters end decides what is needed above them.
+    rule(prune_columns, Project, Aggregate, Expand, Join),
+    # Pruning leaves adjacent projections.
+    rule(collapse_projects, Project),
+    rule(eliminate_limits, GlobalLimit, LocalLimit),
+    rule(combine_unions, Union),
+    # Constants are put where they are used before expressions are folded.
+    rule(propagate_equalities, Filter),
+    rule(propagate_foldables, Project, Aggregate),
+    rule(simplify_expressions),
+    # Needs folded conditions, makes others foldable in the next round.
+    rule(replace_null_with_false),
+    # Needs simple conditions: `true` goes, known conjuncts go.
+    rule(prune_filters, Filter),
+    # Last, what the others left without a purpose.
+    rule(remove_redundant_aliases, Project, Aggregate),
+    rule(remove_noop_operators, Project),
+)
+
+INFERENCE = Batch(
+    "infer filters",
+    (
+        # A generator's filter is subject to the second rule, too.
+        rule(infer_filters_from_generators, Generate),
+        rule(infer_filters_from_constraints, Filter, Join),
+    ),
+    once=True,
+)
+
+# Inferred filters move and simplify as all others do; without any the plan is as it was.
+AFTER_INFERENCE = Batch("operators after inferring filters", OPERATORS)
+
+BATCHES = (
+    Batch(
+        "finish analysis",
+        (
+            # Names have done their work; the other rules would have to look through them.
+            rule(eliminate_names, SubqueryAlias, View),
+            # Definitions before grouping expressions are compared with the select list.
+            rule(replace_expressions),
+            rule(pull_out_grouping_expressions, Aggregate),
+            # May add an operator below what the rule before made.
+            rule(pull_out_common_expressions),
+            # Before distinct aggregates would have to be rewritten.
+            rule(eliminate_distinct_in_aggregates, Aggregate),
+        ),
+        once=True,
+    ),
+    Batch(
+        "unions and emptiness",
+        (
+            # Early and cheap: less is left for all others.
+            rule(remove_noop_operators, Project),
+            rule(combine_unions, Union),
+            rule(optimize_limit_zero, GlobalLimit, LocalLimit),
+            rule(propagate_empty_relations, LocalRelation),
+        ),
+        once=True,
+    ),
+    Batch(
+        "replace operators",
+        (
+            rule(replace_distinct, Distinct),
+            rule(replace_static_deduplication, Deduplicate),
+            # DISTINCT's aggregate may have constant keys as well, but these are columns by now.
+            rule(remove_constants_from_grouping, Aggregate),
+            rule(remove_repetition_from_grouping, Aggregate),
+        ),
+        once=True,
+    ),
+    Batch("operators", OPERATORS),
+    INFERENCE,
+    Batch(
+        "finish",
+        (
+            # Sorts stay until here: limits over sorts are planned together.
+            rule(eliminate_sorts, Sort),
+            # Not earlier: other rules know sums of decimals, not sums of longs.
+            rule(speed_up_decimal_aggregates, Aggregate),
+            rule(propagate_empty_relations, LocalRelation),
+        ),
+        once=True,
+    ),
+)

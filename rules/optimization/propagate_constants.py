@@ -1,0 +1,158 @@
+"""Columns that a filter or a select list makes constant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import Alias, AttributeReference, Call, Expression, Literal
+from ...planner.model.logical import (
+    Aggregate,
+    Distinct,
+    Expand,
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    LogicalPlan,
+    Offset,
+    Project,
+    Sort,
+)
+from .calls import COMPARISONS, call, is_call
+from .trees import replace_attributes, rewrite_up
+
+Constants = dict[int, Expression]
+
+
+def propagate_equalities(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """In a filter, `a = 5 AND b > a` -> `a = 5 AND b > 5`. Idempotent."""
+
+    def visit(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, Filter):
+            return node
+        new, _, _ = _traverse(node.condition, replaces=True, null_is_false=True)
+        return node if new is node.condition else replace(node, condition=new)
+
+    return rewrite_up(plan, visit, frozenset((Filter,)))
+
+
+def _traverse(
+    condition: Expression, *, replaces: bool, null_is_false: bool
+) -> tuple[Expression, Constants, list[Expression]]:
+    """The condition rewritten, the columns that it makes constant, the equalities that do so."""
+    if not isinstance(condition, Call):
+        return condition, {}, []
+    if condition.name in ("=", "<=>"):
+        return _equality(condition, null_is_false)
+    if condition.name == "and":
+        left, found_left, made_left = _traverse(
+            condition.arguments[0], replaces=False, null_is_false=null_is_false
+        )
+        right, found_right, made_right = _traverse(
+            condition.arguments[1], replaces=False, null_is_false=null_is_false
+        )
+        found, made = {**found_left, **found_right}, made_left + made_right
+        if found and replaces:
+            left, right = _put_in(left, found, made), _put_in(right, found, made)
+        if left is condition.arguments[0] and right is condition.arguments[1]:
+            return condition, found, made
+        return call("and", left, right), found, made
+    if condition.name in ("or", "not"):
+        keep = null_is_false and condition.name == "or"
+        whole: Expression = condition
+        new = whole.map_children(lambda e: _traverse(e, replaces=True, null_is_false=keep)[0])
+        return new, {}, []
+    return condition, {}, []
+
+
+def _equality(
+    condition: Call, null_is_false: bool
+) -> tuple[Expression, Constants, list[Expression]]:
+    left, right = condition.arguments
+    if isinstance(left, Literal):
+        left, right = right, left
+    is_constant = isinstance(left, AttributeReference) and isinstance(right, Literal)
+    if is_constant and (null_is_false or not left.nullable):
+        assert isinstance(left, AttributeReference)
+        return condition, {left.expr_id: right}, [condition]
+    return condition, {}, []
+
+
+def _put_in(expression: Expression, found: Constants, made: list[Expression]) -> Expression:
+    if isinstance(expression, Call) and expression.name in COMPARISONS:
+        if any(expression is equality for equality in made):
+            return expression
+        return replace_attributes(expression, found)
+    return expression.map_children(lambda child: _put_in(child, found, made))
+
+
+_PASSES = (Filter, GlobalLimit, LocalLimit, Offset, Generate, Distinct, Sort)
+
+
+def propagate_foldables(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """A column that is a constant below becomes the constant above.
+
+    `Project [a + 1], Filter, Project [5 AS a]` -> `Project [5 + 1], ..`. Aggregates of a stream are
+    left alone: what their state holds may not depend on it. Idempotent.
+    """
+    new, _ = _propagate(plan)
+    return new
+
+
+def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:
+    if isinstance(plan, Aggregate) and plan.is_streaming:
+        child, _ = _propagate(plan.child)
+        return (plan if child is plan.child else replace(plan, child=child)), {}
+    if isinstance(plan, Project | Aggregate | Expand):
+        child, known = _propagate(plan.child)
+        node: LogicalPlan = plan if child is plan.child else replace(plan, child=child)
+        node = _replaced(node, known)
+        if isinstance(node, Expand):
+            return node, known
+        return node, {
+            e.expr_id: e.child
+            for e in node.expressions
+            if isinstance(e, Alias) and e.child.foldable
+        }
+    if isinstance(plan, _PASSES):
+        child, known = _propagate(plan.child)
+        node = plan if child is plan.child else replace(plan, child=child)
+        return _replaced(node, known), known
+    if isinstance(plan, Join):
+        return _propagate_join(plan)
+    return plan.map_children(lambda child: _propagate(child)[0]), {}
+
+
+def _propagate_join(plan: Join) -> tuple[LogicalPlan, Constants]:
+    left, known_left = _propagate(plan.left)
+    right, known_right = _propagate(plan.right)
+    node: LogicalPlan = plan
+    if left is not plan.left or right is not plan.right:
+        node = replace(plan, left=left, right=right)
+    known = {**known_left, **known_right}
+    node = _replaced(node, known)
+    padded: frozenset[int] = frozenset()
+    if plan.join_type in ("LeftOuter", "FullOuter"):
+        padded |= plan.right.output_ids
+    if plan.join_type in ("RightOuter", "FullOuter"):
+        padded |= plan.left.output_ids
+    return node, {k: v for k, v in known.items() if k not in padded}
+
+
+def _replaced(node: LogicalPlan, known: Constants) -> LogicalPlan:
+    if not known or known.keys().isdisjoint(node.references):
+        return node
+    return node.map_expressions(lambda e: _constant(e, known))
+
+
+def _constant(expression: Expression, known: Constants) -> Expression:
+    if isinstance(expression, AttributeReference):
+        value = known.get(expression.expr_id)
+        if value is None:
+            return expression
+        return Alias(child=value, name=expression.name, expr_id=expression.expr_id)
+    if is_call(expression, "explode"):
+        return expression
+    return replace_attributes(expression, known)

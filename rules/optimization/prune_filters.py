@@ -1,0 +1,37 @@
+"""Filters that decide nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.logical import Filter, LogicalPlan
+from .calls import conjunction, is_false, is_null, is_true, split
+from .constraints import constraints
+from .empty_relations import empty_like
+from .trees import rewrite_down
+
+
+def prune_filters(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Filter true` goes, `Filter false` of a table is empty, known conjuncts go.
+
+    Over a stream `Filter false` stays: the operators above have state. Idempotent.
+    """
+
+    def prune(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, Filter):
+            return node
+        if is_true(node.condition):
+            return node.child
+        if is_false(node.condition) or is_null(node.condition):
+            return node if node.is_streaming else empty_like(node)
+        known = constraints(node.child)
+        if not len(known):
+            return node
+        conjuncts = split(node.condition, "and")
+        rest = [e for e in conjuncts if e not in known]
+        if len(rest) == len(conjuncts):
+            return node
+        return replace(node, condition=conjunction(rest)) if rest else node.child
+
+    return rewrite_down(plan, prune, frozenset((Filter,)))

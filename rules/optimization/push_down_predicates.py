@@ -1,0 +1,148 @@
+"""Filters, as far down as they go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import AggregateExpression, Expression
+from ...planner.model.logical import (
+    Aggregate,
+    Distinct,
+    EventTimeWatermark,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    LogicalPlan,
+    Project,
+    Sort,
+    UnaryNode,
+    Union,
+)
+from .calls import conjunction, split
+from .push_through_joins import push_join_condition_down, push_through_join
+from .semantics import ExpressionSet
+from .trees import alias_map, replace_attributes, rewrite_down
+
+Test = Callable[[Expression], bool]
+
+
+def push_down_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Adjacent filters become one, and each conjunct moves below what does not change its rows.
+
+    `Filter a AND b, Project` -> `Project, Filter a AND b`; below an aggregate go the conjuncts on
+    its keys, below a watermark those that do not touch the event time, into a union or join those
+    of one side. Not below a limit or a deduplication.
+    """
+    return rewrite_down(plan, _push, frozenset((Filter, Join)))
+
+
+def _push(node: LogicalPlan) -> LogicalPlan:
+    if isinstance(node, Join):
+        return push_join_condition_down(node)
+    if not isinstance(node, Filter):
+        return node
+    match node.child:
+        case Filter():
+            return _combined(node, node.child)
+        case Project() as child:
+            return _through_project(node, child)
+        case Aggregate() as child:
+            return _through_aggregate(node, child)
+        case Union() as child:
+            return _through_union(node, child)
+        case EventTimeWatermark() as child:
+            event_time = child.event_time.references
+            return _through(node, child, lambda e: event_time.isdisjoint(e.references))
+        case Join() as child:
+            return push_through_join(node, child)
+        case Distinct() | Generate() | Sort() | Expand() as child:
+            if all(e.deterministic for e in child.expressions):
+                below = child.child.output_ids
+                return _through(node, child, lambda e: e.references <= below)
+    return node
+
+
+def _combined(upper: Filter, lower: Filter) -> LogicalPlan:
+    if not lower.condition.deterministic:
+        return upper
+    conjuncts = split(upper.condition, "and")
+    pure = [e for e in conjuncts if e.deterministic]
+    impure = [e for e in conjuncts if not e.deterministic]
+    new = list(ExpressionSet(pure).without(split(lower.condition, "and")))
+    merged: LogicalPlan = lower
+    if new:
+        condition = conjunction([lower.condition, conjunction(new)])
+        merged = replace(lower, condition=condition)
+    return Filter(child=merged, condition=conjunction(impure)) if impure else merged
+
+
+def _through_project(node: Filter, child: Project) -> LogicalPlan:
+    if not all(e.deterministic for e in child.project_list):
+        return node
+    condition = replace_attributes(node.condition, alias_map(child.project_list))
+    return replace(child, child=Filter(child=child.child, condition=condition))
+
+
+def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression], list[Expression]]:
+    down: list[Expression] = []
+    rest: list[Expression] = []
+    impure: list[Expression] = []
+    for conjunct in split(condition, "and"):
+        if not conjunct.deterministic:
+            impure.append(conjunct)
+        elif goes_down(conjunct):
+            down.append(conjunct)
+        else:
+            rest.append(conjunct)
+    return down, rest + impure
+
+
+def _through(node: Filter, child: UnaryNode, goes_down: Test) -> LogicalPlan:
+    down, up = _partition(node.condition, goes_down)
+    if not down:
+        return node
+    below = replace(child, child=Filter(child=child.child, condition=conjunction(down)))
+    return Filter(child=below, condition=conjunction(up)) if up else below
+
+
+def _through_aggregate(node: Filter, child: Aggregate) -> LogicalPlan:
+    if not child.grouping or not all(e.deterministic for e in child.aggregates):
+        return node
+    aliases = alias_map(child.aggregates)
+    below_ids = child.child.output_ids
+
+    def goes_down(conjunct: Expression) -> bool:
+        replaced = replace_attributes(conjunct, aliases)
+        # An aggregate function's own arguments are columns of the input, its value is none.
+        return (
+            bool(conjunct.references)
+            and replaced.references <= below_ids
+            and not _has_aggregate(replaced)
+        )
+
+    down, up = _partition(node.condition, goes_down)
+    if not down:
+        return node
+    condition = replace_attributes(conjunction(down), aliases)
+    below = replace(child, child=Filter(child=child.child, condition=condition))
+    return Filter(child=below, condition=conjunction(up)) if up else below
+
+
+def _has_aggregate(expression: Expression) -> bool:
+    return expression.exists(lambda e: isinstance(e, AggregateExpression))
+
+
+def _through_union(node: Filter, child: Union) -> LogicalPlan:
+    down, up = _partition(node.condition, lambda _: True)
+    if not down:
+        return node
+    condition = conjunction(down)
+    inputs: list[LogicalPlan] = []
+    for plan in child.inputs:
+        columns = {a.expr_id: b for a, b in zip(child.output, plan.output, strict=True)}
+        inputs.append(Filter(child=plan, condition=replace_attributes(condition, columns)))
+    below = replace(child, inputs=tuple(inputs))
+    return Filter(child=below, condition=conjunction(up)) if up else below

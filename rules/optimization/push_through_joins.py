@@ -1,0 +1,102 @@
+"""Filters over joins, and join conditions that concern one side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.expressions import Expression
+from ...planner.model.logical import Filter, Join, LogicalPlan
+from .calls import conjunction, split
+
+Split = tuple[list[Expression], list[Expression], list[Expression]]
+_INNER = ("Inner", "Cross")
+
+
+def _split(conjuncts: list[Expression], join: Join) -> Split:
+    """The conjuncts of the left side alone, of the right side alone, and all others."""
+    left: list[Expression] = []
+    right: list[Expression] = []
+    both: list[Expression] = []
+    impure: list[Expression] = []
+    for conjunct in conjuncts:
+        if not conjunct.deterministic:
+            impure.append(conjunct)
+        elif conjunct.references <= join.left.output_ids:
+            left.append(conjunct)
+        elif conjunct.references <= join.right.output_ids:
+            right.append(conjunct)
+        else:
+            both.append(conjunct)
+    return left, right, both + impure
+
+
+def _filtered(conjuncts: list[Expression], plan: LogicalPlan) -> LogicalPlan:
+    return Filter(child=plan, condition=conjunction(conjuncts)) if conjuncts else plan
+
+
+def push_through_join(node: Filter, join: Join) -> LogicalPlan:
+    """`Filter l AND r AND both, Join` -> `Join both, Filter l, Filter r` for an inner join.
+
+    For an outer join only the preserved side's conjuncts move, the others stay above.
+    """
+    left, right, both = _split(split(node.condition, "and"), join)
+    match join.join_type:
+        case "Inner" | "Cross":
+            within = [e for e in both if e.deterministic]
+            others = [e for e in both if not e.deterministic]
+            condition = [*within, *([join.condition] if join.condition is not None else [])]
+            new: LogicalPlan = replace(
+                join,
+                left=_filtered(left, join.left),
+                right=_filtered(right, join.right),
+                condition=conjunction(condition) if condition else None,
+            )
+            return _filtered(others, new)
+        case "RightOuter":
+            if not right:
+                return node
+            return _filtered(left + both, replace(join, right=_filtered(right, join.right)))
+        case "LeftOuter" | "LeftSemi" | "LeftAnti":
+            if not left:
+                return node
+            return _filtered(right + both, replace(join, left=_filtered(left, join.left)))
+    return node
+
+
+def push_join_condition_down(join: Join) -> LogicalPlan:
+    """Conjuncts of an ON condition that concern one side become a filter of that side.
+
+    Of both sides for an inner or semi join; of an outer join's null-supplying side only.
+    """
+    if join.condition is None:
+        return join
+    left, right, both = _split(split(join.condition, "and"), join)
+    match join.join_type:
+        case "Inner" | "Cross" | "LeftSemi":
+            if not left and not right:
+                return join
+            return replace(
+                join,
+                left=_filtered(left, join.left),
+                right=_filtered(right, join.right),
+                condition=conjunction(both) if both else None,
+            )
+        case "RightOuter":
+            if not left:
+                return join
+            rest = right + both
+            return replace(
+                join,
+                left=_filtered(left, join.left),
+                condition=conjunction(rest) if rest else None,
+            )
+        case "LeftOuter" | "LeftAnti":
+            if not right:
+                return join
+            rest = left + both
+            return replace(
+                join,
+                right=_filtered(right, join.right),
+                condition=conjunction(rest) if rest else None,
+            )
+    return join

@@ -1,0 +1,63 @@
+"""Functions that are defined through others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import AggregateExpression, Call, Expression
+from ...planner.model.logical import LogicalPlan
+from .common_expressions import PLAIN, Common, CommonReference, is_cheap
+
+# Functions that mention this argument twice: it is computed once where that costs something.
+_MENTIONED_TWICE = {"between": 0, "nullif": 0}
+
+
+def replace_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Functions that the registry defines through others give way to their definitions.
+
+    `nvl(a, b)` -> `coalesce(a, b)`; `between(a, b, c)` -> `a >= b AND a <= c`, where a costly `a`
+    becomes a common expression. Idempotent.
+    """
+    return plan.transform_up(lambda node: node.map_expressions(replaced))
+
+
+def replaced(expression: Expression) -> Expression:
+    """The expression with all such functions replaced, inside out."""
+    if PLAIN in expression.__dict__:
+        return expression
+    result = _replaced(expression)
+    if not isinstance(result, Common) and all(PLAIN in c.__dict__ for c in result.children):
+        result.__dict__[PLAIN] = True
+    return result
+
+
+def _replaced(expression: Expression) -> Expression:
+    current = expression.map_children(replaced)
+    if isinstance(current, AggregateExpression):
+        return _replace_aggregate(current)
+    if not isinstance(current, Call):
+        return current
+    definition = current.spec.replacement
+    if definition is None or current.spec.kind == "aggregate":
+        return current
+    position = _MENTIONED_TWICE.get(current.name)
+    if position is None or is_cheap(current.arguments[position]):
+        return replaced(definition(current))
+    shared = current.arguments[position]
+    reference = CommonReference(type_=shared.data_type, is_nullable=shared.nullable)
+    arguments = list(current.arguments)
+    arguments[position] = reference
+    body = replaced(definition(replace(current, arguments=tuple(arguments))))
+    return Common(body=body, definition=shared, reference=reference)
+
+
+def _replace_aggregate(aggregate: AggregateExpression) -> Expression:
+    definition = aggregate.function.spec.replacement
+    if definition is None:
+        return aggregate
+    result = definition(aggregate.function)
+    # The definition may be an expression over one or more aggregates.
+    if isinstance(result, Call) and result.spec.kind == "aggregate":
+        return replaced(replace(aggregate, function=result))
+    return replaced(result)

@@ -1,0 +1,165 @@
+"""Semantic equality of expressions: the same value for every row, whatever the spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+
+from ...planner.model.expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+    Cast,
+    Expression,
+    GetStructField,
+    LambdaVariable,
+    Literal,
+)
+
+COMMUTATIVE = frozenset(("+", "*", "and", "or", "=", "<=>", "&", "|", "^", "greatest", "least"))
+FLATTENED = frozenset(("+", "*", "and", "or", "&", "|", "^", "greatest", "least"))
+MIRRORED = {">": "<", ">=": "<="}
+
+
+class Canonical:
+    """A hashable stand-in for an expression; equal for semantically equal expressions."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[object, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Canonical) and self._hash == other._hash and self.parts == other.parts
+        )
+
+
+def canonical(expression: Expression) -> Canonical:
+    """The canonical form: names, origins and the order of commutative operands are left out.
+
+    It is kept on the (immutable) expression, so that asking again costs nothing.
+    """
+    known = expression.__dict__.get("_canonical")
+    if known is None:
+        known = Canonical(_parts(expression))
+        expression.__dict__["_canonical"] = known
+    assert isinstance(known, Canonical)
+    return known
+
+
+def _parts(expression: Expression) -> tuple[object, ...]:
+    match expression:
+        case AttributeReference(expr_id=expr_id):
+            return ("attribute", expr_id)
+        case LambdaVariable(expr_id=expr_id):
+            return ("variable", expr_id)
+        case Literal(value=value, type_=type_):
+            return ("literal", type_, repr(value))
+        case Alias(child=child):
+            return canonical(child).parts
+        case Cast(child=child, type_=type_, mode=mode, time_zone=zone):
+            return ("cast", type_, mode, zone, canonical(child))
+        case GetStructField(child=child, ordinal=ordinal):
+            return ("field", ordinal, canonical(child))
+        case AggregateExpression():
+            chosen = None if expression.filter is None else canonical(expression.filter)
+            return (
+                "aggregate",
+                canonical(expression.function),
+                expression.mode,
+                expression.distinct,
+                chosen,
+            )
+        case Call():
+            return _call_parts(expression)
+        case _:
+            return _other_parts(expression)
+
+
+def _call_parts(call: Call) -> tuple[object, ...]:
+    name, arguments = call.name, call.arguments
+    if name in MIRRORED:
+        name, arguments = MIRRORED[name], arguments[::-1]
+    if name in FLATTENED:
+        keys = [canonical(part) for argument in arguments for part in _flat(argument, name)]
+    else:
+        keys = [canonical(argument) for argument in arguments]
+    if name in COMMUTATIVE:
+        keys.sort(key=hash)
+    elif name == "in":
+        keys[1:] = sorted(keys[1:], key=hash)
+    return ("call", name, call.ansi, call.options, *keys)
+
+
+def _flat(expression: Expression, name: str) -> Iterator[Expression]:
+    if isinstance(expression, Call) and expression.name == name:
+        for argument in expression.arguments:
+            yield from _flat(argument, name)
+    else:
+        yield expression
+
+
+def _other_parts(expression: Expression) -> tuple[object, ...]:
+    parts: list[object] = [type(expression).__name__]
+    for field in fields(expression):
+        value = getattr(expression, field.name)
+        if not field.compare:
+            continue
+        if isinstance(value, Expression):
+            parts.append(canonical(value))
+        elif isinstance(value, tuple) and any(isinstance(item, Expression) for item in value):
+            parts.append(tuple(canonical(item) for item in value))
+        else:
+            parts.append(value)
+    return tuple(parts)
+
+
+def same(left: Expression, right: Expression) -> bool:
+    """Whether both are deterministic and give the same value for every row."""
+    return left.deterministic and right.deterministic and canonical(left) == canonical(right)
+
+
+class ExpressionSet:
+    """Semantically distinct expressions in the order in which they came (immutable).
+
+    Expressions that are not deterministic differ from all others, themselves included.
+    """
+
+    __slots__ = ("_by_key", "_loose")
+
+    def __init__(self, expressions: Iterable[Expression] = ()) -> None:
+        self._by_key: dict[Canonical, Expression] = {}
+        self._loose: list[Expression] = []
+        for expression in expressions:
+            if expression.deterministic:
+                self._by_key.setdefault(canonical(expression), expression)
+            else:
+                self._loose.append(expression)
+
+    def __iter__(self) -> Iterator[Expression]:
+        yield from self._by_key.values()
+        yield from self._loose
+
+    def __len__(self) -> int:
+        return len(self._by_key) + len(self._loose)
+
+    def __contains__(self, expression: Expression) -> bool:
+        return expression.deterministic and canonical(expression) in self._by_key
+
+    def union(self, expressions: Iterable[Expression]) -> ExpressionSet:
+        """These and the others, these first."""
+        return ExpressionSet([*self, *expressions])
+
+    def without(self, expressions: Iterable[Expression]) -> ExpressionSet:
+        """These but for the others."""
+        others = expressions if isinstance(expressions, ExpressionSet) else None
+        removed = ExpressionSet(expressions) if others is None else others
+        return ExpressionSet(e for e in self if e not in removed)
