@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..planner.model.errors import RuntimeFailure, StateplanError
+from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
 
 # The last line of a worker's traceback: `package.module.Error: [CONDITION] text`.
 _WORKER_ERROR = re.compile(r"^[\w.]+: (\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
@@ -19,7 +19,7 @@ class BatchFailure(RuntimeFailure):
         batch_id: the batch that failed.
     """
 
-    phase = "batch"
+    phase: Phase = "batch"
 
     def __init__(self, condition: str | None, message: str, *, batch_id: int, hint: str) -> None:
         super().__init__(condition, message, hint=hint)

@@ -62,7 +62,7 @@ class PlanningError(StateplanError):
 class RuntimeFailure(StateplanError):
     """A batch, a checkpoint, a source or a sink failed."""
 
-    phase = "runtime"
+    phase: Phase = "runtime"
 
 
 class InternalError(StateplanError):

@@ -1,0 +1,331 @@
+"""One micro-batch after the other: Spark's MicroBatchExecution on our own plans and state.
+
+For each batch: the offsets are written, the plan is lowered and run into the sink, the state is
+committed, the commit is written. A failure anywhere leaves the checkpoint at the last commit; the
+batch then runs again with the same offsets, watermark and time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..physical.basic import EventTimeWatermarkExec
+from ..physical.plan import SparkPlan
+from ..planner.model.conf import Conf
+from .checkpoint import Checkpoint, CommitMetadata, OffsetSeq, pinned_settings
+from .failures import batch_failure
+from .frames import rows_frame
+from .lowering.context import BatchResults, LoweredBatch, LoweringContext
+from .observed import RowCounter
+from .offsets import Position, batch_metadata
+from .progress import (
+    Durations,
+    StreamingQueryProgress,
+    event_time_figures,
+    operator_figures,
+    rate,
+    timestamp_text,
+)
+from .sinks import ForeachBatchSink, Sink
+from .sources import Source
+from .state_files import check_state_files, stored_operators, write_state_files
+from .watermark import POLICY, WatermarkTracker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+
+
+class PlannedQuery(Protocol):
+    """What the loop asks of the planner: IncrementalExecution."""
+
+    def for_batch(self, batch_id: int, late_ms: int, eviction_ms: int) -> SparkPlan: ...
+
+    def should_run_another_batch(
+        self, new_watermark_ms: int, executed: SparkPlan | None = None
+    ) -> bool: ...
+
+
+Lower = Callable[[SparkPlan, LoweringContext], LoweredBatch]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunIdentity:
+    """Who runs: the query's id and name, and this run's id."""
+
+    id: str
+    run_id: str
+    name: str | None
+
+
+class MicroBatchExecution:
+    """The batches of one run of a query, one at a time, in the caller's thread.
+
+    Args:
+        spark: the query's own session, already configured.
+        identity: for progress.
+        planned: the query's plan.
+        lower: makes a DataFrame of a batch's plan.
+        sources: by name, in the plan's order.
+        tables: static tables by name.
+        sink: where the rows go.
+        checkpoint: the checkpoint.
+        position: where the query goes on.
+        conf: the query's settings, pinned ones included.
+        tasks: how many tasks run each stateful operator.
+        unlimited: whether batches take all there is (trigger `once`).
+        now_ms: the clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        spark: SparkSession,
+        identity: RunIdentity,
+        planned: PlannedQuery,
+        lower: Lower,
+        sources: Mapping[str, Source],
+        tables: Mapping[str, DataFrame],
+        sink: Sink,
+        checkpoint: Checkpoint,
+        position: Position,
+        conf: Conf,
+        tasks: int,
+        unlimited: bool = False,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.spark = spark
+        self.identity = identity
+        self.position = position
+        self.sources = dict(sources)
+        self.message = "Initializing sources"
+        self.data_available = False
+        self._planned = planned
+        self._lower = lower
+        self._tables = dict(tables)
+        self._sink = sink
+        self._checkpoint = checkpoint
+        self._conf = conf
+        self._tasks = tasks
+        self._unlimited = unlimited
+        self._now_ms = now_ms
+        self._tracker = WatermarkTracker(conf[POLICY])
+        self._tracker.restore(position.watermark_ms)
+        self._last_plan: SparkPlan | None = None
+        self._last_trigger_ms: int | None = None
+        self._empty: dict[str, DataFrame] = {}
+
+    def run_trigger(self) -> StreamingQueryProgress | None:
+        """Run a batch if there is one to run; its figures, or None if there was nothing to do.
+
+        Raises:
+            StateplanError: the batch failed; it is not committed.
+        """
+        started = self._now_ms()
+        durations = Durations()
+        with durations.measure("triggerExecution"):
+            if not self.position.constructed and not self._construct(durations):
+                self.message = "Waiting for data to arrive"
+                self._last_trigger_ms = started
+                return None
+            position = self.position
+            self.data_available = position.has_new_data
+            self.message = (
+                "Processing new data"
+                if position.has_new_data
+                else "No new data but cleaning up state"
+            )
+            plan, results, input_rows, output_rows = self._run(position, durations)
+        took = self._now_ms() - started
+        since = None if self._last_trigger_ms is None else started - self._last_trigger_ms
+        self._last_trigger_ms = started
+        self.message = "Waiting for next trigger"
+        return self._progress(
+            position, plan, results, input_rows, output_rows, started, took, since, durations
+        )
+
+    # ----------------------------------------------------------------------- constructing a batch
+
+    def _construct(self, durations: Durations) -> bool:
+        """Fix the next batch's offsets and write them; False if no batch is due."""
+        position = self.position
+        ends = []
+        for source, start in zip(self.sources.values(), position.start, strict=True):
+            self.message = f"Getting offsets from {source.description}"
+            with durations.measure("latestOffset"):
+                ends.append(source.latest_offset(start, unlimited=self._unlimited))
+        constructed = position.constructed_with(tuple(ends), self._now_ms())
+        self.data_available = constructed.has_new_data
+        if not constructed.has_new_data and not self._wants_another_batch(position.watermark_ms):
+            return False
+        self.message = "Writing offsets to log"
+        with durations.measure("walCommit"):
+            metadata = batch_metadata(constructed, pinned_settings(self._conf))
+            self._checkpoint.add_offsets(
+                position.batch_id, OffsetSeq(metadata=metadata, offsets=tuple(ends))
+            )
+            for source, start in zip(self.sources.values(), position.start, strict=True):
+                if start is not None:
+                    source.commit(start)
+            self._checkpoint.purge(position.batch_id)
+        self.position = constructed
+        return True
+
+    def _wants_another_batch(self, watermark_ms: int) -> bool:
+        # As in Spark the first trigger after a restart has no last plan: it never asks.
+        return (
+            self._last_plan is not None
+            and self._conf.flag(NO_DATA_BATCHES)
+            and self._planned.should_run_another_batch(watermark_ms, self._last_plan)
+        )
+
+    # ----------------------------------------------------------------------------- running a batch
+
+    def _run(
+        self, position: Position, durations: Durations
+    ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
+        in_sink = [False]
+        try:
+            return self._run_batch(position, durations, in_sink)
+        except Exception as error:
+            in_function = in_sink[0] and isinstance(self._sink, ForeachBatchSink)
+            failure = batch_failure(error, position.batch_id, in_function=in_function)
+            if failure is error:
+                raise
+            raise failure from error
+
+    def _run_batch(
+        self, position: Position, durations: Durations, in_sink: list[bool]
+    ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
+        with durations.measure("getBatch"):
+            frames, counters = self._frames(position)
+        with durations.measure("queryPlanning"):
+            plan = self._planned.for_batch(
+                position.batch_id, position.late_ms, position.watermark_ms
+            )
+            if self._last_plan is None:
+                self._check_state(position, plan)
+            batch = self._lower(plan, self._context(position, frames))
+        try:
+            with durations.measure("addBatch"):
+                in_sink[0] = True
+                output_rows = self._sink.write(batch.dataframe, position.batch_id)
+                in_sink[0] = False
+                results = batch.results()
+            with durations.measure("commitOffsets"):
+                batch.commit_state()
+        except BaseException:
+            batch.abort()
+            raise
+        watermark = self._tracker.update(plan.collect(EventTimeWatermarkExec), results.event_times)
+        with durations.measure("commitOffsets"):
+            commit = CommitMetadata(nextBatchWatermarkMs=watermark)
+            self._checkpoint.add_commit(position.batch_id, commit)
+        self._last_plan = plan
+        self.position = position.next(watermark)
+        return plan, results, self._counts(counters), output_rows
+
+    def _context(self, position: Position, frames: Mapping[str, DataFrame]) -> LoweringContext:
+        return LoweringContext(
+            spark=self.spark,
+            sources=frames,
+            state_location=str(self._checkpoint.state_directory),
+            batch_id=position.batch_id,
+            conf=self._conf,
+            tasks=self._tasks,
+            attempt=str(uuid.uuid4()),
+        )
+
+    def _check_state(self, position: Position, plan: SparkPlan) -> None:
+        """At the first batch of a run: the checkpoint's state must be this query's."""
+        directory = self._checkpoint.state_directory
+        if position.batch_id > 0 or stored_operators(directory):
+            check_state_files(directory, plan)
+        write_state_files(directory, plan)
+
+    def _frames(self, position: Position) -> tuple[dict[str, DataFrame], dict[str, RowCounter]]:
+        frames, counters = dict(self._tables), {}
+        for (name, source), start, end in zip(
+            self.sources.items(), position.start, position.end, strict=True
+        ):
+            if end is None or start == end:
+                frames[name] = self._empty_frame(name, source)
+                continue
+            counters[name] = RowCounter(source.batch(self.spark, start, end))
+            frames[name] = counters[name].frame
+        return frames, counters
+
+    def _empty_frame(self, name: str, source: Source) -> DataFrame:
+        if name not in self._empty:
+            self._empty[name] = rows_frame(self.spark, source.schema, [])
+        return self._empty[name]
+
+    @staticmethod
+    def _counts(counters: Mapping[str, RowCounter]) -> dict[str, int]:
+        return {name: counter.count() or 0 for name, counter in counters.items()}
+
+    # ------------------------------------------------------------------------------------ progress
+
+    def _progress(
+        self,
+        position: Position,
+        plan: SparkPlan,
+        results: BatchResults,
+        input_rows: Mapping[str, int],
+        output_rows: int | None,
+        started_ms: int,
+        took_ms: int,
+        since_ms: int | None,
+        durations: Durations,
+    ) -> StreamingQueryProgress:
+        total = sum(input_rows.values())
+        since = (since_ms or 0) / 1000
+        figures: dict[str, Any] = {
+            "id": self.identity.id,
+            "runId": self.identity.run_id,
+            "name": self.identity.name,
+            "timestamp": timestamp_text(started_ms),
+            "batchId": position.batch_id,
+            "batchDuration": took_ms,
+            "numInputRows": total,
+            "inputRowsPerSecond": rate(total, since),
+            "processedRowsPerSecond": rate(total, took_ms / 1000),
+            "durationMs": durations.as_dict(),
+        }
+        operators = plan.collect(EventTimeWatermarkExec)
+        if operators:
+            seen = [results.event_times.get(operator.node_id) for operator in operators]
+            figures["eventTime"] = event_time_figures(position.watermark_ms, seen)
+        figures["stateOperators"] = [operator_figures(r) for r in results.operators]
+        figures["sources"] = [
+            {
+                "description": source.description,
+                "startOffset": start,
+                "endOffset": end,
+                "latestOffset": source.newest_offset(),
+                "numInputRows": input_rows.get(name, 0),
+                "inputRowsPerSecond": rate(input_rows.get(name, 0), since),
+                "processedRowsPerSecond": rate(input_rows.get(name, 0), took_ms / 1000),
+            }
+            for (name, source), start, end in zip(
+                self.sources.items(), position.start, position.end, strict=True
+            )
+        ]
+        figures["sink"] = {
+            "description": self._sink.description,
+            "numOutputRows": -1 if output_rows is None else output_rows,
+        }
+        figures["observedMetrics"] = {}
+        return StreamingQueryProgress(figures)
+
+    def close(self) -> None:
+        """Let sources and sink go."""
+        for stop in (*(source.stop for source in self.sources.values()), self._sink.stop):
+            with contextlib.suppress(Exception):
+                stop()

@@ -1,0 +1,120 @@
+"""Where a query stands: what a checkpoint says of the next batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..planner.model.conf import Conf
+from ..planner.model.errors import RuntimeFailure
+from .checkpoint import Checkpoint, Offset, OffsetMetadata, restored_conf
+from .files import corrupt
+
+Offsets = tuple[Offset | None, ...]  # one per source, in the plan's order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """The next batch of a query.
+
+    Attributes:
+        batch_id: its id.
+        constructed: whether its offsets are in the offset log: it ran, or was to run, before.
+        start: where each source's rows of the batch begin; None: at the beginning.
+        end: where they end; as `start` while the batch is not constructed.
+        watermark_ms: the query's watermark that the batch runs under, if it is constructed; the
+            global watermark so far, if not.
+        late_ms: the watermark of the batch before, by which rows are late.
+        timestamp_ms: the batch's time, if it is constructed.
+    """
+
+    batch_id: int = 0
+    constructed: bool = False
+    start: Offsets
+    end: Offsets
+    watermark_ms: int = 0
+    late_ms: int = 0
+    timestamp_ms: int = 0
+
+    @property
+    def has_new_data(self) -> bool:
+        return self.start != self.end
+
+    def next(self, watermark_ms: int) -> Position:
+        """The position once this batch is committed, with the watermark after it."""
+        return Position(
+            batch_id=self.batch_id + 1,
+            start=self.end,
+            end=self.end,
+            watermark_ms=watermark_ms,
+            late_ms=self.watermark_ms,
+        )
+
+    def constructed_with(self, end: Offsets, timestamp_ms: int) -> Position:
+        """The batch with its end and time."""
+        return replace(self, constructed=True, end=end, timestamp_ms=timestamp_ms)
+
+
+def recover(checkpoint: Checkpoint, sources: Sequence[str], conf: Conf) -> tuple[Position, Conf]:
+    """Where the query goes on, and its settings with the pinned ones.
+
+    A batch that has offsets but no commit runs again, with the same offsets, watermark and time.
+
+    Args:
+        checkpoint: the checkpoint, new or old.
+        sources: the query's sources, for their number.
+        conf: the query's settings.
+
+    Raises:
+        RuntimeFailure: a file is missing or corrupt, or the checkpoint is another query's.
+    """
+    latest, committed = checkpoint.offset_log.latest(), checkpoint.commit_log.latest()
+    if committed is not None and (latest is None or committed > latest):
+        raise corrupt(checkpoint.offset_log.path(committed), "it is missing, but its commit is not")
+    nothing: Offsets = (None,) * len(sources)
+    if latest is None:
+        return Position(start=nothing, end=nothing), conf
+    seq = checkpoint.offsets(latest)
+    if seq is None:
+        raise corrupt(checkpoint.offset_log.path(latest), "it is missing")
+    _check_sources(seq.offsets, sources)
+    if latest > 0 and (committed is None or committed < latest - 1):
+        raise corrupt(checkpoint.commit_log.path(latest - 1), "it is missing")
+    before = None
+    if latest > 0:
+        before = checkpoint.offsets(latest - 1)
+        if before is None:
+            raise corrupt(checkpoint.offset_log.path(latest - 1), "it is missing")
+    position = Position(
+        batch_id=latest,
+        constructed=True,
+        start=before.offsets if before is not None else nothing,
+        end=seq.offsets,
+        watermark_ms=seq.metadata.batchWatermarkMs,
+        late_ms=before.metadata.batchWatermarkMs if before is not None else 0,
+        timestamp_ms=seq.metadata.batchTimestampMs,
+    )
+    if committed == latest:
+        commit = checkpoint.commit(latest)
+        assert commit is not None
+        position = position.next(max(commit.nextBatchWatermarkMs, position.watermark_ms))
+    return position, restored_conf(conf, seq.metadata)
+
+
+def batch_metadata(position: Position, pinned: dict[str, str]) -> OffsetMetadata:
+    """The first line of the batch's offset file."""
+    return OffsetMetadata(
+        batchWatermarkMs=position.watermark_ms,
+        batchTimestampMs=position.timestamp_ms,
+        conf=pinned,
+    )
+
+
+def _check_sources(offsets: Offsets, sources: Sequence[str]) -> None:
+    if len(offsets) != len(sources):
+        raise RuntimeFailure(
+            "STATEPLAN_CHECKPOINT_OTHER_QUERY",
+            f"There are [{len(offsets)}] sources in the checkpoint offsets and now there are "
+            f"[{len(sources)}] sources requested by the query. Cannot continue.",
+            hint="Give the query the checkpoint it started with, or a new directory.",
+        )

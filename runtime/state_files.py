@@ -1,0 +1,328 @@
+"""What a checkpoint says of its stateful operators, in Spark's files.
+
+`state/<operator>/_metadata/metadata` names the operator and its stores,
+`state/<operator>/0/_metadata/schema` the columns of keys and values. Written at the first batch,
+compared at a restart: a query whose operators or columns differ is refused before it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..physical.plan import SparkPlan, StateStoreWriter
+from ..physical.stateful import (
+    SessionWindowStateStoreSaveExec,
+    StateStoreSaveExec,
+    StreamingDeduplicateExec,
+    StreamingDeduplicateWithinWatermarkExec,
+    StreamingGlobalLimitExec,
+)
+from ..planner.model.errors import RuntimeFailure
+from ..planner.model.expressions import AttributeReference
+from ..planner.model.types import LONG, NULL, TIMESTAMP, DataType, as_nullable
+from .checkpoint import compact_json, read_lines
+from .files import corrupt, read_whole, write_new
+
+_CHUNK = 65535 // 4  # characters that always fit one of Java's UTF strings
+Field = dict[str, Any]
+
+
+class OperatorInfo(BaseModel):
+    """Which operator it is."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    operatorId: int
+    operatorName: str
+
+
+class StoreInfo(BaseModel):
+    """One of its stores."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    storeName: str = "default"
+    numColsPrefixKey: int = 0
+    numPartitions: int
+
+
+class OperatorMetadata(BaseModel):
+    """The file `metadata` of an operator."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    operatorInfo: OperatorInfo
+    stateStoreInfo: tuple[StoreInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateColumns:
+    """The columns of an operator's keys and values, as fields of Spark's schema JSON."""
+
+    key: tuple[Field, ...]
+    value: tuple[Field, ...]
+    prefix: int = 0
+
+
+@singledispatch
+def state_columns(operator: StateStoreWriter) -> StateColumns | None:
+    """What a row of the operator's state holds; None: not written down for this operator."""
+    return None
+
+
+@state_columns.register
+def _(operator: StateStoreSaveExec) -> StateColumns:
+    keys = {key.expr_id for key in operator.keys}
+    values = [
+        attribute
+        for attribute in operator.child.output
+        if operator.state_format_version == 1 or attribute.expr_id not in keys
+    ]
+    return StateColumns(key=_fields(operator.keys), value=_fields(values))
+
+
+@state_columns.register
+def _(operator: SessionWindowStateStoreSaveExec) -> StateColumns:
+    key = (*_fields(operator.keys), _field("sessionStartTime", TIMESTAMP))
+    value = _fields(operator.child.output)
+    return StateColumns(key=key, value=value, prefix=len(operator.keys))
+
+
+@state_columns.register
+def _(operator: StreamingDeduplicateExec) -> StateColumns:
+    return StateColumns(key=_fields(operator.keys), value=(_field("__dummy__", NULL),))
+
+
+@state_columns.register
+def _(operator: StreamingDeduplicateWithinWatermarkExec) -> StateColumns:
+    return StateColumns(key=_fields(operator.keys), value=(_field("expiresAtMicros", LONG),))
+
+
+@state_columns.register
+def _(operator: StreamingGlobalLimitExec) -> StateColumns:
+    return StateColumns(key=(_field("key", NULL),), value=(_field("value", LONG),))
+
+
+def write_state_files(state_directory: Path, plan: SparkPlan) -> None:
+    """Write what is not there yet for the operators of a query's first batch."""
+    for operator in plan.collect(StateStoreWriter):
+        assert operator.state_info is not None
+        columns = state_columns(operator)
+        info = operator.state_info
+        store = StoreInfo(
+            numPartitions=info.num_partitions, numColsPrefixKey=columns.prefix if columns else 0
+        )
+        metadata = OperatorMetadata(
+            operatorInfo=OperatorInfo(
+                operatorId=info.operator_id, operatorName=operator.operator_name
+            ),
+            stateStoreInfo=(store,),
+        )
+        directory = state_directory / str(info.operator_id)
+        _write_once(metadata_path(directory), f"v1\n{metadata.model_dump_json()}".encode())
+        if columns is not None:
+            _write_once(schema_path(directory), _schema_bytes(columns))
+
+
+def check_state_files(state_directory: Path, plan: SparkPlan) -> None:
+    """Check that a checkpoint's state is this query's: operators by id, then columns by type.
+
+    As in Spark names and nullability of columns are not compared.
+
+    Raises:
+        RuntimeFailure: it is another query's, or a file is unusable.
+    """
+    operators = {
+        o.state_info.operator_id: o for o in plan.collect(StateStoreWriter) if o.state_info
+    }
+    stored = stored_operators(state_directory)
+    if operators and not stored:
+        raise _missing_state(operators.values())
+    names = {i: o.operator_name for i, o in operators.items()}
+    if {i: m.operatorInfo.operatorName for i, m in stored.items()} != names:
+        raise _other_operators(stored, names)
+    for operator_id, operator in operators.items():
+        columns = state_columns(operator)
+        path = schema_path(state_directory / str(operator_id))
+        if columns is not None and path.exists():
+            key, value = read_schema(path)
+            _compare("key", key, columns.key)
+            _compare("value", value, columns.value)
+
+
+def stored_operators(state_directory: Path) -> dict[int, OperatorMetadata]:
+    """The operators that a checkpoint has state of, by id."""
+    if not state_directory.is_dir():
+        return {}
+    found: dict[int, OperatorMetadata] = {}
+    for directory in state_directory.iterdir():
+        path = metadata_path(directory)
+        if directory.name.isdigit() and path.exists():
+            found[int(directory.name)] = _read_metadata(path)
+    return dict(sorted(found.items()))
+
+
+def metadata_path(operator_directory: Path) -> Path:
+    return operator_directory / "_metadata" / "metadata"
+
+
+def schema_path(operator_directory: Path) -> Path:
+    return operator_directory / "0" / "_metadata" / "schema"
+
+
+def read_schema(path: Path) -> tuple[list[Field], list[Field]]:
+    """The fields of keys and of values in a schema file.
+
+    Raises:
+        RuntimeFailure: the file is corrupt.
+    """
+    data = read_whole(path)
+    try:
+        version, position = _utf(data, 0)
+        if version != "v2":
+            raise corrupt(path, f"its version is '{version[:20]}'")
+        key, position = _chunked(data, position)
+        value, _ = _chunked(data, position)
+        return json.loads(key)["fields"], json.loads(value)["fields"]
+    except (struct.error, ValueError, KeyError, TypeError):
+        raise corrupt(path, "it holds no schema") from None
+
+
+def _read_metadata(path: Path) -> OperatorMetadata:
+    lines = read_lines(path, read_whole(path))
+    try:
+        return OperatorMetadata.model_validate_json("\n".join(lines))
+    except ValidationError:
+        raise corrupt(path, "it describes no operator") from None
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    if not path.exists():
+        write_new(path, data)
+
+
+def _fields(attributes: Iterable[AttributeReference]) -> tuple[Field, ...]:
+    return tuple(_field(a.name, a.data_type, _metadata(a)) for a in attributes)
+
+
+def _field(name: str, data_type: DataType, metadata: Mapping[str, object] | None = None) -> Field:
+    # The state's columns are all nullable (alwaysNullableOutput), inside structs too.
+    return {
+        "name": name,
+        "type": as_nullable(data_type).json,
+        "nullable": True,
+        "metadata": dict(metadata or {}),
+    }
+
+
+def _metadata(attribute: AttributeReference) -> dict[str, object]:
+    found: dict[str, object] = {}
+    match attribute.metadata.window:
+        case "time":
+            found["spark.timeWindow"] = True
+        case "session":
+            found["spark.sessionWindow"] = True
+        case None:
+            pass
+    if attribute.metadata.delay_ms is not None:
+        found["spark.watermarkDelayMs"] = attribute.metadata.delay_ms
+    return found
+
+
+def _schema_bytes(columns: StateColumns) -> bytes:
+    """Version, then key and value schema, as Java's DataOutputStream writes them."""
+    schemas = ({"type": "struct", "fields": list(f)} for f in (columns.key, columns.value))
+    out = _utf_bytes("v2")
+    for text in map(compact_json, schemas):
+        chunks = [text[i : i + _CHUNK] for i in range(0, len(text), _CHUNK)]
+        out += struct.pack(">I", len(chunks)) + b"".join(map(_utf_bytes, chunks))
+    return out
+
+
+def _utf_bytes(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogatepass")
+    return struct.pack(">H", len(data)) + data
+
+
+def _utf(data: bytes, position: int) -> tuple[str, int]:
+    (length,) = struct.unpack_from(">H", data, position)
+    end = position + 2 + length
+    if end > len(data):
+        raise ValueError("the text ends early")
+    return data[position + 2 : end].decode("utf-8", "surrogatepass"), end
+
+
+def _chunked(data: bytes, position: int) -> tuple[str, int]:
+    (count,) = struct.unpack_from(">I", data, position)
+    position += 4
+    text = ""
+    for _ in range(count):
+        part, position = _utf(data, position)
+        text += part
+    return text, position
+
+
+def _missing_state(operators: Iterable[StateStoreWriter]) -> RuntimeFailure:
+    names = _listed({o.state_info.operator_id: o.operator_name for o in operators if o.state_info})
+    condition = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+    return RuntimeFailure(
+        condition,
+        f"[{condition}] Cannot restart streaming query with stateful operators because the state "
+        f"directory is empty or missing. Stateful operators in current batch: [{names}]. This "
+        "typically occurs when state files have been deleted or the streaming query was previously "
+        "run without stateful operators but restarted with stateful operators. Please remove the "
+        "stateful operators, use a new checkpoint location, or restore the missing state files. "
+        "SQLSTATE: 42K03",
+        hint="Start the query with a new checkpoint directory, or the one that belongs to it.",
+    )
+
+
+def _other_operators(
+    stored: Mapping[int, OperatorMetadata], names: Mapping[int, str]
+) -> RuntimeFailure:
+    condition = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+    in_metadata = _listed({i: m.operatorInfo.operatorName for i, m in stored.items()})
+    return RuntimeFailure(
+        condition,
+        f"[{condition}] Streaming stateful operator name does not match with the operator in state "
+        "metadata. This likely to happen when user adds/removes/changes stateful operator of "
+        f"existing streaming query. Stateful operators in the metadata: [{in_metadata}]; Stateful "
+        f"operators in current batch: [{_listed(names)}]. SQLSTATE: 42K03",
+        hint="Start the changed query with a new checkpoint directory.",
+    )
+
+
+def _listed(names: Mapping[int, str]) -> str:
+    return ", ".join(f"(OperatorId: {i} -> OperatorName: {name})" for i, name in names.items())
+
+
+def _compare(which: str, stored: Sequence[Field], wanted: Sequence[Field]) -> None:
+    if [_shape(f["type"]) for f in stored] == [_shape(f["type"]) for f in wanted]:
+        return
+    condition = f"STATE_STORE_{which.upper()}_SCHEMA_NOT_COMPATIBLE"
+    old, new = ([f"{f['name']} {json.dumps(f['type'])}" for f in s] for s in (stored, wanted))
+    raise RuntimeFailure(
+        condition,
+        f"[{condition}] Provided {which} schema does not match existing state {which} schema. "
+        f"Please check number and type of fields. Existing {which}_schema={', '.join(old)} and new "
+        f"{which}_schema={', '.join(new)}. SQLSTATE: XXKST",
+        hint="Start the changed query with a new checkpoint directory.",
+    )
+
+
+def _shape(value: object) -> object:
+    """A type of schema JSON without names, nullability and metadata."""
+    match value:
+        case {"type": "struct", "fields": list(fields)}:
+            return ["struct", [_shape(f["type"]) for f in fields]]
+        case {"type": "array", "elementType": element}:
+            return ["array", _shape(element)]
+        case {"type": "map", "keyType": key, "valueType": item}:
+            return ["map", _shape(key), _shape(item)]
+        case _:
+            return value
