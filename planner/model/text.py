@@ -43,49 +43,13 @@ Show = Callable[[Expression], str]
 # What the parser itself builds; everything else in a query is a function looked up by name, which
 # Spark marks with a quote as long as it is unresolved.
 _BUILT_BY_PARSER = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "%",
-        "div",
-        "=",
-        "<=>",
-        "<",
-        "<=",
-        ">",
-        ">=",
-        "and",
-        "or",
-        "not",
-        "&",
-        "|",
-        "^",
-        "~",
-        "negative",
-        "positive",
-        "isnull",
-        "isnotnull",
-        "in",
-        "like",
-        "rlike",
-        "ilike",
-        "concat",
-        "likeany",
-        "likeall",
-        "notlikeany",
-        "notlikeall",
-        "struct",
-        "case",
-        "trim",
-        "ltrim",
-        "rtrim",
-        "locate",
-        "substring",
-        "overlay",
+    (
+        *("+", "-", "*", "/", "%", "div", "&", "|", "^", "~", "negative", "positive"),
+        *("=", "<=>", "<", "<=", ">", ">=", "and", "or", "not", "isnull", "isnotnull", "in"),
+        *("like", "rlike", "ilike", "likeany", "likeall", "notlikeany", "notlikeall"),
+        *("concat", "struct", "trim", "ltrim", "rtrim", "locate", "substring", "overlay"),
         "extract",
-    ]
+    )
 )
 
 
@@ -257,14 +221,13 @@ def pretty(expression: Expression) -> str:
             text = pretty(function)
             if expression.distinct:
                 text = _with_distinct(text, "DISTINCT")
-            if expression.filter is not None:
-                text += f" FILTER (WHERE {pretty(expression.filter)})"
-            return text
+            filter_text = expression.filter and f" FILTER (WHERE {pretty(expression.filter)})"
+            return text + (filter_text or "")
         case Cast(child=child, type_=data_type):
             if expression.implicit:
                 return pretty(child)
-            function = "TRY_CAST" if expression.mode == "TRY" else "CAST"
-            return f"{function}({pretty(child)} AS {data_type.sql})"
+            word = "TRY_CAST" if expression.mode == "TRY" else "CAST"
+            return f"{word}({pretty(child)} AS {data_type.sql})"
         case SortOrder(child=child):
             return f"{pretty(child)} {_direction(expression)}"
         case LambdaVariable():
@@ -281,8 +244,8 @@ def pretty(expression: Expression) -> str:
             spec = registry.find(name)
             if spec is not None and spec.pretty is not None and name in _BUILT_BY_PARSER:
                 return spec.pretty(Call(name=name, arguments=arguments), pretty)
-            text = _call(name, arguments, pretty)
-            return _with_distinct(text, "DISTINCT") if expression.distinct else text
+            shown = _call(name, arguments, pretty)
+            return _with_distinct(shown, "DISTINCT") if expression.distinct else shown
         case WindowExpression():
             return _window_pretty(expression)
         case _:

@@ -178,7 +178,8 @@ def _wider_for_decimal(left: DataType, right: DataType) -> DataType | None:
             return None
 
 
-def _ansi_string_promotion(left: DataType, right: DataType) -> DataType | None:
+def ansi_string_promotion(left: DataType, right: DataType) -> DataType | None:
+    """The type that a string gives way to in ANSI mode."""
     match left, right:
         case (StringType(), IntegralType()) | (IntegralType(), StringType()):
             return LONG
@@ -211,7 +212,7 @@ def wider_type(left: DataType, right: DataType, conf: Conf) -> DataType | None:
     return (
         tightest_common_type(left, right, conf)
         or _wider_for_decimal(left, right)
-        or (_ansi_string_promotion if conf.ansi else _legacy_string_promotion)(left, right)
+        or (ansi_string_promotion if conf.ansi else _legacy_string_promotion)(left, right)
         or _common_complex(left, right, lambda a, b: wider_type(a, b, conf), conf)
     )
 
@@ -309,9 +310,7 @@ def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
         raise type_mismatch("DATA_DIFF_TYPES", pretty(case), detail)
     conditions = []
     for position, condition in enumerate(case.conditions):
-        if isinstance(condition.data_type, NullType) or (
-            isinstance(condition.data_type, StringType)
-        ):
+        if isinstance(condition.data_type, NullType | StringType):
             condition = cast_to(condition, BOOLEAN, conf)
         if not isinstance(condition.data_type, BooleanType):
             detail = (

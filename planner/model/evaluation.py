@@ -1,0 +1,86 @@
+"""Constant folding: the value of an expression without columns, where we know it exactly."""
+
+from __future__ import annotations
+
+from .expressions import (
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    GetStructField,
+    Literal,
+)
+from .types import StructType
+
+
+class NotFolded(Exception):
+    """The value is not known here, or computing it fails, as Spark's would at run time."""
+
+
+def evaluate(expression: Expression) -> Literal | None:
+    """The literal that the optimizer puts in an expression's place, or None if we cannot tell."""
+    try:
+        return Literal(value=_value(expression), type_=expression.data_type)
+    except NotFolded:
+        return None
+
+
+def _value(expression: Expression) -> object:
+    match expression:
+        case Literal(value=value):
+            return value
+        case Cast(child=child, type_=target, mode=mode):
+            from .functions.cast_values import cast_value
+
+            inner = _value(child)
+            zone = expression.time_zone
+            return None if inner is None else cast_value(inner, child.data_type, target, mode, zone)
+        case Call():
+            return _call(expression)
+        case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+            for condition, value in zip(conditions, values, strict=True):
+                if _value(condition) is True:
+                    return _value(value)
+            return None if otherwise is None else _value(otherwise)
+        case GetStructField(child=child, ordinal=ordinal) if isinstance(
+            child.data_type, StructType
+        ):
+            row = _value(child)
+            return row[ordinal] if isinstance(row, tuple) else None
+        case _:
+            raise NotFolded
+
+
+def _call(call: Call) -> object:
+    spec = call.spec
+    if spec.kind != "scalar" or not spec.deterministic:
+        raise NotFolded
+    if spec.replacement is not None and spec.evaluate is None:
+        return _value(spec.replacement(call))
+    if spec.evaluate is None:
+        raise NotFolded
+    if spec.name in _LAZY:
+        return _LAZY[spec.name](call)
+    values = [_value(argument) for argument in call.arguments]
+    if spec.null_intolerant and any(value is None for value in values):
+        return None
+    try:
+        return spec.evaluate(call, *values)
+    except (ArithmeticError, ValueError, OverflowError):
+        raise NotFolded from None
+
+
+def _lazy_if(call: Call) -> object:
+    condition, yes, no = call.arguments
+    return _value(yes) if _value(condition) is True else _value(no)
+
+
+def _lazy_coalesce(call: Call) -> object:
+    for argument in call.arguments:
+        value = _value(argument)
+        if value is not None:
+            return value
+    return None
+
+
+_LAZY = {"if": _lazy_if, "coalesce": _lazy_coalesce}

@@ -1,0 +1,269 @@
+"""Parts of values: array items, map values; structs, arrays and maps made of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..conf import Conf
+from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, Literal, lit
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import (
+    NULL,
+    STRING,
+    ArrayType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
+from .coercion import cast_to, cast_unless_same, coerce_to_common, merge_types
+from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
+from .shapes import never_null, with_arguments
+
+# ------------------------------------------------------------------------------ items and values
+
+
+def _item(call: Call, show: Show) -> str:
+    child, key = call.arguments
+    return f"{show(child)}[{show(key)}]"
+
+
+def _element_type(call: Call) -> DataType:
+    match call.arguments[0].data_type:
+        case ArrayType(element_type=element):
+            return element
+        case MapType(value_type=value):
+            return value
+        case other:
+            return other
+
+
+def _check_array_item(call: Call, conf: Conf) -> Expression:
+    from ..types import IntegralType
+
+    key = call.arguments[1]
+    if not isinstance(key.data_type, IntegralType):
+        if key.data_type == NULL:
+            return with_arguments(call, (call.arguments[0], cast_to(key, lit(0).data_type, conf)))
+        raise unexpected_type(call, 1, '"INTEGRAL"')
+    return call
+
+
+def _item_nullable(call: Call) -> bool:
+    """Outside ANSI an index beyond the end gives null; in it only what the parts allow."""
+    array, index = call.arguments
+    if not isinstance(array.data_type, ArrayType):
+        return True
+    if not call.ansi:
+        if isinstance(index, Literal) and isinstance(array, Call) and array.name == "array":
+            position = index.value
+            if isinstance(position, int) and 0 <= position < len(array.arguments):
+                return array.nullable or array.arguments[position].nullable
+        return True
+    return True
+
+
+def _check_map_value(call: Call, conf: Conf) -> Expression:
+    map_type = call.arguments[0].data_type
+    assert isinstance(map_type, MapType)
+    from .inputs import Accepts
+
+    key = call.arguments[1]
+    wanted = Accepts("key", exact=map_type.key_type)
+    target = wanted.implicit(key.data_type, ansi=conf.ansi)
+    if target is None:
+        raise unexpected_type(call, 1, f'"{map_type.key_type.sql}"')
+    return with_arguments(call, (call.arguments[0], cast_to(key, target, conf)))
+
+
+# -------------------------------------------------------------------------------------- creators
+
+
+def _check_array(call: Call, conf: Conf) -> Expression:
+    if not call.arguments:
+        return call
+    values = coerce_to_common(call.arguments, conf)
+    if values is None:
+        raise diff_types(call)
+    return with_arguments(call, values)
+
+
+def _array_type(call: Call) -> DataType:
+    if not call.arguments:
+        return ArrayType(NULL, False)
+    element = merge_types([a.data_type for a in call.arguments])
+    return ArrayType(element, any(a.nullable for a in call.arguments))
+
+
+def _check_map(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) % 2:
+        raise wrong_argument_count("map", "2n (n > 0)", len(call.arguments))
+    keys = coerce_to_common(call.arguments[::2], conf) if call.arguments else ()
+    values = coerce_to_common(call.arguments[1::2], conf) if call.arguments else ()
+    for sub_condition, found, given in (
+        ("CREATE_MAP_KEY_DIFF_TYPES", keys, call.arguments[::2]),
+        ("CREATE_MAP_VALUE_DIFF_TYPES", values, call.arguments[1::2]),
+    ):
+        if found is None:
+            part = "keys" if "KEY" in sub_condition else "values"
+            names = ", ".join(f'"{a.data_type.sql}"' for a in given)
+            raise type_mismatch(
+                sub_condition,
+                pretty(call),
+                f"The given {part} of function `map` should all be the same type, "
+                f"but they are [{names}].",
+            )
+    assert keys is not None and values is not None
+    paired = [side for pair in zip(keys, values, strict=True) for side in pair]
+    return with_arguments(call, paired)
+
+
+def _map_type(call: Call) -> DataType:
+    keys, values = call.arguments[::2], call.arguments[1::2]
+    if not keys:
+        return MapType(NULL, NULL, False)
+    return MapType(
+        merge_types([k.data_type for k in keys]),
+        merge_types([v.data_type for v in values]),
+        any(v.nullable for v in values),
+    )
+
+
+def struct_type(call: Call) -> DataType:
+    """The type of `named_struct(name, value, ...)`."""
+    names, values = call.arguments[::2], call.arguments[1::2]
+    return StructType(
+        tuple(
+            StructField(_field_name(name), value.data_type, value.nullable)
+            for name, value in zip(names, values, strict=True)
+        )
+    )
+
+
+def _field_name(name: Expression) -> str:
+    if isinstance(name, Literal):
+        return str(name.value)
+    from ..evaluation import evaluate
+
+    value = evaluate(name)
+    return pretty(name) if value is None else str(value.value)
+
+
+def _check_named_struct(call: Call, conf: Conf) -> Expression:
+    if not call.arguments or len(call.arguments) % 2:
+        raise wrong_argument_count("named_struct", "2n (n > 0)", len(call.arguments))
+    for name in call.arguments[::2]:
+        if not name.foldable or not isinstance(name.data_type, StringType):
+            names = ", ".join(f'"{pretty(n)}"' for n in call.arguments[::2])
+            raise type_mismatch(
+                "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING",
+                pretty(call),
+                "Only foldable `STRING` expressions are allowed to appear at odd position, but "
+                f"they are [{names}].",
+            )
+    return call
+
+
+def _check_struct(call: Call, conf: Conf) -> Expression:
+    """`struct(a, b)` is a named struct whose names are those of its columns."""
+    if not call.arguments:
+        raise wrong_argument_count("struct", "> 0", 0)
+    arguments: list[Expression] = []
+    for position, value in enumerate(call.arguments):
+        name, inner = _struct_part(value, position)
+        arguments.extend((Literal(value=name, type_=STRING), inner))
+    return Call(
+        name="named_struct",
+        arguments=tuple(arguments),
+        ansi=call.ansi,
+        time_zone=call.time_zone,
+        options=("struct",),
+    )
+
+
+def _struct_part(value: Expression, position: int) -> tuple[str, Expression]:
+    match value:
+        case Alias(child=child, name=name):
+            return name, child
+        case AttributeReference(name=name):
+            return name, value
+        case GetStructField(name=name):
+            return name, value
+        case _:
+            return f"col{position + 1}", value
+
+
+def _struct_text(call: Call, show: Show) -> str:
+    name = "struct" if call.options else "named_struct"
+    return f"{name}({', '.join(show(a) for a in call.arguments)})"
+
+
+def _struct_pretty(call: Call, show: Show) -> str:
+    if call.options:
+        return f"struct({', '.join(show(a) for a in call.arguments[1::2])})"
+    return f"named_struct({', '.join(show(a) for a in call.arguments)})"
+
+
+def _struct_sql(call: Call, show: Show) -> str:
+    return f"named_struct({', '.join(show(a) for a in call.arguments)})"
+
+
+def cast_all(arguments: Sequence[Expression], data_type: DataType, conf: Conf) -> list[Expression]:
+    """Every argument at one type."""
+    return [cast_unless_same(argument, data_type, conf) for argument in arguments]
+
+
+register(
+    FunctionSpec(
+        name="get_array_item",
+        kind="scalar",
+        data_type=_element_type,
+        nullable=_item_nullable,
+        check=_check_array_item,
+        text=_item,
+        pretty=_item,
+        sql=_item,
+        null_intolerant=True,
+    ),
+    FunctionSpec(
+        name="get_map_value",
+        kind="scalar",
+        data_type=_element_type,
+        nullable=lambda call: True,
+        check=_check_map_value,
+        text=_item,
+        pretty=_item,
+        sql=_item,
+        null_intolerant=True,
+    ),
+    FunctionSpec(
+        name="array",
+        kind="scalar",
+        data_type=_array_type,
+        nullable=never_null,
+        check=_check_array,
+    ),
+    FunctionSpec(
+        name="map", kind="scalar", data_type=_map_type, nullable=never_null, check=_check_map
+    ),
+    FunctionSpec(
+        name="named_struct",
+        kind="scalar",
+        data_type=struct_type,
+        nullable=never_null,
+        check=_check_named_struct,
+        text=_struct_text,
+        pretty=_struct_pretty,
+        sql=_struct_sql,
+    ),
+    FunctionSpec(
+        name="struct",
+        kind="scalar",
+        data_type=struct_type,
+        nullable=never_null,
+        check=_check_struct,
+        text=_struct_text,
+    ),
+)

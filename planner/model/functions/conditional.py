@@ -1,0 +1,220 @@
+"""if, coalesce, nvl, nullif, greatest, least and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..conf import Conf
+from ..expressions import Call, Expression, Literal
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import BOOLEAN, DOUBLE, BooleanType, DataType, NullType, StringType
+from .coercion import cast_to, coerce_to_common, merge_types
+from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
+from .predicates import is_orderable
+from .shapes import never_null, resolve_like, scalar, with_arguments
+
+
+def _count(call: Call, expected: int) -> None:
+    if len(call.arguments) != expected:
+        raise wrong_argument_count(call.name, str(expected), len(call.arguments))
+
+
+def as_condition(call: Call, position: int, conf: Conf) -> Expression:
+    """The argument as a boolean.
+
+    Raises:
+        AnalysisError: it is none and no string or null either.
+    """
+    condition = call.arguments[position]
+    if isinstance(condition.data_type, NullType) or (
+        conf.ansi and isinstance(condition.data_type, StringType)
+    ):
+        condition = cast_to(condition, BOOLEAN, conf)
+    if not isinstance(condition.data_type, BooleanType):
+        raise unexpected_type(call, position, '"BOOLEAN"')
+    return condition
+
+
+def _check_if(call: Call, conf: Conf) -> Expression:
+    _count(call, 3)
+    values = coerce_to_common(call.arguments[1:], conf)
+    condition = as_condition(call, 0, conf)
+    if values is None:
+        raise _if_types(call)
+    return with_arguments(call, (condition, *values))
+
+
+def _if_types(call: Call) -> Exception:
+    from .mismatch import type_names
+
+    names = type_names([a.data_type for a in call.arguments[1:]])
+    detail = f"Input to `if` should all be the same type, but it's {names}."
+    return type_mismatch("DATA_DIFF_TYPES", pretty(call), detail)
+
+
+def _same_types(
+    least: int, *, strings: bool = True, ordered: bool = False
+) -> Callable[[Call, Conf], Expression]:
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) < least:
+            raise wrong_argument_count(call.name, f"> {least - 1}", len(call.arguments))
+        values = coerce_to_common(call.arguments, conf, strings=strings)
+        if values is None:
+            raise _collected_types(call) if call.name == "coalesce" else diff_types(call)
+        if ordered and not is_orderable(values[0].data_type):
+            detail = (
+                f'The `{call.name}` does not support ordering on type "{values[0].data_type.sql}".'
+            )
+            raise type_mismatch("INVALID_ORDERING_TYPE", pretty(call), detail)
+        return with_arguments(call, values)
+
+    return check
+
+
+def _collected_types(call: Call) -> Exception:
+    names = " or ".join(f'"{a.data_type.sql}"' for a in call.arguments)
+    detail = f"Input to `{call.name}` should all be the same type, but it's ({names})."
+    return type_mismatch("DATA_DIFF_TYPES", pretty(call), detail)
+
+
+def _merged(call: Call) -> DataType:
+    return merge_types([a.data_type for a in call.arguments])
+
+
+def _all_nullable(call: Call) -> bool:
+    return all(a.nullable for a in call.arguments)
+
+
+def _branches(call: Call) -> DataType:
+    return merge_types([a.data_type for a in call.arguments[1:]])
+
+
+def _branch_nullable(call: Call) -> bool:
+    return any(a.nullable for a in call.arguments[1:])
+
+
+def _replaced(
+    name: str,
+    count: int,
+    build: Callable[[Call], Expression],
+    *,
+    aliases: tuple[str, ...] = (),
+) -> FunctionSpec:
+    """A function that stands for another expression: its type and nullability are that one's."""
+
+    def check(call: Call, conf: Conf) -> Expression:
+        _count(call, count)
+        build(call)
+        return call
+
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=lambda call: build(call).data_type,
+        nullable=lambda call: build(call).nullable,
+        check=check,
+        replacement=build,
+        aliases=aliases,
+    )
+
+
+def _nvl(call: Call) -> Expression:
+    return resolve_like(call, "coalesce", *call.arguments)
+
+
+def _nvl2(call: Call) -> Expression:
+    test, value, other = call.arguments
+    return resolve_like(call, "if", resolve_like(call, "isnotnull", test), value, other)
+
+
+def _nullif(call: Call) -> Expression:
+    left, right = call.arguments
+    null = Literal(value=None, type_=left.data_type)
+    return resolve_like(call, "if", resolve_like(call, "=", left, right), null, left)
+
+
+def _zeroifnull(call: Call) -> Expression:
+    from ..expressions import lit
+
+    return resolve_like(call, "coalesce", call.arguments[0], lit(0))
+
+
+def _nullifzero(call: Call) -> Expression:
+    from ..expressions import lit
+
+    value = call.arguments[0]
+    null = Literal(value=None, type_=value.data_type)
+    return resolve_like(call, "if", resolve_like(call, "=", value, lit(0)), null, value)
+
+
+def _if_text(call: Call, show: Show) -> str:
+    condition, yes, no = (show(argument) for argument in call.arguments)
+    return f"if ({condition}) {yes} else {no}"
+
+
+def _check_nanvl(call: Call, conf: Conf) -> Expression:
+    _count(call, 2)
+    left, right = call.arguments
+    if any(isinstance(a.data_type, StringType | NullType) for a in (left, right)) or (
+        left.data_type != right.data_type
+    ):
+        left, right = cast_to(left, DOUBLE, conf), cast_to(right, DOUBLE, conf)
+    typed = with_arguments(call, (left, right))
+    for position, side in enumerate(typed.arguments):
+        if side.data_type.simple not in ("double", "float"):
+            raise unexpected_type(typed, position, '("DOUBLE" or "FLOAT")')
+    return typed
+
+
+register(
+    FunctionSpec(
+        name="if",
+        kind="scalar",
+        data_type=_branches,
+        nullable=_branch_nullable,
+        check=_check_if,
+        text=_if_text,
+        pretty=lambda call, show: f"(IF({', '.join(show(a) for a in call.arguments)}))",
+        sql=lambda call, show: f"if({', '.join(show(a) for a in call.arguments)})",
+    ),
+    FunctionSpec(
+        name="coalesce",
+        kind="scalar",
+        data_type=_merged,
+        nullable=_all_nullable,
+        check=_same_types(1),
+    ),
+    FunctionSpec(
+        name="greatest",
+        kind="scalar",
+        data_type=_merged,
+        nullable=_all_nullable,
+        check=_same_types(2, strings=False, ordered=True),
+    ),
+    FunctionSpec(
+        name="least",
+        kind="scalar",
+        data_type=_merged,
+        nullable=_all_nullable,
+        check=_same_types(2, strings=False, ordered=True),
+    ),
+    _replaced("nvl", 2, _nvl),
+    _replaced("ifnull", 2, _nvl),
+    _replaced("nvl2", 3, _nvl2),
+    _replaced("nullif", 2, _nullif),
+    _replaced("zeroifnull", 1, _zeroifnull),
+    _replaced("nullifzero", 1, _nullifzero),
+    FunctionSpec(
+        name="nanvl",
+        kind="scalar",
+        data_type=lambda call: call.arguments[0].data_type,
+        check=_check_nanvl,
+        null_intolerant=False,
+    ),
+    # What the planner itself puts around expressions.
+    scalar("knownnullable", "any", 0, nullable=lambda call: True, sql="{0}"),
+    scalar("knownnotnull", "any", 0, nullable=never_null, sql="{0}"),
+    scalar("knownfloatingpointnormalized", "any", 0, sql="{0}"),
+    scalar("normalizenanandzero", "double|float", 0, sql="{0}"),
+)

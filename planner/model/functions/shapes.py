@@ -1,0 +1,253 @@
+"""The usual shapes of scalar functions: one `scalar(...)` line says what a function is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from .. import registry
+from ..conf import Conf
+from ..expressions import Call, Expression, Literal, lit
+from ..registry import FunctionSpec, Kind, Show
+from ..types import DataType, NullType
+from .coercion import cast_to
+from .inputs import Parameter, parameter
+from .mismatch import unexpected_type, wrong_argument_count
+
+Result = DataType | int | Callable[[Call], DataType]
+Check = Callable[[Call, Conf], Expression]
+Text = Callable[[Call, Show], str]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A parameter list: `string, int, [string], any...`.
+
+    `[int]` may be left out; `[int=0]` is filled with that constant where it is; `int...` repeats.
+    """
+
+    required: tuple[Parameter, ...]
+    optional: tuple[tuple[Parameter, Expression | None], ...] = ()
+    repeated: Parameter | None = None
+
+    def expected(self) -> str:
+        """How many, as WRONG_NUM_ARGS says it."""
+        least = len(self.required)
+        if self.repeated is not None:
+            return f"> {least - 1}" if least else "> -1"
+        if self.optional:
+            counts = range(least, least + len(self.optional) + 1)
+            return f"[{', '.join(map(str, counts))}]"
+        return str(least)
+
+    def fits(self, count: int) -> bool:
+        """Whether that many arguments may be given."""
+        if self.repeated is not None:
+            return count >= len(self.required)
+        return len(self.required) <= count <= len(self.required) + len(self.optional)
+
+    def at(self, position: int) -> Parameter:
+        """The parameter that an argument stands for."""
+        if position < len(self.required):
+            return self.required[position]
+        rest = position - len(self.required)
+        if rest < len(self.optional):
+            return self.optional[rest][0]
+        assert self.repeated is not None
+        return self.repeated
+
+
+def parameters(text: str) -> Parameters:
+    """Read a parameter list."""
+    required: list[Parameter] = []
+    optional: list[tuple[Parameter, Expression | None]] = []
+    repeated = None
+    for part in (p.strip() for p in text.split(",") if p.strip()):
+        if part.startswith("["):
+            kind, equals, default = part[1:-1].partition("=")
+            optional.append((parameter(kind), _constant(default) if equals else None))
+        elif part.endswith("..."):
+            repeated = parameter(part[:-3])
+        else:
+            required.append(parameter(part))
+    return Parameters(tuple(required), tuple(optional), repeated)
+
+
+def _constant(text: str) -> Literal:
+    return lit(int(text)) if text.lstrip("-").isdigit() else lit(text.strip("'"))
+
+
+def check_arguments(call: Call, wanted: Parameters, conf: Conf) -> Call:
+    """The call with defaults filled in and implicit casts.
+
+    Raises:
+        AnalysisError: WRONG_NUM_ARGS or DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE.
+    """
+    count = len(call.arguments)
+    if not wanted.fits(count):
+        raise wrong_argument_count(call.name, wanted.expected(), count)
+    given = list(call.arguments)
+    for _, default in wanted.optional[max(0, count - len(wanted.required)) :]:
+        if default is not None:
+            given.append(default)
+    full = replace(call, arguments=tuple(given))
+    return check_types(full, [wanted.at(i) for i in range(len(given))], conf)
+
+
+def check_types(call: Call, wanted: Sequence[Parameter | str], conf: Conf) -> Call:
+    """The call with its arguments cast to what the parameters take.
+
+    Raises:
+        AnalysisError: DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE.
+    """
+    arguments: list[Expression] = []
+    failed: int | None = None
+    kinds = [parameter(w) if isinstance(w, str) else w for w in wanted]
+    for position, (argument, kind) in enumerate(zip(call.arguments, kinds, strict=True)):
+        target = kind.implicit(argument.data_type, ansi=conf.ansi)
+        if target is None:
+            failed = position if failed is None else failed
+            arguments.append(argument)
+        else:
+            arguments.append(cast_null_to(argument, target, conf))
+    checked = with_arguments(call, arguments)
+    if failed is not None:
+        raise unexpected_type(checked, failed, kinds[failed].sql)
+    return checked
+
+
+def cast_null_to(expression: Expression, data_type: DataType, conf: Conf) -> Expression:
+    """`cast_to`, but `any` leaves a null as it is."""
+    return expression if isinstance(data_type, NullType) else cast_to(expression, data_type, conf)
+
+
+def with_arguments(call: Call, arguments: Sequence[Expression]) -> Call:
+    """The call over other arguments; itself if they are the same."""
+    same = len(arguments) == len(call.arguments) and all(
+        a is b for a, b in zip(arguments, call.arguments, strict=True)
+    )
+    return call if same else replace(call, arguments=tuple(arguments))
+
+
+def result_of(result: Result) -> Callable[[Call], DataType]:
+    """The result type as a function of the call: a type, an argument's position, or itself."""
+    if isinstance(result, DataType):
+        return lambda call: result
+    if isinstance(result, int):
+        return lambda call: call.arguments[result].data_type
+    return result
+
+
+def never_null(call: Call) -> bool:
+    """A function that has a value for every input."""
+    return False
+
+
+def always_null(call: Call) -> bool:
+    """A function that may have no value for any input."""
+    return True
+
+
+def scalar(
+    name: str,
+    takes: str,
+    result: Result,
+    *,
+    nullable: Callable[[Call], bool] = registry.null_if_any,
+    then: Check | None = None,
+    check: Check | None = None,
+    text: Text | str | None = None,
+    pretty: Text | str | None = None,
+    sql: Text | str | None = None,
+    replacement: Callable[[Call], Expression] | None = None,
+    evaluate: Callable[..., object] | None = None,
+    deterministic: bool = True,
+    null_intolerant: bool | None = None,
+    codegen: bool = True,
+    aliases: tuple[str, ...] = (),
+    kind: Kind = "scalar",
+) -> FunctionSpec:
+    """A function of fixed parameter types.
+
+    Args:
+        name: canonical name.
+        takes: its parameters, see `Parameters`.
+        result: its type, or the position of the argument whose type it has.
+        nullable: whether a call may be null.
+        then: a further check after the arguments were cast.
+        check: all of the check instead of `takes`.
+        text: the plan text; a string with `{name}`, `{args}`, `{0}`, `{1}`, `{zone}`.
+        pretty: the same for the pretty text.
+        sql: the same for Spark SQL.
+        replacement: what the optimizer puts in its place.
+        evaluate: its value: (call, *values); nulls come only if it is not null-intolerant.
+        null_intolerant: default: a scalar that is null where an argument is.
+    """
+    wanted = parameters(takes)
+
+    def checked(call: Call, conf: Conf) -> Expression:
+        typed = check_arguments(call, wanted, conf)
+        return typed if then is None else then(typed, conf)
+
+    if null_intolerant is None:
+        null_intolerant = kind == "scalar" and nullable in (registry.null_if_any, always_null)
+    return FunctionSpec(
+        name=name,
+        kind=kind,
+        data_type=result_of(result),
+        nullable=nullable,
+        check=check or checked,
+        text=template(text),
+        pretty=template(pretty),
+        sql=template(sql),
+        replacement=replacement,
+        evaluate=evaluate,
+        deterministic=deterministic,
+        null_intolerant=null_intolerant and replacement is None,
+        codegen=codegen,
+        aliases=aliases,
+    )
+
+
+def template(text: Text | str | None) -> Text | None:
+    """A text function of a template; see `scalar`."""
+    if text is None or not isinstance(text, str):
+        return text
+    form = text
+
+    def show_call(call: Call, show: Show) -> str:
+        shown = [show(argument) for argument in call.arguments]
+        return form.format(
+            *shown, name=call.name, args=", ".join(shown), zone=f"Some({call.time_zone})"
+        )
+
+    return show_call
+
+
+def conf_of(call: Call) -> Conf:
+    """The settings under which a call was resolved, as far as functions care."""
+    return Conf(
+        {
+            "spark.sql.ansi.enabled": str(call.ansi).lower(),
+            "spark.sql.session.timeZone": call.time_zone or "UTC",
+        }
+    )
+
+
+def resolve(name: str, arguments: Sequence[Expression], conf: Conf) -> Expression:
+    """A call of a registered function over analyzed arguments, checked and cast.
+
+    Raises:
+        AnalysisError: the arguments do not fit.
+        KeyError: there is no such function.
+    """
+    spec = registry.lookup(name)
+    call = Call(
+        name=spec.name, arguments=tuple(arguments), ansi=conf.ansi, time_zone=conf.time_zone
+    )
+    return call if spec.check is None else spec.check(call, conf)
+
+
+def resolve_like(call: Call, name: str, *arguments: Expression) -> Expression:
+    """`resolve` under the settings of another call, for replacements."""
+    return resolve(name, arguments, conf_of(call))

@@ -1,0 +1,119 @@
+"""Expressions as Spark SQL text, for the runtime: what Spark parses back must mean the same.
+
+Columns are named by a callback, since where an expression runs its columns have names of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from .expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    GetStructField,
+    LambdaFunction,
+    LambdaVariable,
+    Literal,
+    PreciseTimestampConversion,
+    SortOrder,
+)
+from .literal_text import literal_sql
+from .types import ArrayType, DataType, StructType, TimestampType
+
+NameOf = Callable[[AttributeReference], str]
+
+
+def quote(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def type_sql(data_type: DataType) -> str:
+    """A type in DDL, names of struct fields in backticks."""
+    match data_type:
+        case ArrayType(element_type=element):
+            return f"ARRAY<{type_sql(element)}>"
+        case StructType(fields=fields):
+            return (
+                "STRUCT<"
+                + ", ".join(f"{quote(f.name)}: {type_sql(f.data_type)}" for f in fields)
+                + ">"
+            )
+        case _:
+            from .types import MapType
+
+            if isinstance(data_type, MapType):
+                return f"MAP<{type_sql(data_type.key_type)}, {type_sql(data_type.value_type)}>"
+            return data_type.sql
+
+
+def spark_sql(expression: Expression, name_of: NameOf) -> str:
+    """The expression in Spark SQL.
+
+    Raises:
+        TypeError: the expression is unresolved, or nothing that SQL can say.
+    """
+
+    def show(node: Expression) -> str:
+        return _show(node, show, name_of)
+
+    return show(expression)
+
+
+def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) -> str:
+    match node:
+        case AttributeReference():
+            return name_of(node)
+        case Literal():
+            return literal_sql(node, type_sql)
+        case Alias(child=child, name=name):
+            return f"{show(child)} AS {quote(name)}"
+        case Call():
+            spec = node.spec
+            if spec.sql is not None:
+                return spec.sql(node, show)
+            if spec.replacement is not None:
+                return show(spec.replacement(node))
+            return f"{node.name}({', '.join(show(a) for a in node.arguments)})"
+        case Cast(child=child, type_=data_type, mode=mode):
+            function = "try_cast" if mode == "TRY" else "CAST"
+            return f"{function}({show(child)} AS {type_sql(data_type)})"
+        case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+            branches = "".join(
+                f" WHEN {show(condition)} THEN {show(value)}"
+                for condition, value in zip(conditions, values, strict=True)
+            )
+            rest = "" if otherwise is None else f" ELSE {show(otherwise)}"
+            return f"(CASE{branches}{rest} END)"
+        case GetStructField(child=child, name=name):
+            return f"{show(child)}.{quote(name)}"
+        case LambdaFunction(body=body, parameters=parameters):
+            return f"({', '.join(show(p) for p in parameters)}) -> {show(body)}"
+        case LambdaVariable():
+            return quote(f"{node.name}_{node.expr_id}")
+        case PreciseTimestampConversion(child=child, to_type=to_type):
+            function = "timestamp_micros" if isinstance(to_type, TimestampType) else "unix_micros"
+            return f"{function}({show(child)})"
+        case SortOrder(child=child):
+            direction = "ASC" if node.ascending else "DESC"
+            nulls = "FIRST" if node.nulls_first else "LAST"
+            return f"{show(child)} {direction} NULLS {nulls}"
+        case AggregateExpression():
+            return _aggregate(node, show)
+        case _:
+            raise TypeError(f"no Spark SQL for {type(node).__name__}")
+
+
+def _aggregate(node: AggregateExpression, show: Callable[[Expression], str]) -> str:
+    text = show(cast(Expression, node.function))
+    if node.distinct:
+        text = text.replace("(", "(DISTINCT ", 1)
+    if node.filter is not None:
+        text += f" FILTER (WHERE {show(node.filter)})"
+    return text
