@@ -1,0 +1,244 @@
+"""Scenarios: a query, the input of each micro-batch, and what came out batch by batch.
+
+A step's rows become one JSON file a stream, read one file a micro-batch, so that the rows go
+through Spark's own JSON reader and all streams move in step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..planner.description import Scenario, Step
+from ..planner.incremental_execution import IncrementalExecution
+from ..planner.model.conf import Conf
+from ..planner.model.ddl import parse_schema
+from ..planner.model.errors import AnalysisError, StateplanError, StreamingCheckError
+from ..planner.model.types import DataType
+from ..planner.query import Query
+from .comparison import as_text, plain
+from .frames import spark_schema
+from .progress import StreamingQueryProgress
+from .sinks import ForeachBatchSink
+from .sources import FileSource
+from .streaming import StreamingQuery, start
+from .triggers import MANUAL
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCENARIO_CONF = {"spark.sql.shuffle.partitions": "3", "spark.sql.session.timeZone": "UTC"}
+_FIRST_FILE_TIME = 1_700_000_000  # files are read in the order of their times
+_METRICS = {
+    "operator": "operatorName",
+    "rows_total": "numRowsTotal",
+    "rows_updated": "numRowsUpdated",
+    "rows_removed": "numRowsRemoved",
+    "rows_dropped_by_watermark": "numRowsDroppedByWatermark",
+}
+
+
+class SinkFailure(Exception):
+    """The failure of the sink that a step with `crash: true` asks for."""
+
+
+@dataclass
+class _Caught:
+    """What the sink was handed and what the query said about it."""
+
+    types: Sequence[DataType]
+    ordered: bool
+    rows: dict[int, list[Any]] = field(default_factory=dict)
+    progress: dict[int, StreamingQueryProgress] = field(default_factory=dict)
+    crash: bool = False
+
+    def take(self, frame: DataFrame, batch_id: int) -> None:
+        """The sink: keeps a batch's rows, or fails behind them if it should."""
+        named = frame.toDF(*(f"c{i}" for i in range(len(self.types))))
+        columns = [
+            [plain(value, data_type) for value in column.to_pylist()]
+            for column, data_type in zip(named.toArrow().columns, self.types, strict=True)
+        ]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        self.rows[batch_id] = rows if self.ordered else sorted(rows, key=as_text)
+        if self.crash:
+            self.crash = False
+            raise SinkFailure("the sink fails here, before the batch is committed")
+
+    def listen(self, progress: StreamingQueryProgress) -> None:
+        self.progress[progress.batch_id] = progress
+
+
+class ScenarioRun:
+    """One scenario under way in a directory of its own.
+
+    Args:
+        tasks: how many tasks run each stateful operator; None: as many as cores allow.
+        restart_always: restart the query before every step.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        scenario: Scenario,
+        folder: Path,
+        *,
+        tasks: int | None = None,
+        restart_always: bool = False,
+    ) -> None:
+        self._spark, self._scenario, self._folder = spark, scenario, folder
+        self._tasks, self._restart_always = tasks, restart_always
+        self._query: StreamingQuery | None = None
+        self._caught = _Caught((), scenario.ordered)
+        self.emitted: dict[str, Any] = {}
+
+    def run(self) -> dict[str, Any]:
+        """Run all steps; returns what came out as `expect` is."""
+        step = -1
+        try:
+            execution = self._planned()
+            self._start(execution)
+            self.emitted["batches"] = []
+            for step, what in enumerate(self._scenario.steps):
+                self._step(execution, step, what)
+        except StateplanError as error:
+            if step >= 0:
+                self._record(step, data=True)
+            self._refuse(error, step)
+        finally:
+            if self._query is not None:
+                self._query.stop()
+        return self.emitted
+
+    def _planned(self) -> IncrementalExecution:
+        conf = Conf({**SCENARIO_CONF, **self._scenario.conf})
+        execution = Query.of(self._scenario, conf=conf).execution
+        output = execution.analyzed.output
+        self.emitted["columns"] = [[a.name, a.data_type.simple] for a in output]
+        self._caught.types = [a.data_type for a in output]
+        return execution
+
+    def _start(self, execution: IncrementalExecution) -> None:
+        sources, tables = {}, {}
+        for name, source in self._scenario.sources.items():
+            path = self._folder / name
+            path.mkdir(exist_ok=True)
+            schema = parse_schema(source.schema_)
+            if source.static:
+                self._write(name, 0, source.rows or [])
+                tables[name] = _table(path, spark_schema(schema))
+            else:
+                options = {"maxFilesPerTrigger": "1", "mode": "FAILFAST"}
+                sources[name] = FileSource("json", str(path), schema, options)
+        self._query = start(
+            self._spark,
+            execution,
+            sources=sources,
+            tables=tables,
+            sink=ForeachBatchSink(self._caught.take, evaluates_once=True),
+            trigger=MANUAL,
+            checkpoint=self._folder / "checkpoint",
+            listeners=[self._caught.listen],
+            tasks=self._tasks,
+        )
+
+    def _write(self, name: str, step: int, rows: Sequence[Any]) -> None:
+        hidden = self._folder / f".{name}-{step}"
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        hidden.write_text(text, encoding="utf-8")
+        os.utime(hidden, (_FIRST_FILE_TIME + step, _FIRST_FILE_TIME + step))
+        hidden.rename(self._folder / name / f"step-{step:05d}.json")
+
+    def _step(self, execution: IncrementalExecution, number: int, what: Step) -> None:
+        if what.restart or self._restart_always:
+            self._restart(execution)
+            self._settle()
+            self._record(number, data=False)
+            if what.restart:
+                return
+        for name, source in self._scenario.sources.items():
+            if not source.static:
+                self._write(name, number, (what.batch or {}).get(name) or [])
+        self._caught.crash = what.crash
+        try:
+            self._settle()
+        except StateplanError:
+            if not what.crash or self._caught.crash:
+                raise
+            self._restart(execution)
+            self._settle()
+        self._record(number, data=True)
+
+    def _settle(self) -> None:
+        assert self._query is not None
+        self._query.process_all_available()
+
+    def _restart(self, execution: IncrementalExecution) -> None:
+        assert self._query is not None
+        self._query.stop()
+        self._start(execution)
+
+    def _record(self, step: int, *, data: bool) -> None:
+        """The batches that ran to their commit since the last record."""
+        batches = self.emitted["batches"]
+        while len(batches) in self._caught.progress:
+            number = len(batches)
+            batches.append(self._batch(number, step, data=data))
+            data = False
+
+    def _batch(self, number: int, step: int, *, data: bool) -> dict[str, Any]:
+        progress = self._caught.progress[number]
+        batch: dict[str, Any] = {"id": number, "step": step}
+        if not data:
+            batch["no_data"] = True
+        if "watermark" in progress.get("eventTime", {}):
+            batch["watermark"] = progress["eventTime"]["watermark"]
+        batch["rows"] = self._caught.rows[number]
+        state = progress.get("stateOperators") or []
+        if state:
+            batch["state"] = [{k: op[v] for k, v in _METRICS.items()} for op in state]
+        return batch
+
+    def _refuse(self, error: StateplanError, step: int) -> None:
+        place: dict[str, Any]
+        if isinstance(error, AnalysisError):
+            place = {"phase": "analysis"}
+        elif isinstance(error, StreamingCheckError) or step < 0:
+            place = {"phase": "start"}
+        else:
+            what = self._scenario.steps[step]
+            batch = len(self.emitted["batches"])
+            place = {"phase": "restart" if what.restart else "batch", "step": step, "batch": batch}
+        message = error.message.split("\n")[0].removeprefix(f"[{error.condition}] ")
+        self.emitted["error"] = {**place, "condition": error.condition, "message": message}
+        if place["phase"] in ("analysis", "start"):
+            self.emitted.pop("batches", None)
+
+
+def _table(path: Path, schema: Any) -> Any:
+    def read(spark: SparkSession) -> DataFrame:
+        return spark.read.schema(schema).option("mode", "FAILFAST").json(str(path))
+
+    return read
+
+
+def run_scenario(
+    spark: SparkSession,
+    scenario: Scenario,
+    *,
+    tasks: int | None = None,
+    restart_always: bool = False,
+) -> Mapping[str, Any]:
+    """Run a scenario from an empty checkpoint; returns what it emitted, as `expect` is."""
+    folder = Path(tempfile.mkdtemp(prefix="stateplan-scenario-"))
+    try:
+        run = ScenarioRun(spark, scenario, folder, tasks=tasks, restart_always=restart_always)
+        return run.run()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
