@@ -181,6 +181,24 @@ class LocalRelation(LogicalPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnresolvedInlineTable(LogicalPlan):
+    """`VALUES (1, 'a'), (2, 'b') AS t(x, y)` as written: rows of constant expressions."""
+
+    expression_fields = ("rows",)
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Expression, ...], ...]
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class OneRowRelation(LogicalPlan):
     """What a SELECT without FROM reads."""
 

@@ -1,1 +1,29 @@
-"""Streaming SQL: Spark's syntax through sqlglot, into unresolved logical plans."""
+"""The SQL front end: Spark 4.3's streaming SQL, read by a sqlglot dialect of its own.
+
+sqlglot's tree stops here: what leaves this package is an unresolved plan of the planner's nodes.
+"""
+
+from __future__ import annotations
+
+from ..model.conf import Conf
+from ..model.expressions import Expression
+from ..model.logical import LogicalPlan
+
+
+def parse(text: str, conf: Conf | None = None) -> LogicalPlan:
+    """Read one query.
+
+    Raises:
+        AnalysisError: PARSE_SYNTAX_ERROR in Spark's words with the place, a bad literal, or
+            STATEPLAN_UNSUPPORTED_SQL for what Spark has and stateplan has not.
+    """
+    from .reading import read_query
+
+    return read_query(text, conf or Conf())
+
+
+def parse_expression(text: str, conf: Conf | None = None) -> Expression:
+    """Read one expression, with or without `AS name`; raises as `parse`."""
+    from .reading import read_expression
+
+    return read_expression(text, conf or Conf())

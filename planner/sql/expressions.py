@@ -1,0 +1,406 @@
+"""From sqlglot's expressions to ours: unresolved, under Spark's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from ..model import expressions as model
+from ..model.conf import Conf
+from ..model.ddl import parse_type
+from ..model.expressions import (
+    Alias,
+    CaseWhen,
+    Cast,
+    Expression,
+    LambdaFunction,
+    Literal,
+    Origin,
+    SortOrder,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedExtractValue,
+    UnresolvedFunction,
+    UnresolvedLambdaVariable,
+    UnresolvedStar,
+    WindowExpression,
+)
+from ..model.types import BOOLEAN, NULL, STRING, DataType
+from .context import origin_at, unsupported
+from .literals import hex_literal, interval_literal, number_literal, typed_literal
+from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
+
+Node = Any  # sqlglot carries no types here
+
+_BINARY = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "div",
+    exp.DPipe: "concat",
+    exp.EQ: "=",
+    exp.NullSafeEQ: "<=>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "^",
+    exp.RegexpLike: "rlike",
+}
+_TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+
+
+class ExpressionReader:
+    """Turns one query's expressions into the planner's."""
+
+    def __init__(self, text: str, conf: Conf) -> None:
+        self.text = text
+        self.conf = conf
+        self.windows: dict[str, Node] = {}
+
+    def origin(self, node: Node) -> Origin:
+        """Where the node stands in the text."""
+        start = node.meta.get("start", 0)
+        return origin_at(self.text, start, node.meta.get("stop", start))
+
+    def read(self, node: Node) -> Expression:
+        """One expression."""
+        name = _BINARY.get(type(node))
+        if name is not None:
+            return self._call(name, node, node.this, node.expression)
+        reader = _READERS.get(type(node))
+        if reader is None:
+            raise unsupported(f"The expression {type(node).__name__}", self.origin(node))
+        return reader(self, node)
+
+    def read_all(self, nodes: list[Node]) -> tuple[Expression, ...]:
+        """Several expressions."""
+        return tuple(self.read(node) for node in nodes)
+
+    def named(self, node: Node) -> Expression:
+        """An entry of a select list."""
+        expression = self.read(node)
+        if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | model.MultiAlias):
+            return expression
+        return UnresolvedAlias(child=expression, origin=expression.origin)
+
+    def _call(self, name: str, node: Node, *arguments: Node) -> UnresolvedFunction:
+        values = self.read_all(list(arguments))
+        return UnresolvedFunction(name=name, arguments=values, origin=self.origin(node))
+
+    def _not(self, node: Node, child: Expression) -> UnresolvedFunction:
+        return UnresolvedFunction(name="not", arguments=(child,), origin=self.origin(node))
+
+    # ------------------------------------------------------------------------------------ names
+
+    def column(self, node: Node) -> Expression:
+        if isinstance(node.this, exp.Star):
+            qualifier = tuple(part.name for part in node.parts[:-1])
+            return self._star(node.this, qualifier)
+        return UnresolvedAttribute(
+            parts=tuple(part.name for part in node.parts), origin=self.origin(node)
+        )
+
+    def dot(self, node: Node) -> Expression:
+        base = self.read(node.this)
+        if isinstance(node.expression, exp.Star):
+            parts = base.parts if isinstance(base, UnresolvedAttribute) else ()
+            return self._star(node.expression, parts)
+        if isinstance(base, UnresolvedAttribute):
+            parts = (*base.parts, node.expression.name)
+            return UnresolvedAttribute(parts=parts, origin=self.origin(node))
+        field = Literal(value=node.expression.name, type_=STRING)
+        return UnresolvedExtractValue(child=base, extraction=field, origin=self.origin(node))
+
+    def star(self, node: Node) -> Expression:
+        return self._star(node, ())
+
+    def _star(self, node: Node, target: tuple[str, ...]) -> UnresolvedStar:
+        excluded = node.args.get("except_") or []
+        return UnresolvedStar(
+            target=target,
+            except_names=tuple(tuple(p.name for p in name.expressions) for name in excluded),
+            origin=self.origin(node),
+        )
+
+    def alias(self, node: Node) -> Expression:
+        child = self.read(node.this)
+        return Alias(child=child, name=node.args["alias"].name, origin=self.origin(node))
+
+    def multi_alias(self, node: Node) -> Expression:
+        names = tuple(name.name for name in node.args["names"])
+        return model.MultiAlias(child=self.read(node.this), names=names, origin=self.origin(node))
+
+    def bracket(self, node: Node) -> Expression:
+        child, index = self.read(node.this), self.read(node.expressions[0])
+        return UnresolvedExtractValue(child=child, extraction=index, origin=self.origin(node))
+
+    # --------------------------------------------------------------------------------- literals
+
+    def literal(self, node: Node) -> Expression:
+        if node.is_string:
+            return Literal(value=node.this, type_=STRING, origin=self.origin(node))
+        return number_literal(node.this, self.origin(node))
+
+    def hexadecimal(self, node: Node) -> Expression:
+        return hex_literal(node.this, self.origin(node))
+
+    def typed(self, node: Node) -> Expression:
+        return typed_literal(node.args["kind"], node.this.this, self.conf, self.origin(node))
+
+    def interval(self, node: Node) -> Expression:
+        origin = self.origin(node)
+        skipped = len("interval")
+        rest = self.text[origin.start + skipped :]
+        start = origin.start + skipped + len(rest) - len(rest.lstrip())
+        return interval_literal(node, origin, origin_at(self.text, start, origin.stop))
+
+    def boolean(self, node: Node) -> Expression:
+        return Literal(value=bool(node.this), type_=BOOLEAN, origin=self.origin(node))
+
+    def null(self, node: Node) -> Expression:
+        return Literal(value=None, type_=NULL, origin=self.origin(node))
+
+    # ------------------------------------------------------------------------------- predicates
+
+    def negation(self, node: Node) -> Expression:
+        inner = node.this
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return self._call("isnotnull", node, inner.this)
+        return self._not(node, self.read(inner))
+
+    def unequal(self, node: Node) -> Expression:
+        return self._not(node, self._call("=", node, node.this, node.expression))
+
+    def distinct_from(self, node: Node) -> Expression:
+        return self._not(node, self._call("<=>", node, node.this, node.expression))
+
+    def is_(self, node: Node) -> Expression:
+        if isinstance(node.expression, exp.Null):
+            return self._call("isnull", node, node.this)
+        return self._call("<=>", node, node.this, node.expression)
+
+    def between(self, node: Node) -> Expression:
+        return self._call("between", node, node.this, node.args["low"], node.args["high"])
+
+    def in_(self, node: Node) -> Expression:
+        if node.args.get("query"):
+            raise unsupported("IN with a subquery", self.origin(node))
+        return self._call("in", node, node.this, *node.expressions)
+
+    def like(self, node: Node) -> Expression:
+        name = "like" if isinstance(node, exp.Like) else "ilike"
+        quantifier = node.args.get("quantifier")
+        if quantifier is None:
+            return self._call(name, node, node.this, node.expression)
+        joiner = "and" if quantifier == "ALL" else "or"
+        parts = [self._call(name, node, node.this, p) for p in node.expression.expressions]
+        result: Expression = parts[0]
+        for part in parts[1:]:
+            result = UnresolvedFunction(
+                name=joiner, arguments=(result, part), origin=self.origin(node)
+            )
+        return result
+
+    def escape(self, node: Node) -> Expression:
+        like = node.this
+        name = "like" if isinstance(like, exp.Like) else "ilike"
+        return self._call(name, node, like.this, like.expression, node.expression)
+
+    def subquery(self, node: Node) -> Expression:
+        raise unsupported("A subquery as an expression", self.origin(node))
+
+    # ------------------------------------------------------------------------------------ calls
+
+    def function(self, node: Node) -> Expression:
+        arguments, distinct = node.expressions, False
+        if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+            arguments, distinct = arguments[0].expressions, True
+        name = node.this
+        values = self.read_all(arguments)
+        # count(*) counts rows: Spark's parser writes count(1).
+        counts_rows = name.lower() == "count" and not distinct and len(values) == 1
+        if counts_rows and isinstance(values[0], UnresolvedStar) and not values[0].target:
+            values = (model.lit(1),)
+        return UnresolvedFunction(
+            name=name, arguments=values, distinct=distinct, origin=self.origin(node)
+        )
+
+    def _inner_function(self, node: Node) -> UnresolvedFunction:
+        inner = self.read(node.this)
+        if not isinstance(inner, UnresolvedFunction):
+            raise unsupported("A clause behind this expression", self.origin(node))
+        return inner
+
+    def filtered(self, node: Node) -> Expression:
+        inner = self._inner_function(node)
+        return replace(inner, filter=self.read(node.expression.this))
+
+    def nulls(self, node: Node) -> Expression:
+        ignore = isinstance(node, exp.IgnoreNulls)
+        return replace(self._inner_function(node), ignore_nulls=ignore)
+
+    def within_group(self, node: Node) -> Expression:
+        raise unsupported("WITHIN GROUP", self.origin(node))
+
+    def keyword_argument(self, node: Node) -> Expression:
+        raise unsupported("An argument by name", self.origin(node))
+
+    def window(self, node: Node) -> Expression:
+        function = self.read(node.this)
+        definition = node
+        name = node.args.get("alias")
+        if name is not None:
+            definition = self.windows.get(name.name.lower())
+            if definition is None:
+                raise model_window_error(name.name, self.origin(node))
+        order = definition.args.get("order")
+        spec = definition.args.get("spec")
+        return WindowExpression(
+            function=function,
+            partition_by=self.read_all(definition.args.get("partition_by") or []),
+            order_by=tuple(self.sort_order(o) for o in order.expressions) if order else (),
+            frame=spec.args["start"] if spec else "",
+            origin=self.origin(node),
+        )
+
+    def sort_order(self, node: Node) -> SortOrder:
+        """An entry of ORDER BY."""
+        return SortOrder(
+            child=self.read(node.this),
+            ascending=not node.args.get("desc"),
+            nulls_first=bool(node.args.get("nulls_first")),
+            origin=self.origin(node),
+        )
+
+    def lambda_(self, node: Node) -> Expression:
+        body = self.read(node.this).transform_up(_as_variable)
+        parameters = tuple(UnresolvedLambdaVariable(parts=(n.name,)) for n in node.expressions)
+        return LambdaFunction(body=body, parameters=parameters, origin=self.origin(node))
+
+    def row(self, node: Node) -> Expression:
+        return UnresolvedFunction(
+            name="struct", arguments=self.read_all(node.expressions), origin=self.origin(node)
+        )
+
+    def paren(self, node: Node) -> Expression:
+        return self.read(node.this)
+
+    def case(self, node: Node) -> Expression:
+        conditions = [branch.this for branch in node.args["ifs"]]
+        if node.this is not None:
+            tests: tuple[Expression, ...] = tuple(
+                self._call("=", node, node.this, value) for value in conditions
+            )
+        else:
+            tests = self.read_all(conditions)
+        default = node.args.get("default")
+        return CaseWhen(
+            conditions=tests,
+            values=self.read_all([branch.args["true"] for branch in node.args["ifs"]]),
+            otherwise=None if default is None else self.read(default),
+            origin=self.origin(node),
+        )
+
+    def cast(self, node: Node) -> Expression:
+        mode: model.EvalMode = "ANSI" if self.conf.ansi else "LEGACY"
+        if isinstance(node, exp.TryCast):
+            mode = "TRY"
+        child, type_ = self.read(node.this), self.data_type(node.args["to"])
+        return Cast(child=child, type_=type_, mode=mode, origin=self.origin(node))
+
+    def data_type(self, node: Node) -> DataType:
+        """A type as written."""
+        return parse_type(node.args["kind"])
+
+    def extract(self, node: Node) -> Expression:
+        source = self.read(node.expression)
+        field = Literal(value=node.this.name, type_=STRING)
+        return UnresolvedFunction(
+            name="extract", arguments=(field, source), origin=self.origin(node)
+        )
+
+    def trim(self, node: Node) -> Expression:
+        name = _TRIMS[node.args.get("position") or ""]
+        characters = node.args.get("expression")
+        if characters is None:
+            return self._call(name, node, node.this)
+        # The functions ltrim and rtrim take the characters first, trim has them behind.
+        arguments = (node.this, characters) if name == "trim" else (characters, node.this)
+        return self._call(name, node, *arguments)
+
+    def collate(self, node: Node) -> Expression:
+        raise unsupported("COLLATE", self.origin(node))
+
+
+def model_window_error(name: str, origin: Origin) -> Exception:
+    """A named window that the query does not define."""
+    from .context import fragment_error
+
+    return fragment_error(
+        "MISSING_WINDOW_SPECIFICATION",
+        f"[MISSING_WINDOW_SPECIFICATION] Window specification is not defined in the WINDOW clause "
+        f"for `{name}`. For more information about WINDOW clauses, please refer to "
+        "'https://spark.apache.org/docs/latest/sql-ref-syntax-qry-select-window.html'. "
+        "SQLSTATE: 42P20",
+        origin,
+    )
+
+
+def _as_variable(node: Expression) -> Expression:
+    """Inside a lambda any name may be a parameter."""
+    if isinstance(node, UnresolvedAttribute):
+        return UnresolvedLambdaVariable(parts=node.parts, origin=node.origin)
+    return node
+
+
+_READERS: dict[Any, Callable[[ExpressionReader, Node], Expression]] = {
+    exp.Column: ExpressionReader.column,
+    exp.Dot: ExpressionReader.dot,
+    exp.Star: ExpressionReader.star,
+    exp.Alias: ExpressionReader.alias,
+    MultiAlias: ExpressionReader.multi_alias,
+    exp.Bracket: ExpressionReader.bracket,
+    exp.Literal: ExpressionReader.literal,
+    exp.HexString: ExpressionReader.hexadecimal,
+    TypedLiteral: ExpressionReader.typed,
+    IntervalLiteral: ExpressionReader.interval,
+    exp.Boolean: ExpressionReader.boolean,
+    exp.Null: ExpressionReader.null,
+    exp.Not: ExpressionReader.negation,
+    exp.NEQ: ExpressionReader.unequal,
+    exp.NullSafeNEQ: ExpressionReader.distinct_from,
+    exp.Is: ExpressionReader.is_,
+    exp.Between: ExpressionReader.between,
+    exp.In: ExpressionReader.in_,
+    exp.Like: ExpressionReader.like,
+    exp.ILike: ExpressionReader.like,
+    exp.Escape: ExpressionReader.escape,
+    exp.Subquery: ExpressionReader.subquery,
+    exp.Exists: ExpressionReader.subquery,
+    exp.Anonymous: ExpressionReader.function,
+    exp.Filter: ExpressionReader.filtered,
+    exp.IgnoreNulls: ExpressionReader.nulls,
+    exp.RespectNulls: ExpressionReader.nulls,
+    exp.WithinGroup: ExpressionReader.within_group,
+    exp.Kwarg: ExpressionReader.keyword_argument,
+    exp.Window: ExpressionReader.window,
+    exp.Lambda: ExpressionReader.lambda_,
+    exp.Tuple: ExpressionReader.row,
+    exp.Paren: ExpressionReader.paren,
+    exp.Case: ExpressionReader.case,
+    exp.Cast: ExpressionReader.cast,
+    exp.TryCast: ExpressionReader.cast,
+    exp.Extract: ExpressionReader.extract,
+    exp.Trim: ExpressionReader.trim,
+    exp.Collate: ExpressionReader.collate,
+}

@@ -1,0 +1,334 @@
+"""From sqlglot's queries to unresolved logical plans, built as Spark's parser builds them."""
+
+from __future__ import annotations
+
+from itertools import count, product
+from typing import Any
+
+from sqlglot import exp
+
+from ..model.errors import AnalysisError
+from ..model.expressions import Expression, Literal, UnresolvedAttribute
+from ..model.intervals import interval_text
+from ..model.logical import (
+    Aggregate,
+    Deduplicate,
+    Distinct,
+    EventTimeWatermark,
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    JoinType,
+    LocalLimit,
+    LogicalPlan,
+    Offset,
+    OneRowRelation,
+    Project,
+    Sort,
+    SubqueryAlias,
+    Union,
+    UnresolvedHaving,
+    UnresolvedInlineTable,
+    UnresolvedRelation,
+    UnresolvedWith,
+)
+from ..model.types import YearMonthIntervalType
+from .context import unsupported
+from .expressions import ExpressionReader
+from .nodes import TableFunction, Watermark
+
+Node = Any  # sqlglot carries no types here
+
+_UNNAMED = "__auto_generated_subquery_name"
+_JOIN_TYPES: dict[tuple[str | None, str | None], JoinType] = {
+    (None, None): "Inner",
+    (None, "INNER"): "Inner",
+    (None, "COMMA"): "Inner",
+    (None, "CROSS"): "Cross",
+    ("LEFT", None): "LeftOuter",
+    ("RIGHT", None): "RightOuter",
+    ("FULL", None): "FullOuter",
+    ("LEFT", "SEMI"): "LeftSemi",
+    (None, "SEMI"): "LeftSemi",
+    ("LEFT", "ANTI"): "LeftAnti",
+    (None, "ANTI"): "LeftAnti",
+}
+_ANALYTICS = {exp.Cube: "cube", exp.Rollup: "rollup", exp.GroupingSets: "grouping sets"}
+
+
+class PlanReader:
+    """Turns one query into a logical plan."""
+
+    def __init__(self, expressions: ExpressionReader) -> None:
+        self.expressions = expressions
+        self.watermarks = count()
+
+    # ----------------------------------------------------------------------------------- queries
+
+    def query(self, node: Node) -> LogicalPlan:
+        """A query with its WITH and its ORDER BY, LIMIT and OFFSET."""
+        plan = self._organized(node, self._term(node))
+        definitions = node.args.get("with_")
+        if definitions is None:
+            return plan
+        if definitions.args.get("recursive"):
+            raise unsupported("WITH RECURSIVE")
+        named = tuple(self._definition(item) for item in definitions.expressions)
+        return UnresolvedWith(child=plan, definitions=named)
+
+    def _definition(self, node: Node) -> tuple[str, LogicalPlan]:
+        alias = node.args["alias"]
+        columns = tuple(column.name for column in alias.columns)
+        child = self.query(node.this)
+        return alias.name, SubqueryAlias(child=child, alias=alias.name, columns=columns)
+
+    def _term(self, node: Node) -> LogicalPlan:
+        match node:
+            case exp.Select():
+                return self._select(node)
+            case exp.Union():
+                return self._union(node)
+            case exp.Subquery():
+                return self.query(node.this)
+            case exp.Values():
+                return self._values(node)
+            case exp.Except() | exp.Intersect():
+                raise unsupported(type(node).__name__.upper(), self.expressions.origin(node))
+        raise unsupported(f"The query {type(node).__name__}", self.expressions.origin(node))
+
+    def _union(self, node: Node) -> LogicalPlan:
+        inputs = (self.query(node.this), self.query(node.expression))
+        by_name = bool(node.args.get("by_name"))
+        union = Union(inputs=inputs, by_name=by_name, origin=self.expressions.origin(node))
+        return Distinct(child=union) if node.args["distinct"] else union
+
+    def _organized(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
+        arguments = node.args
+        if arguments.get("cluster") or arguments.get("distribute"):
+            raise unsupported("CLUSTER BY and DISTRIBUTE BY", self.expressions.origin(node))
+        for name, is_global in (("order", True), ("sort", False)):
+            if clause := arguments.get(name):
+                order = tuple(self.expressions.sort_order(item) for item in clause.expressions)
+                plan = Sort(child=plan, order=order, is_global=is_global)
+        if clause := arguments.get("offset"):
+            plan = Offset(child=plan, offset=self.expressions.read(clause.expression))
+        if clause := arguments.get("limit"):
+            limit = self.expressions.read(clause.expression)
+            plan = GlobalLimit(child=LocalLimit(child=plan, limit=limit), limit=limit)
+        return plan
+
+    # ------------------------------------------------------------------------------------ SELECT
+
+    def _select(self, node: Node) -> LogicalPlan:
+        windows = node.args.get("windows") or []
+        self.expressions.windows = {w.args["alias"].name.lower(): w.this for w in windows}
+        plan = self._from(node)
+        for view in node.args.get("laterals") or []:
+            plan = self._lateral_view(view, plan)
+        if where := node.args.get("where"):
+            condition = self.expressions.read(where.this)
+            plan = Filter(child=plan, condition=condition, origin=self.expressions.origin(node))
+        distinct = node.args.get("distinct")
+        if distinct is None or not distinct.args.get("on"):
+            plan = self._projected(node, plan)
+            return plan if distinct is None else Distinct(child=plan)
+        keys = self._deduplication_keys(distinct)
+        within = bool(distinct.meta.get("within_watermark"))
+        if node.args.get("group") or node.args.get("having"):
+            plan = self._projected(node, plan)
+            return Deduplicate(child=plan, keys=keys, within_watermark=within)
+        return self._projected(node, Deduplicate(child=plan, keys=keys, within_watermark=within))
+
+    def _deduplication_keys(self, distinct: Node) -> tuple[Expression, ...]:
+        keys = self.expressions.read_all(distinct.args["on"].expressions)
+        for key in keys:
+            if not isinstance(key, UnresolvedAttribute):
+                raise AnalysisError(
+                    "STATEPLAN_DEDUPLICATION_KEY",
+                    "DISTINCT ON takes columns; one of its keys is an expression.",
+                    hint="Compute the key in a subquery and name that column.",
+                )
+        return keys
+
+    def _projected(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
+        entries = tuple(self.expressions.named(item) for item in node.expressions)
+        group, having = node.args.get("group"), node.args.get("having")
+        origin = self.expressions.origin(node)
+        if group is None and having is None:
+            return Project(child=plan, project_list=entries, origin=origin)
+        grouping, analytics = self._grouping(group) if group is not None else ((), None)
+        aggregate = Aggregate(
+            child=plan,
+            grouping=grouping,
+            aggregates=entries,
+            grouping_analytics=analytics,
+            origin=origin,
+        )
+        if having is None:
+            return aggregate
+        return UnresolvedHaving(child=aggregate, condition=self.expressions.read(having.this))
+
+    def _grouping(
+        self, group: Node
+    ) -> tuple[tuple[Expression, ...], tuple[str, tuple[tuple[Expression, ...], ...]] | None]:
+        """The keys, and for CUBE, ROLLUP and GROUPING SETS the sets as written."""
+        items = group.expressions
+        analytic = [item for item in items if type(item) in _ANALYTICS]
+        if not analytic:
+            return self.expressions.read_all(items), None
+        if len(items) == 1 and not any(type(entry) in _ANALYTICS for entry in items[0].expressions):
+            sets = tuple(self._set(entry) for entry in items[0].expressions)
+            return _distinct(sets), (_ANALYTICS[type(items[0])], sets)
+        # Several of them multiply: every combination of their sets is a grouping set.
+        choices = [self._sets(item) for item in items]
+        combined = tuple(sum(parts, ()) for parts in product(*choices))
+        return _distinct(combined), ("grouping sets", combined)
+
+    def _set(self, node: Node) -> tuple[Expression, ...]:
+        if isinstance(node, exp.Tuple):
+            return self.expressions.read_all(node.expressions)
+        if isinstance(node, exp.Paren):
+            node = node.this
+        return (self.expressions.read(node),)
+
+    def _sets(self, node: Node) -> list[tuple[Expression, ...]]:
+        """All grouping sets that one entry of GROUP BY stands for."""
+        if isinstance(node, exp.GroupingSets):
+            return [one for entry in node.expressions for one in self._sets_of_entry(entry)]
+        if isinstance(node, exp.Rollup):
+            parts = [self._set(entry) for entry in node.expressions]
+            return [sum(parts[:size], ()) for size in range(len(parts), -1, -1)]
+        if isinstance(node, exp.Cube):
+            parts = [self._set(entry) for entry in node.expressions]
+            return [
+                sum((p for p, keep in zip(parts, chosen, strict=True) if keep), ())
+                for chosen in product((True, False), repeat=len(parts))
+            ]
+        return [(self.expressions.read(node),)]
+
+    def _sets_of_entry(self, node: Node) -> list[tuple[Expression, ...]]:
+        return self._sets(node) if type(node) in _ANALYTICS else [self._set(node)]
+
+    # -------------------------------------------------------------------------------------- FROM
+
+    def _from(self, node: Node) -> LogicalPlan:
+        clause = node.args.get("from_")
+        if clause is None:
+            return OneRowRelation()
+        plan = self.relation(clause.this)
+        for join in node.args.get("joins") or []:
+            plan = self._join(join, plan)
+        return plan
+
+    def relation(self, node: Node) -> LogicalPlan:
+        """Something of FROM with its alias, its watermark and the joins behind it."""
+        plan = self._aliased(node, self._relation(node))
+        for join in node.args.get("joins") or []:
+            plan = self._join(join, plan)
+        return plan
+
+    def _relation(self, node: Node) -> LogicalPlan:
+        match node:
+            case exp.Table():
+                return self._table(node, streaming=False)
+            case exp.Stream():
+                return self._table(node.this, streaming=True)
+            case exp.Subquery():
+                return self.query(node.this)
+            case exp.Paren():
+                return self.relation(node.this)
+            case exp.Values():
+                return self._values(node)
+            case Watermark():
+                return self._watermark(node)
+            case TableFunction():
+                raise unsupported("A table function in FROM", self.expressions.origin(node))
+        raise unsupported(f"{type(node).__name__} in FROM", self.expressions.origin(node))
+
+    def _table(self, node: Node, streaming: bool) -> LogicalPlan:
+        parts = tuple(part.name for part in node.parts)
+        origin = self.expressions.origin(node)
+        return UnresolvedRelation(parts=parts, streaming=streaming, origin=origin)
+
+    def _aliased(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
+        if isinstance(node, exp.Values):
+            return plan
+        alias = node.args.get("alias")
+        if alias is None:
+            return (
+                SubqueryAlias(child=plan, alias=_UNNAMED)
+                if isinstance(node, exp.Subquery)
+                else plan
+            )
+        columns = tuple(column.name for column in alias.columns)
+        return SubqueryAlias(child=plan, alias=alias.name, columns=columns)
+
+    def _watermark(self, node: Node) -> LogicalPlan:
+        child = self.relation(node.this)
+        delay = self.expressions.read(node.args["delay"])
+        assert isinstance(delay, Literal) and isinstance(delay.value, int)
+        whole = delay.value
+        months = isinstance(delay.data_type, YearMonthIntervalType)
+        amount = (whole, 0, 0) if months else (0, 0, whole)
+        if whole < 0:
+            raise AnalysisError(
+                None,
+                "requirement failed: delay threshold "
+                f"({_sql_text(node.args['delay'])}) should not be negative.",
+                hint="A watermark's delay is zero or more.",
+            )
+        return EventTimeWatermark(
+            child=child,
+            event_time=self.expressions.read(node.args["column"]),
+            delay=amount,
+            delay_text=interval_text(*amount),
+            node_id=f"watermark-{next(self.watermarks)}",
+            origin=self.expressions.origin(node),
+        )
+
+    def _join(self, node: Node, left: LogicalPlan) -> LogicalPlan:
+        using = node.args.get("using") or []
+        condition = node.args.get("on")
+        return Join(
+            left=left,
+            right=self.relation(node.this),
+            join_type=_JOIN_TYPES[(node.args.get("side"), node.args.get("kind"))],
+            condition=None if condition is None else self.expressions.read(condition),
+            using=tuple(name.name for name in using),
+            natural=node.args.get("method") == "NATURAL",
+            origin=self.expressions.origin(node),
+        )
+
+    def _lateral_view(self, node: Node, child: LogicalPlan) -> LogicalPlan:
+        alias = node.args["alias"]
+        return Generate(
+            child=child,
+            generator=self.expressions.read(node.this),
+            outer=bool(node.args.get("outer")),
+            generated=tuple(UnresolvedAttribute(parts=(c.name,)) for c in alias.columns),
+            alias=alias.name.lower(),
+            origin=self.expressions.origin(node),
+        )
+
+    def _values(self, node: Node) -> LogicalPlan:
+        rows = tuple(
+            self.expressions.read_all(row.expressions)
+            if isinstance(row, exp.Tuple)
+            else (self.expressions.read(row),)
+            for row in node.expressions
+        )
+        alias = node.args.get("alias")
+        names = tuple(c.name for c in alias.columns) if alias else ()
+        names = names or tuple(f"col{i + 1}" for i in range(len(rows[0])))
+        table = UnresolvedInlineTable(names=names, rows=rows, origin=self.expressions.origin(node))
+        return SubqueryAlias(child=table, alias=alias.name) if alias else table
+
+
+def _sql_text(node: Node) -> str:
+    return f"INTERVAL {node.args['text']}"
+
+
+def _distinct(sets: tuple[tuple[Expression, ...], ...]) -> tuple[Expression, ...]:
+    """The expressions of all sets, each once, in the order in which they first appear."""
+    return tuple(dict.fromkeys(expression for one in sets for expression in one))

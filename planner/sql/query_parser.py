@@ -1,0 +1,402 @@
+"""Spark's query grammar: SELECT, FROM with STREAM and WATERMARK, joins, set operations, WITH."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from .expression_parser import STOP_WORDS, ExpressionParser, Node
+from .nodes import TableFunction, Watermark
+
+_SET_OPERATIONS = {
+    "UNION": exp.Union,
+    "EXCEPT": exp.Except,
+    "MINUS": exp.Except,
+    "SETMINUS": exp.Except,
+    "INTERSECT": exp.Intersect,
+}
+_JOIN_WORDS = frozenset(
+    {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
+)
+# Words that may follow a relation; none of them is its alias unless AS or quotes say so.
+_AFTER_RELATION = STOP_WORDS | {"DELAY"}
+
+
+class StreamingParser(ExpressionParser):
+    """Reads one query of Spark's SQL with its streaming clauses."""
+
+    def _parse_statement(self) -> Node:
+        return self._parse_query()
+
+    def _parse_query(self) -> Node:
+        """`WITH ...` and a query term with ORDER BY, LIMIT and the like behind it."""
+        start = self._index
+        definitions = self._parse_definitions() if self._word("WITH") else None
+        node = self._parse_organization(self._parse_set_term())
+        if definitions is not None:
+            if node.args.get("with_"):
+                node = exp.Subquery(this=node)
+            node.set("with_", definitions)
+        return self._mark(start, node)
+
+    def _parse_definitions(self) -> Node:
+        recursive = self._word("RECURSIVE")
+        return exp.With(expressions=self._list(self._parse_definition), recursive=recursive)
+
+    def _parse_definition(self) -> Node:
+        name = self._parse_name()
+        columns = self._parse_columns()
+        self._word("AS")
+        alias = exp.TableAlias(this=name, columns=columns)
+        return exp.CTE(this=self._wrapped(self._parse_query), alias=alias)
+
+    def _parse_columns(self) -> list[Node]:
+        if self._curr.token_type != TokenType.L_PAREN:
+            return []
+        names: list[Node] = self._wrapped(lambda: self._list(self._parse_name))
+        return names
+
+    # --------------------------------------------------------------------------- set operations
+
+    def _parse_set_term(self) -> Node:
+        start = self._index
+        left = self._parse_intersection()
+        while self._peek_word() in ("UNION", "EXCEPT", "MINUS", "SETMINUS"):
+            kind = _SET_OPERATIONS[self._peek_word()]
+            self._advance()
+            distinct, by_name = self._set_options()
+            right = self._parse_intersection()
+            node = kind(this=left, expression=right, distinct=distinct, by_name=by_name)
+            left = self._mark(start, node)
+        return left
+
+    def _parse_intersection(self) -> Node:
+        start = self._index
+        left = self._parse_query_primary()
+        while self._word("INTERSECT"):
+            distinct, _ = self._set_options()
+            right = self._parse_query_primary()
+            left = self._mark(start, exp.Intersect(this=left, expression=right, distinct=distinct))
+        return left
+
+    def _set_options(self) -> tuple[bool, bool]:
+        distinct = not self._word("ALL")
+        if distinct:
+            self._word("DISTINCT")
+        return distinct, self._word("BY", "NAME")
+
+    def _parse_query_primary(self) -> Node:
+        start = self._index
+        if self._curr.token_type == TokenType.L_PAREN:
+            return self._mark(start, exp.Subquery(this=self._wrapped(self._parse_query)))
+        if self._word("SELECT"):
+            return self._mark(start, self._parse_select_body())
+        if self._word("VALUES"):
+            return self._mark(start, self._parse_values())
+        if self._word("TABLE"):
+            relation = exp.From(this=self._parse_table_name())
+            return self._mark(start, exp.Select(expressions=[exp.Star()], from_=relation))
+        self.raise_error("Expected a query")
+        return None
+
+    def _parse_organization(self, node: Node) -> Node:
+        """ORDER BY, SORT BY, LIMIT, OFFSET behind a whole query term."""
+        clauses: dict[str, Node] = {}
+        if self._word("ORDER", "BY"):
+            clauses["order"] = exp.Order(expressions=self._list(self._parse_ordered))
+        if self._word("CLUSTER", "BY"):
+            clauses["cluster"] = exp.Cluster(expressions=self._list(self._parse_disjunction))
+        if self._word("DISTRIBUTE", "BY"):
+            clauses["distribute"] = exp.Distribute(expressions=self._list(self._parse_disjunction))
+        if self._word("SORT", "BY"):
+            clauses["sort"] = exp.Sort(expressions=self._list(self._parse_ordered))
+        if self._word("WINDOW"):
+            clauses["windows"] = self._list(self._parse_named_window)
+        if self._word("LIMIT") and not self._word("ALL"):
+            clauses["limit"] = exp.Limit(expression=self._parse_disjunction())
+        if self._word("OFFSET"):
+            clauses["offset"] = exp.Offset(expression=self._parse_disjunction())
+        if clauses and any(node.args.get(name) for name in (*clauses, "with_")):
+            node = exp.Subquery(this=node)
+        for name, clause in clauses.items():
+            node.set(name, clause)
+        return node
+
+    # ------------------------------------------------------------------------------------ SELECT
+
+    def _parse_select_body(self) -> Node:
+        select = exp.Select()
+        while self._match(TokenType.HINT):
+            self._skip_hint()
+        if distinct := self._parse_select_quantifier():
+            select.set("distinct", distinct)
+        select.set("expressions", self._list(self._parse_expression))
+        if self._word("FROM"):
+            self._parse_from_clause(select)
+        laterals = self._parse_lateral_views()
+        if laterals:
+            select.set("laterals", [*select.args.get("laterals", []), *laterals])
+        if self._word("WHERE"):
+            select.set("where", exp.Where(this=self._parse_disjunction()))
+        if self._word("GROUP", "BY"):
+            select.set("group", self._parse_grouping())
+        if self._word("HAVING"):
+            select.set("having", exp.Having(this=self._parse_disjunction()))
+        if self._word("WINDOW"):
+            select.set("windows", self._list(self._parse_named_window))
+        return select
+
+    def _skip_hint(self) -> None:
+        while self._curr and not (
+            self._match_pair(TokenType.STAR, TokenType.SLASH, advance=False) and self._touches(1)
+        ):
+            self._advance()
+        self._advance(2)
+
+    def _parse_select_quantifier(self) -> Node:
+        """DISTINCT, and `DISTINCT ON (keys)`, which means streaming deduplication here."""
+        following = self._peek_type(1)
+        if following in (TokenType.COMMA, TokenType.DOT, None) or self._ahead("DISTINCT", "FROM"):
+            return None
+        if self._word("DISTINCT"):
+            if self._ahead("ON") and self._peek_type(1) == TokenType.L_PAREN:
+                self._advance()
+                return self._parse_deduplication()
+            return exp.Distinct()
+        self._word("ALL")
+        return None
+
+    def _parse_deduplication(self) -> Node:
+        keys = self._wrapped(lambda: self._list(self._parse_disjunction))
+        within = self._word("WITHIN", "WATERMARK")
+        distinct = exp.Distinct(on=exp.Tuple(expressions=keys))
+        distinct.meta["within_watermark"] = within
+        return distinct
+
+    def _parse_grouping(self) -> Node:
+        if self._ahead("ALL") and not self._is_continued(1):
+            return exp.Group(expressions=[self._parse_disjunction()])
+        start = self._index
+        items = self._list(self._parse_grouping_item)
+        group = exp.Group(expressions=items)
+        if self._word("WITH", "ROLLUP"):
+            group = exp.Group(expressions=[exp.Rollup(expressions=items)])
+        elif self._word("WITH", "CUBE"):
+            group = exp.Group(expressions=[exp.Cube(expressions=items)])
+        elif self._word("GROUPING", "SETS"):
+            sets = self._wrapped(lambda: self._list(self._parse_grouping_set))
+            group = exp.Group(expressions=[exp.GroupingSets(expressions=sets)])
+        return self._mark(start, group)
+
+    def _is_continued(self, offset: int) -> bool:
+        return self._peek_type(offset) in (TokenType.DOT, TokenType.L_PAREN, TokenType.COMMA)
+
+    def _parse_grouping_item(self) -> Node:
+        word = self._peek_word()
+        if word in ("CUBE", "ROLLUP") and self._peek_type(1) == TokenType.L_PAREN:
+            self._advance()
+            sets = self._wrapped(lambda: self._list(self._parse_grouping_set))
+            return (exp.Cube if word == "CUBE" else exp.Rollup)(expressions=sets)
+        if self._ahead("GROUPING", "SETS") and self._peek_type(2) == TokenType.L_PAREN:
+            self._advance(2)
+            sets = self._wrapped(lambda: self._list(self._parse_grouping_item_or_set))
+            return exp.GroupingSets(expressions=sets)
+        return self._parse_disjunction()
+
+    def _parse_grouping_item_or_set(self) -> Node:
+        if self._peek_word() in ("CUBE", "ROLLUP", "GROUPING"):
+            return self._parse_grouping_item()
+        return self._parse_grouping_set()
+
+    def _parse_grouping_set(self) -> Node:
+        """`(a, b)`, `()` or one expression."""
+        if self._match_pair(TokenType.L_PAREN, TokenType.R_PAREN):
+            return exp.Tuple(expressions=[])
+        return self._parse_disjunction()
+
+    def _parse_named_window(self) -> Node:
+        name = self._parse_name()
+        self._expect_word("AS")
+        window = self._parse_over(None)
+        return exp.Alias(this=window, alias=name)
+
+    # -------------------------------------------------------------------------------------- FROM
+
+    def _parse_from_clause(self, select: Node) -> None:
+        select.set("from_", exp.From(this=self._parse_relation()))
+        joins = []
+        while self._match(TokenType.COMMA):
+            joins.append(exp.Join(this=self._parse_relation(), kind="COMMA"))
+        if joins:
+            select.set("joins", joins)
+
+    def _parse_lateral_views(self) -> list[Node]:
+        views = []
+        while self._word("LATERAL", "VIEW"):
+            start = self._index
+            outer = self._word("OUTER")
+            function = self._parse_call_of_name()
+            table = self._parse_name()
+            columns: list[Node] = []
+            if self._word("AS") or self._is_alias():
+                columns = self._list(self._parse_name)
+            alias = exp.TableAlias(this=table, columns=columns)
+            lateral = exp.Lateral(this=function, view=True, outer=outer, alias=alias)
+            views.append(self._mark(start, lateral))
+        return views
+
+    def _parse_call_of_name(self) -> Node:
+        start = self._index
+        name = ".".join(part.name for part in self._parse_qualified_name().expressions)
+        self._expect(TokenType.L_PAREN)
+        arguments: list[Node] = []
+        if not self._match(TokenType.R_PAREN):
+            arguments = self._list(self._parse_argument)
+            self._expect(TokenType.R_PAREN)
+        return self._mark(start, exp.Anonymous(this=name, expressions=arguments))
+
+    def _parse_relation(self) -> Node:
+        """A relation with the joins that follow it, left to right."""
+        start = self._index
+        if self._ahead("LATERAL"):
+            self.raise_error("LATERAL subqueries are not supported")
+        left = self._parse_relation_primary()
+        joins = []
+        while self._peek_word() in _JOIN_WORDS:
+            joins.append(self._parse_one_join())
+        if joins:
+            left = exp.Subquery(this=left) if left.args.get("joins") else left
+            left.set("joins", joins)
+        return self._mark(start, left)
+
+    def _parse_one_join(self) -> Node:
+        start = self._index
+        natural = self._word("NATURAL")
+        side = kind = None
+        if self._peek_word() in ("LEFT", "RIGHT", "FULL"):
+            side = self._peek_word()
+            self._advance()
+            if not (side == "LEFT" and self._peek_word() in ("SEMI", "ANTI")):
+                self._word("OUTER")
+        if self._peek_word() in ("CROSS", "INNER", "SEMI", "ANTI"):
+            kind = self._peek_word()
+            self._advance()
+        self._expect_word("JOIN")
+        join = exp.Join(this=self._parse_relation_primary(), side=side, kind=kind)
+        if natural:
+            join.set("method", "NATURAL")
+        if self._word("ON"):
+            join.set("on", self._parse_disjunction())
+        elif self._word("USING"):
+            join.set("using", self._wrapped(lambda: self._list(self._parse_name)))
+        return self._mark(start, join)
+
+    def _parse_relation_primary(self) -> Node:
+        start = self._index
+        if self._curr.token_type == TokenType.L_PAREN:
+            if self._is_query_ahead(0) and not self._is_relation_in_parens():
+                node = exp.Subquery(this=self._wrapped(self._parse_query))
+            else:
+                node = exp.Paren(this=self._wrapped(self._parse_relation))
+            return self._parse_relation_suffix(start, node)
+        if self._ahead("VALUES") and self._peek_type(1) != TokenType.DOT:
+            self._advance()
+            return self._mark(start, self._parse_values())
+        if self._is_stream():
+            return self._parse_relation_suffix(start, self._parse_stream_relation())
+        if self._curr.token_type in (TokenType.VAR, TokenType.IDENTIFIER):
+            return self._parse_named_relation(start)
+        self.raise_error("Expected a relation")
+        return None
+
+    def _is_relation_in_parens(self) -> bool:
+        """Whether a parenthesised query is itself only the first relation of a join."""
+        depth, index = 0, self._index
+        while index < self._tokens_size:
+            kind = self._tokens[index].token_type
+            depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+            if depth == 1 and kind == TokenType.R_PAREN:
+                break
+            index += 1
+        if index + 1 >= self._tokens_size or self._peek_type(1) != TokenType.L_PAREN:
+            return False
+        token = self._tokens[index + 1]
+        word = token.text.upper() if token.token_type == TokenType.VAR else ""
+        if token.token_type == TokenType.IDENTIFIER or word == "AS":
+            return True
+        after_queries = {"UNION", "EXCEPT", "MINUS", "SETMINUS", "INTERSECT", "ORDER", "LIMIT",
+                         "OFFSET", "SORT", "CLUSTER", "DISTRIBUTE"}  # fmt: skip
+        return bool(word) and word not in after_queries
+
+    def _is_stream(self) -> bool:
+        """`STREAM name` or `STREAM(name)`, and not a table called stream."""
+        if not self._ahead("STREAM"):
+            return False
+        following = self._peek_type(1)
+        if following in (TokenType.L_PAREN, TokenType.IDENTIFIER):
+            return True
+        if following != TokenType.VAR:
+            return False
+        return self._tokens[self._index + 1].text.upper() not in _AFTER_RELATION | {"AS"}
+
+    def _parse_stream_relation(self) -> Node:
+        self._advance()
+        if self._curr.token_type == TokenType.L_PAREN:
+            return exp.Stream(this=self._wrapped(self._parse_table_name))
+        return exp.Stream(this=self._parse_table_name())
+
+    def _parse_table_name(self) -> Node:
+        start = self._index
+        parts = self._parse_qualified_name().expressions
+        names = dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))
+        return self._mark(start, exp.Table(**names))
+
+    def _parse_named_relation(self, start: int) -> Node:
+        offset = 1
+        while self._peek_type(offset) == TokenType.DOT:
+            offset += 2
+        if self._peek_type(offset) == TokenType.L_PAREN:
+            function = TableFunction(this=self._parse_call_of_name())
+            return self._parse_relation_suffix(start, function)
+        return self._parse_relation_suffix(start, self._parse_table_name())
+
+    def _parse_relation_suffix(self, start: int, node: Node) -> Node:
+        """WATERMARK and the alias; Spark writes the alias last and applies it first."""
+        watermark = None
+        if self._ahead("TABLESAMPLE"):
+            self.raise_error("TABLESAMPLE is not supported")
+        if self._word("WATERMARK"):
+            column = self._parse_watermark_column()
+            self._expect_word("DELAY", "OF")
+            watermark = (column, self._parse_interval())
+        alias = self._parse_relation_alias()
+        if alias is not None:
+            node.set("alias", alias)
+        self._mark(start, node)
+        if watermark is not None:
+            column, delay = watermark
+            node = self._mark(start, Watermark(this=node, column=column, delay=delay))
+        return node
+
+    def _parse_watermark_column(self) -> Node:
+        start = self._index
+        node = self._parse_disjunction()
+        if self._word("AS") or (self._is_alias() and not self._ahead("DELAY", "OF")):
+            return self._mark(start, exp.Alias(this=node, alias=self._parse_name()))
+        return node
+
+    def _parse_relation_alias(self) -> Node:
+        explicit = self._word("AS")
+        token = self._curr
+        implicit = token.token_type == TokenType.IDENTIFIER or (
+            token.token_type == TokenType.VAR and self._peek_word() not in _AFTER_RELATION
+        )
+        if not explicit and not implicit:
+            return None
+        name = self._parse_name()
+        return exp.TableAlias(this=name, columns=self._parse_columns())
+
+    def _parse_values(self) -> Node:
+        start = self._index
+        rows = self._list(self._parse_disjunction)
+        return self._mark(start, exp.Values(expressions=rows, alias=self._parse_relation_alias()))

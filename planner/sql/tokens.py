@@ -1,0 +1,25 @@
+"""Spark's words and signs: sqlglot's tokenizer without keywords.
+
+Spark reserves no word by default: any may name a column. So every word is a plain token here, and
+the parser decides by its place whether it is a keyword.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.tokens import TokenType
+
+_SIGNS = ("/*+", "==", "::", "||", ">=", "<=", "<>", "!=", "<=>", "->", "=>")
+
+
+class SparkTokenizer(Databricks.Tokenizer):  # type: ignore[misc]
+    """Tokens of Spark SQL: words (VAR), quoted names, strings, numbers, signs."""
+
+    KEYWORDS: ClassVar[dict[str, TokenType]] = {
+        sign: Databricks.Tokenizer.KEYWORDS[sign] for sign in _SIGNS
+    }
+    # `10L` stays one word: the parser reads the suffix.
+    NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
+    COMMANDS: ClassVar[set[TokenType]] = set()
