@@ -27,8 +27,8 @@ from ...planner.model.logical import (
     Sort,
 )
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
+from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical, same
-from .simplify import ITEM_LOOKUPS
 
 _PUSH_THROUGH = (GlobalLimit, LocalLimit, Join, Sort)
 Fields = dict[int, list[Expression]]

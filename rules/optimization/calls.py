@@ -15,6 +15,8 @@ from ...planner.model.expressions import (
 from ...planner.model.types import BOOLEAN, BooleanType, DataType
 
 COMPARISONS = frozenset(("=", "<=>", "<", "<=", ">", ">="))
+# What takes a part out of an array or a map.
+ITEM_LOOKUPS = frozenset(("get_array_item", "get_map_value", "element_at"))
 
 
 def call(name: str, *arguments: Expression) -> Call:

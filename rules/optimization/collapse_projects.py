@@ -16,9 +16,10 @@ from ...planner.model.expressions import (
     GetStructField,
 )
 from ...planner.model.logical import Aggregate, GlobalLimit, LocalLimit, LogicalPlan, Project
+from .calls import ITEM_LOOKUPS
 from .common_expressions import is_cheap
 from .semantics import same
-from .simplify import ITEM_LOOKUPS, simplify
+from .simplify import simplify
 from .trees import replace_attributes, rewrite_up
 
 _CONSTRUCTORS = frozenset(("named_struct", "map", "array"))

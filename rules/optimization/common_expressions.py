@@ -19,6 +19,7 @@ from ...planner.model.expressions import (
 from ...planner.model.ids import fresh_id
 from ...planner.model.logical import Aggregate, LogicalPlan, Project
 from ...planner.model.types import DataType
+from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical
 
 
@@ -61,15 +62,13 @@ class Common(Expression):
 # Marks expressions without anything to replace and without common expressions.
 PLAIN = "_plain"
 
-_ITEM_LOOKUPS = frozenset(("getarrayitem", "getmapvalue"))
-
 
 def is_cheap(expression: Expression) -> bool:
     """Whether computing it twice costs nothing: a column, a constant, a field of one."""
     if isinstance(expression, AttributeReference | Literal) or expression.foldable:
         return True
     is_field = isinstance(expression, GetStructField | Alias) or (
-        isinstance(expression, Call) and expression.name in _ITEM_LOOKUPS
+        isinstance(expression, Call) and expression.name in ITEM_LOOKUPS
     )
     return is_field and all(is_cheap(child) for child in expression.children)
 

@@ -58,8 +58,14 @@ def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         for current in batch.rules:
             if current.kinds and current.kinds.isdisjoint(kinds_of(plan)):
                 continue
+            # Rules are functions of the plan: what one left as it was, it will again.
+            idle = plan.__dict__.setdefault("_idle", set())
+            if current.name in idle:
+                continue
             after = current.apply(plan, conf)
-            if after is not plan:
+            if after is plan:
+                idle.add(current.name)
+            else:
                 _check_schema(current, plan, after)
                 plan = after
         if plan is before:

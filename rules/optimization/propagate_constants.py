@@ -97,8 +97,19 @@ def propagate_foldables(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     `Project [a + 1], Filter, Project [5 AS a]` -> `Project [5 + 1], ..`. Aggregates of a stream are
     left alone: what their state holds may not depend on it. Idempotent.
     """
-    new, _ = _propagate(plan)
-    return new
+    return _propagate(plan)[0] if _has_constants(plan) else plan
+
+
+def _has_constants(plan: LogicalPlan) -> bool:
+    """Whether any select list in the tree has a constant; kept on the (immutable) node."""
+    known: bool | None = plan.__dict__.get("_constants")
+    if known is None:
+        known = (
+            isinstance(plan, Project | Aggregate)
+            and any(isinstance(e, Alias) and e.child.foldable for e in plan.expressions)
+        ) or any(_has_constants(child) for child in plan.children)
+        plan.__dict__["_constants"] = known
+    return known
 
 
 def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:

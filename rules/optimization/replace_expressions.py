@@ -10,7 +10,7 @@ from ...planner.model.logical import LogicalPlan
 from .common_expressions import PLAIN, Common, CommonReference, is_cheap
 
 # Functions that mention this argument twice: it is computed once where that costs something.
-_MENTIONED_TWICE = {"between": 0, "nullif": 0}
+_MENTIONED_TWICE = {"between": 0, "nullif": 0, "count_if": 0}
 
 
 def replace_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -41,23 +41,38 @@ def _replaced(expression: Expression) -> Expression:
     definition = current.spec.replacement
     if definition is None or current.spec.kind == "aggregate":
         return current
-    position = _MENTIONED_TWICE.get(current.name)
-    if position is None or is_cheap(current.arguments[position]):
-        return replaced(definition(current))
-    shared = current.arguments[position]
-    reference = CommonReference(type_=shared.data_type, is_nullable=shared.nullable)
-    arguments = list(current.arguments)
-    arguments[position] = reference
-    body = replaced(definition(replace(current, arguments=tuple(arguments))))
+    reference, call = _shared(current)
+    body = replaced(definition(call))
+    if reference is None:
+        return body
+    shared = current.arguments[_MENTIONED_TWICE[current.name]]
     return Common(body=body, definition=shared, reference=reference)
+
+
+def _shared(call: Call) -> tuple[CommonReference | None, Call]:
+    """The call over a reference to its costly argument, if its definition mentions that twice."""
+    position = _MENTIONED_TWICE.get(call.name)
+    if position is None or is_cheap(call.arguments[position]):
+        return None, call
+    shared = call.arguments[position]
+    reference = CommonReference(type_=shared.data_type, is_nullable=shared.nullable)
+    arguments = list(call.arguments)
+    arguments[position] = reference
+    return reference, replace(call, arguments=tuple(arguments))
 
 
 def _replace_aggregate(aggregate: AggregateExpression) -> Expression:
     definition = aggregate.function.spec.replacement
     if definition is None:
         return aggregate
-    result = definition(aggregate.function)
+    reference, function = _shared(aggregate.function)
+    result = definition(function)
     # The definition may be an expression over one or more aggregates.
-    if isinstance(result, Call) and result.spec.kind == "aggregate":
-        return replaced(replace(aggregate, function=result))
-    return replaced(result)
+    if not (isinstance(result, Call) and result.spec.kind == "aggregate"):
+        return replaced(result)
+    if reference is not None:
+        shared = aggregate.function.arguments[_MENTIONED_TWICE[function.name]]
+        (body,) = result.arguments
+        inside = Common(body=body, definition=shared, reference=reference)
+        result = replace(result, arguments=(inside,))
+    return replaced(replace(aggregate, function=result))

@@ -20,6 +20,10 @@ from ...planner.model.expressions import (
 COMMUTATIVE = frozenset(("+", "*", "and", "or", "=", "<=>", "&", "|", "^", "greatest", "least"))
 FLATTENED = frozenset(("+", "*", "and", "or", "&", "|", "^", "greatest", "least"))
 MIRRORED = {">": "<", ">=": "<="}
+_WITHOUT_ERRORS = COMMUTATIVE - {"+", "*"} | {
+    *("<", "<=", "not", "isnull", "isnotnull", "in", "inset", "if", "coalesce", "size"),
+    *("startswith", "endswith", "contains", "named_struct", "knownnullable"),
+}
 
 
 class Canonical:
@@ -96,7 +100,9 @@ def _call_parts(call: Call) -> tuple[object, ...]:
         keys.sort(key=hash)
     elif name == "in":
         keys[1:] = sorted(keys[1:], key=hash)
-    return ("call", name, call.ansi, call.options, *keys)
+    # Whether an error stops the query makes a difference to the value, but not for these.
+    ansi = name in _WITHOUT_ERRORS or call.ansi
+    return ("call", name, ansi, call.options, *keys)
 
 
 def _flat(expression: Expression, name: str) -> Iterator[Expression]:

@@ -23,7 +23,7 @@ from . import branches
 from .aggregate_filters import eliminate_aggregate_filter
 from .associativity import gather_constants
 from .booleans import simplify_booleans
-from .calls import COMPARISONS
+from .calls import COMPARISONS, ITEM_LOOKUPS
 from .casts import combine_concats, remove_positive, simplify_case_conversions, simplify_casts
 from .comparisons import simplify_comparisons
 from .conditionals import simplify_conditionals
@@ -37,7 +37,6 @@ from .unwrap_casts import unwrap_casts
 Rewrite = Callable[[Expression], Expression]
 
 _LIKES = frozenset(("like", "likeall", "likeany", "notlikeall", "notlikeany"))
-ITEM_LOOKUPS = frozenset(("getarrayitem", "getmapvalue", "element_at"))
 
 # Spark's order: nulls and constants first, as they make most of the other rewrites possible.
 REWRITES: tuple[tuple[Rewrite, frozenset[str] | None, tuple[type[Expression], ...]], ...] = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from ...planner.model.expressions import (
     Alias,
@@ -12,7 +13,15 @@ from ...planner.model.expressions import (
 from ...planner.model.logical import LogicalPlan, Project
 
 Kinds = frozenset[type]
-Rewrite = Callable[[LogicalPlan], LogicalPlan]
+
+
+class Rewrite(Protocol):
+    """A plain function from a node to what takes its place."""
+
+    __module__: str
+    __qualname__: str
+
+    def __call__(self, node: LogicalPlan, /) -> LogicalPlan: ...
 
 
 def kinds_of(plan: LogicalPlan) -> Kinds:
@@ -28,21 +37,38 @@ def kinds_of(plan: LogicalPlan) -> Kinds:
 def rewrite_down(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPlan:
     """`function` on the node, then the same on the children of what it gave.
 
-    Subtrees that hold none of the kinds are left alone.
+    Subtrees that hold none of the kinds are left alone, and so are those that an earlier walk with
+    the same function left as they were: what it does may depend on the subtree only.
     """
-    if kinds.isdisjoint(kinds_of(plan)):
+    if kinds.isdisjoint(kinds_of(plan)) or _is_settled(plan, function):
         return plan
-    return function(plan).map_children(lambda child: rewrite_down(child, function, kinds))
+    result = function(plan).map_children(lambda child: rewrite_down(child, function, kinds))
+    if result is plan:
+        _settle(plan, function)
+    return result
 
 
 def rewrite_up(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPlan:
     """The children first, then `function` on the node over them.
 
-    Subtrees that hold none of the kinds are left alone.
+    Subtrees are left alone as by `rewrite_down`.
     """
-    if kinds.isdisjoint(kinds_of(plan)):
+    if kinds.isdisjoint(kinds_of(plan)) or _is_settled(plan, function):
         return plan
-    return function(plan.map_children(lambda child: rewrite_up(child, function, kinds)))
+    result = function(plan.map_children(lambda child: rewrite_up(child, function, kinds)))
+    if result is plan:
+        _settle(plan, function)
+    return result
+
+
+def _is_settled(plan: LogicalPlan, function: Rewrite) -> bool:
+    settled: set[tuple[str, str]] | None = plan.__dict__.get("_settled")
+    return settled is not None and (function.__module__, function.__qualname__) in settled
+
+
+def _settle(plan: LogicalPlan, function: Rewrite) -> None:
+    # By name, not by function: rules make theirs anew each time they run.
+    plan.__dict__.setdefault("_settled", set()).add((function.__module__, function.__qualname__))
 
 
 def alias_map(expressions: Iterable[Expression]) -> dict[int, Expression]:
