@@ -222,7 +222,8 @@ class UnionExec(SparkPlan):
 
     @property
     def supports_codegen(self) -> bool:
-        return True
+        """Not where the inputs are united partition by partition."""
+        return isinstance(self.output_partitioning, UnknownPartitioning)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +275,9 @@ class LocalLimitExec(LimitExec):
 @dataclass(frozen=True, kw_only=True)
 class GlobalLimitExec(LimitExec):
     """At most so many rows of the one partition."""
+
+    def arguments(self, max_fields: int) -> str:
+        return f"{self.limit}, 0"  # the offset, which streams refuse
 
     @property
     def required_child_distribution(self) -> tuple[Distribution, ...]:

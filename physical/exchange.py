@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from ..planner.model.expressions import AttributeReference, Expression, SortOrder, to_attribute
@@ -16,8 +17,8 @@ from .distribution import (
     SinglePartition,
     UnspecifiedDistribution,
 )
-from .plan import UnaryExec
-from .text import arguments, bracketed, counted, cut
+from .plan import SparkPlan, UnaryExec
+from .text import arguments, bracketed, counted, cut, listed
 
 ShuffleOrigin = Literal["ENSURE_REQUIREMENTS", "REQUIRED_BY_STATEFUL_OPERATOR"]
 
@@ -59,6 +60,36 @@ class ShuffleExchangeExec(UnaryExec):
     @property
     def output_partitioning(self) -> Partitioning:
         return self.partitioning
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReusedExchangeExec(SparkPlan):
+    """The rows of an exchange that stands elsewhere in the plan, under other column ids.
+
+    `exchange` is no child: it is planned, lowered and run once, where it stands.
+    """
+
+    exchange: ShuffleExchangeExec
+    attributes: tuple[AttributeReference, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        shared = f"{self.exchange.node_name} {self.exchange.arguments(max_fields)}"
+        return arguments(listed(self.attributes, max_fields), shared)
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.attributes
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        mine = {a.expr_id: b for a, b in zip(self.exchange.output, self.attributes, strict=True)}
+        given = self.exchange.partitioning
+        if not isinstance(given, HashPartitioning):
+            return given
+        keys = tuple(
+            mine[key.expr_id] if isinstance(key, AttributeReference) else key for key in given.keys
+        )
+        return HashPartitioning(given.num_partitions, keys)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from .codegen import collapse_codegen_stages
 from .execution import Execution
 from .projects import remove_redundant_projects
 from .requirements import ensure_requirements
+from .reuse import reuse_exchanges
 from .sorts import remove_redundant_sorts
 from .state import fill_in_state
 from .validate import validate_requirements
@@ -25,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     remove_redundant_sorts,  # only now is it known which orders are there anyway
     mark_adaptive,  # before codegen: what Spark re-plans at run time shows no stages
     collapse_codegen_stages,  # after all operators are in place
+    reuse_exchanges,  # after codegen: the stages of the exchange that is not run keep their numbers
     validate_requirements,  # last, changes nothing
 )
 

@@ -1,0 +1,93 @@
+"""Imports point one way, module by module; heavy packages stay where they belong."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = ("planner/model", "physical", "rules", "planner", "runtime")  # lowest first
+# They reach what lies above only when asked to run something.
+LAZY = ("planner/_stateplan/__init__.py", "planner/cli.py", "planner/query.py")
+RUNTIME_ONLY = ("pyspark", "pyarrow", "numpy", "pandas")
+WORKER_CODE = ("runtime/kernels", "runtime/state")
+MODULES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("planner", "physical", "rules", "runtime")
+    for path in (ROOT / folder).rglob("*.py")
+)
+
+
+def floor_of(module: str) -> int:
+    """The index of a file's floor; `planner` is what lies in it outside `planner/model`."""
+    return next(i for i, floor in enumerate(FLOORS) if module.startswith(f"{floor}/"))
+
+
+def imports(module: str, *, lazy: bool) -> Iterator[str]:
+    """What a file imports: `pyspark.sql`, or for our own a path such as `physical/plan`.
+
+    With `lazy`, what functions import when they are called counts too; what only type checkers
+    import never does.
+    """
+    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not lazy:
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from _from(module, node)
+        pending.extend(ast.iter_child_nodes(node))
+
+
+def _from(module: str, node: ast.ImportFrom) -> Iterator[str]:
+    name = node.module or ""
+    if node.level == 0:
+        if name.split(".")[0] != "stateplan":
+            yield name
+            return
+        inner = name.split(".")[1:]
+        package = inner or ["planner", "_stateplan"]
+    else:
+        parts = module.split("/")[: -node.level]
+        package = [*parts, *name.split(".")] if name else parts
+    path = "/".join(package)
+    yield from (f"{path}/{alias.name}" if not name else path for alias in node.names)
+
+
+def ours(imported: str) -> bool:
+    return any(imported == floor or imported.startswith(f"{floor}/") for floor in FLOORS)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_never_point_upwards(module: str) -> None:
+    lazily_upwards = module not in LAZY
+    for imported in imports(module, lazy=lazily_upwards):
+        if ours(imported):
+            assert floor_of(f"{imported}/") <= floor_of(module), f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if not m.startswith("runtime/")])
+def test_only_runtime_imports_spark_and_arrow(module: str) -> None:
+    lazy = module not in LAZY
+    found = {name.split(".")[0] for name in imports(module, lazy=lazy)}
+    assert not found & set(RUNTIME_ONLY)
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.startswith(WORKER_CODE)])
+def test_worker_code_needs_no_pyspark(module: str) -> None:
+    assert not any(name.split(".")[0] == "pyspark" for name in imports(module, lazy=True))
+
+
+def test_the_check_sees_an_upward_import() -> None:
+    found = list(imports("physical/explain/tree.py", lazy=True))
+    assert "physical/plan" in found
+    assert floor_of("runtime/x.py") > floor_of("planner/cli.py") > floor_of("rules/x.py")
