@@ -1,0 +1,251 @@
+"""The handle of a query that was started."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..planner.model.errors import StateplanError
+from .failures import batch_failure
+from .micro_batch import MicroBatchExecution
+from .progress import Listener, StreamingQueryProgress
+from .triggers import Trigger
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_POLLING_SECONDS = 0.01  # spark.sql.streaming.pollingDelay
+_KEPT_PROGRESS = 100  # spark.sql.streaming.numRecentProgressUpdates
+
+
+class StreamingQuery:
+    """A query that was started: Spark's handle, in Python's spelling.
+
+    Attributes:
+        id: the query's id, kept by its checkpoint.
+        run_id: this run's id.
+        name: the query's name, if it has one.
+    """
+
+    def __init__(
+        self,
+        execution: MicroBatchExecution,
+        trigger: Trigger,
+        listeners: Sequence[Listener],
+        close: Callable[[], None],
+    ) -> None:
+        self.id = execution.identity.id
+        self.run_id = execution.identity.run_id
+        self.name = execution.identity.name
+        self._execution = execution
+        self._trigger = trigger
+        self._listeners = list(listeners)
+        self._close = close
+        self._recent: deque[StreamingQueryProgress] = deque(maxlen=_KEPT_PROGRESS)
+        self._changed = threading.Condition(threading.RLock())
+        self._active = True
+        self._stopping = threading.Event()
+        self._round_number = 0
+        self._last_idle_round = 0
+        self._in_trigger = False
+        self._error: StateplanError | None = None
+        self._thread: threading.Thread | None = None
+
+    # ---------------------------------------------------------------------------------- what it is
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the query has neither ended, failed nor been stopped."""
+        return self._active
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """`message`, `isDataAvailable`, `isTriggerActive`."""
+        if self._error is not None:
+            message = f"Terminated with exception: {self._error.message}"
+        else:
+            message = self._execution.message if self._active else "Stopped"
+        return {
+            "message": message,
+            "isDataAvailable": self._active and self._execution.data_available,
+            "isTriggerActive": self._active and self._in_trigger,
+        }
+
+    @property
+    def last_progress(self) -> StreamingQueryProgress | None:
+        """The figures of the last batch, or None before the first."""
+        return self._recent[-1] if self._recent else None
+
+    @property
+    def recent_progress(self) -> list[StreamingQueryProgress]:
+        """The figures of the last batches, at most 100, oldest first."""
+        return list(self._recent)
+
+    @property
+    def next_batch(self) -> int:
+        """The id of the batch that runs, or runs next."""
+        return self._execution.position.batch_id
+
+    def exception(self) -> StateplanError | None:
+        """What ended the query, if it failed."""
+        return self._error
+
+    # ------------------------------------------------------------------------------ what it can do
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait until the query ends; whether it did, within so many seconds.
+
+        Raises:
+            StateplanError: the query failed.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._active, timeout)
+        if self._error is not None:
+            raise self._error
+        return not self._active
+
+    def process_all_available(self) -> None:
+        """Run or wait until there is nothing left to do: data as of now, and no-data batches.
+
+        Raises:
+            StateplanError: the query failed.
+        """
+        if self._trigger.kind == "manual":
+            self._until_idle()
+        else:
+            with self._changed:
+                # A round under way may have looked before the newest data came: a later one.
+                seen = self._round_number
+                self._changed.wait_for(lambda: not self._active or self._last_idle_round > seen)
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Stop the query, in the middle of a batch too; the batch runs again at a restart."""
+        self._stopping.set()
+        if self._thread is None:
+            self._end(None)
+            return
+        while self._thread.is_alive():
+            self._interrupt()
+            self._thread.join(0.2)
+            if self._thread is threading.current_thread():
+                return
+
+    # ------------------------------------------------------------------------------------ the loop
+
+    def run(self) -> None:
+        """Run in this thread until the trigger is done, the query is stopped or fails."""
+        try:
+            with _tagged(self._execution.spark, self.run_id):
+                self._loop()
+        except StateplanError as error:
+            self._end(error)
+        except Exception as error:
+            self._end(batch_failure(error, self.next_batch))
+        except BaseException:
+            self._end(None)
+            raise
+        else:
+            self._end(None)
+
+    def run_in_background(self) -> None:
+        """Run in a daemon thread."""
+        self._thread = threading.Thread(
+            target=self.run, name=f"stream execution {self.run_id}", daemon=True
+        )
+        self._thread.start()
+
+    def _loop(self) -> None:
+        match self._trigger.kind:
+            case "once":
+                self._round()
+            case "available_now":
+                while not self._stopping.is_set() and self._round():
+                    pass
+            case _:
+                self._loop_until_stopped()
+
+    def _loop_until_stopped(self) -> None:
+        while not self._stopping.is_set():
+            started = time.time_ns() // 1_000_000
+            ran = self._round()
+            due = self._trigger.next_time_ms(started)
+            wait = (due - time.time_ns() // 1_000_000) / 1000
+            if wait > 0:
+                self._stopping.wait(wait)
+            elif not ran:
+                self._stopping.wait(_POLLING_SECONDS)
+
+    def _until_idle(self) -> None:
+        """Run batches in the caller's thread until there is nothing to do."""
+        try:
+            with _tagged(self._execution.spark, self.run_id):
+                while self._active and self._round():
+                    pass
+        except StateplanError as error:
+            self._end(error)
+        except BaseException:
+            self._end(None)
+            raise
+
+    def _round(self) -> bool:
+        """One trigger; whether it ran a batch."""
+        with self._changed:
+            self._round_number += 1
+            self._in_trigger = True
+        try:
+            progress = self._execution.run_trigger()
+        finally:
+            with self._changed:
+                self._in_trigger = False
+        if progress is not None:
+            self._recent.append(progress)
+            for listener in self._listeners:
+                listener(progress)
+        else:
+            with self._changed:
+                self._last_idle_round = self._round_number
+                self._changed.notify_all()
+        return progress is not None
+
+    def _end(self, error: StateplanError | None) -> None:
+        with self._changed:
+            if not self._active:
+                return
+            # What a stop interrupts fails: that is no failure of the query.
+            self._error = None if self._stopping.is_set() else error
+            self._active = False
+            self._execution.close()
+            self._close()
+            self._changed.notify_all()
+
+    def _interrupt(self) -> None:
+        try:
+            self._execution.spark.interruptTag(_tag(self.run_id))
+        except Exception:  # the session is gone: nothing runs any more
+            return
+
+
+def _tag(run_id: str) -> str:
+    return f"stateplan-{run_id}"
+
+
+class _tagged:
+    """Marks the Spark jobs of this thread as a query's, so that `stop` can end them."""
+
+    def __init__(self, spark: SparkSession, run_id: str) -> None:
+        self._spark = spark
+        self._name = _tag(run_id)
+
+    def __enter__(self) -> None:
+        self._spark.addTag(self._name)
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._spark.removeTag(self._name)
+        except Exception:  # the session is gone
+            return
