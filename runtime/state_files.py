@@ -10,26 +10,17 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..physical.plan import SparkPlan, StateStoreWriter
-from ..physical.stateful import (
-    SessionWindowStateStoreSaveExec,
-    StateStoreSaveExec,
-    StreamingDeduplicateExec,
-    StreamingDeduplicateWithinWatermarkExec,
-    StreamingGlobalLimitExec,
-)
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.expressions import AttributeReference
-from ..planner.model.types import LONG, NULL, TIMESTAMP, DataType, as_nullable
+from ..planner.model.types import StructType
 from .checkpoint import compact_json, read_lines
 from .files import corrupt, read_whole, write_new
+from .frames import schema_json
 
 _CHUNK = 65535 // 4  # characters that always fit one of Java's UTF strings
 Field = dict[str, Any]
@@ -60,62 +51,13 @@ class OperatorMetadata(BaseModel):
     stateStoreInfo: tuple[StoreInfo, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class StateColumns:
-    """The columns of an operator's keys and values, as fields of Spark's schema JSON."""
-
-    key: tuple[Field, ...]
-    value: tuple[Field, ...]
-    prefix: int = 0
-
-
-@singledispatch
-def state_columns(operator: StateStoreWriter) -> StateColumns | None:
-    """What a row of the operator's state holds; None: not written down for this operator."""
-    return None
-
-
-@state_columns.register
-def _(operator: StateStoreSaveExec) -> StateColumns:
-    keys = {key.expr_id for key in operator.keys}
-    values = [
-        attribute
-        for attribute in operator.child.output
-        if operator.state_format_version == 1 or attribute.expr_id not in keys
-    ]
-    return StateColumns(key=_fields(operator.keys), value=_fields(values))
-
-
-@state_columns.register
-def _(operator: SessionWindowStateStoreSaveExec) -> StateColumns:
-    key = (*_fields(operator.keys), _field("sessionStartTime", TIMESTAMP))
-    value = _fields(operator.child.output)
-    return StateColumns(key=key, value=value, prefix=len(operator.keys))
-
-
-@state_columns.register
-def _(operator: StreamingDeduplicateExec) -> StateColumns:
-    return StateColumns(key=_fields(operator.keys), value=(_field("__dummy__", NULL),))
-
-
-@state_columns.register
-def _(operator: StreamingDeduplicateWithinWatermarkExec) -> StateColumns:
-    return StateColumns(key=_fields(operator.keys), value=(_field("expiresAtMicros", LONG),))
-
-
-@state_columns.register
-def _(operator: StreamingGlobalLimitExec) -> StateColumns:
-    return StateColumns(key=(_field("key", NULL),), value=(_field("value", LONG),))
-
-
 def write_state_files(state_directory: Path, plan: SparkPlan) -> None:
     """Write what is not there yet for the operators of a query's first batch."""
     for operator in plan.collect(StateStoreWriter):
         assert operator.state_info is not None
-        columns = state_columns(operator)
         info = operator.state_info
         store = StoreInfo(
-            numPartitions=info.num_partitions, numColsPrefixKey=columns.prefix if columns else 0
+            numPartitions=info.num_partitions, numColsPrefixKey=operator.num_cols_prefix_key
         )
         metadata = OperatorMetadata(
             operatorInfo=OperatorInfo(
@@ -125,8 +67,8 @@ def write_state_files(state_directory: Path, plan: SparkPlan) -> None:
         )
         directory = state_directory / str(info.operator_id)
         _write_once(metadata_path(directory), f"v1\n{metadata.model_dump_json()}".encode())
-        if columns is not None:
-            _write_once(schema_path(directory), _schema_bytes(columns))
+        schema = _schema_bytes(operator.state_key_schema, operator.state_value_schema)
+        _write_once(schema_path(directory), schema)
 
 
 def check_state_files(state_directory: Path, plan: SparkPlan) -> None:
@@ -147,12 +89,11 @@ def check_state_files(state_directory: Path, plan: SparkPlan) -> None:
     if {i: m.operatorInfo.operatorName for i, m in stored.items()} != names:
         raise _other_operators(stored, names)
     for operator_id, operator in operators.items():
-        columns = state_columns(operator)
         path = schema_path(state_directory / str(operator_id))
-        if columns is not None and path.exists():
+        if path.exists():
             key, value = read_schema(path)
-            _compare("key", key, columns.key)
-            _compare("value", value, columns.value)
+            _compare("key", key, schema_json(operator.state_key_schema)["fields"])
+            _compare("value", value, schema_json(operator.state_value_schema)["fields"])
 
 
 def stored_operators(state_directory: Path) -> dict[int, OperatorMetadata]:
@@ -206,39 +147,10 @@ def _write_once(path: Path, data: bytes) -> None:
         write_new(path, data)
 
 
-def _fields(attributes: Iterable[AttributeReference]) -> tuple[Field, ...]:
-    return tuple(_field(a.name, a.data_type, _metadata(a)) for a in attributes)
-
-
-def _field(name: str, data_type: DataType, metadata: Mapping[str, object] | None = None) -> Field:
-    # The state's columns are all nullable (alwaysNullableOutput), inside structs too.
-    return {
-        "name": name,
-        "type": as_nullable(data_type).json,
-        "nullable": True,
-        "metadata": dict(metadata or {}),
-    }
-
-
-def _metadata(attribute: AttributeReference) -> dict[str, object]:
-    found: dict[str, object] = {}
-    match attribute.metadata.window:
-        case "time":
-            found["spark.timeWindow"] = True
-        case "session":
-            found["spark.sessionWindow"] = True
-        case None:
-            pass
-    if attribute.metadata.delay_ms is not None:
-        found["spark.watermarkDelayMs"] = attribute.metadata.delay_ms
-    return found
-
-
-def _schema_bytes(columns: StateColumns) -> bytes:
+def _schema_bytes(key: StructType, value: StructType) -> bytes:
     """Version, then key and value schema, as Java's DataOutputStream writes them."""
-    schemas = ({"type": "struct", "fields": list(f)} for f in (columns.key, columns.value))
     out = _utf_bytes("v2")
-    for text in map(compact_json, schemas):
+    for text in (compact_json(key.json), compact_json(value.json)):
         chunks = [text[i : i + _CHUNK] for i in range(0, len(text), _CHUNK)]
         out += struct.pack(">I", len(chunks)) + b"".join(map(_utf_bytes, chunks))
     return out
