@@ -9,6 +9,7 @@ from .context import (
     default_tasks,
     session_settings,
 )
+from .lower import lower
 
 __all__ = [
     "BatchResults",
@@ -17,5 +18,6 @@ __all__ = [
     "LoweringContext",
     "OperatorResult",
     "default_tasks",
+    "lower",
     "session_settings",
 ]

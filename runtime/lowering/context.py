@@ -131,6 +131,7 @@ def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
         "spark.sql.ansi.enabled": conf["spark.sql.ansi.enabled"],
         "spark.sql.caseSensitive": conf["spark.sql.caseSensitive"],
         "spark.sql.optimizer.excludedRules": ",".join(prefix + rule for rule in rules),
+        "spark.sql.legacy.allowHashOnMapType": "true",
         "spark.sql.requireAllClusterKeysForDistribution": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",

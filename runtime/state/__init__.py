@@ -1,1 +1,23 @@
-"""The versioned state store."""
+"""Versioned state of stateful operators: immutable sorted runs and a manifest per version."""
+
+from .rows import NEVER, Keys, StateRows, first_rows
+from .run import Layout
+from .store import Found, RunStore, StateStore
+from .version import RunInfo, StateError, StateVersion, Writes, load_version, save_version
+
+__all__ = [
+    "NEVER",
+    "Found",
+    "Keys",
+    "Layout",
+    "RunInfo",
+    "RunStore",
+    "StateError",
+    "StateRows",
+    "StateStore",
+    "StateVersion",
+    "Writes",
+    "first_rows",
+    "load_version",
+    "save_version",
+]

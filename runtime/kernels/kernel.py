@@ -1,0 +1,123 @@
+"""What every stateful kernel shares: its input, what it decides, the columns of event time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..state import NEVER, Keys, Layout, StateRows, StateStore
+from ..state.rows import Int32, Int64, Mask, concat, take
+
+__all__ = [
+    "Figures",
+    "Input",
+    "Int64",
+    "Kernel",
+    "Keys",
+    "Layout",
+    "Mask",
+    "Outcome",
+    "StateRows",
+    "StateStore",
+    "at_or_below",
+    "concat",
+    "event_times",
+    "select",
+    "take",
+]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A task's rows of the batch, all of them, in the order they came.
+
+    Attributes:
+        hashes: Spark's `xxhash64` of the operator's key columns.
+        places: Spark's `hash` of the columns that place a row.
+        rows: the columns, a record batch.
+    """
+
+    hashes: Int64
+    places: Int32
+    rows: Any
+
+    def keys(self, columns: tuple[int, ...], schema: Any) -> Keys:
+        """The keys that some columns make."""
+        return Keys(self.hashes, self.places, select(self.rows, columns, schema))
+
+    def take(self, positions: Int64) -> Input:
+        """The rows at some positions."""
+        return Input(self.hashes[positions], self.places[positions], take(self.rows, positions))
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How a task changed its state: rows put, removed, late; by how many rows it grew."""
+
+    updated: int = 0
+    removed: int = 0
+    dropped: int = 0
+    added: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a kernel decided: rows to emit, all rows of the keys it changed, figures."""
+
+    output: Any
+    changes: StateRows
+    figures: Figures
+
+
+class Kernel(Protocol):
+    """A stateful operator over one task's rows. Kernels pickle; they keep nothing between calls."""
+
+    @property
+    def layout(self) -> Layout:
+        """The schemas of its state."""
+
+    @property
+    def input(self) -> Any:
+        """The Arrow schema of the rows it takes."""
+
+    @property
+    def output(self) -> Any:
+        """The Arrow schema of the rows it emits."""
+
+    @property
+    def evicts(self) -> int | None:
+        """Up to which event time in microseconds the batch evicts; None if it does not."""
+
+    def run(self, rows: Input, store: StateStore) -> Outcome:
+        """Restore, merge, decide what to emit and to keep."""
+
+
+def select(batch: Any, columns: tuple[int, ...], schema: Any) -> Any:
+    """Some columns of a record batch, under a schema of the same types."""
+    if not columns:
+        return take(
+            pa.RecordBatch.from_arrays([], schema=schema), np.zeros(batch.num_rows, np.int64)
+        )
+    return pa.RecordBatch.from_arrays([batch.column(i) for i in columns], schema=schema)
+
+
+def event_times(column: Any) -> Int64:
+    """Event times in microseconds: a timestamp, or the end of a window; `NEVER` for null."""
+    if pa.types.is_struct(column.type):
+        column = pc.struct_field(column, [1])
+    if not pa.types.is_int64(column.type):
+        column = column.cast(pa.int64())
+    times: Int64 = pc.fill_null(column, NEVER).to_numpy(zero_copy_only=False)
+    return times
+
+
+def at_or_below(times: Int64, watermark: int | None) -> Mask:
+    """Which event times a watermark has passed; none without a watermark."""
+    if watermark is None:
+        return np.zeros(len(times), dtype=np.bool_)
+    passed: Mask = times <= watermark
+    return passed

@@ -1,0 +1,149 @@
+"""Run one kernel as one task: read the batch, check its place, run, write, report.
+
+The output ends with one more row whose last column, `META`, says in JSON what the task did; that
+column is null in all other rows. The driver learns from it alone which files count.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..state import RunInfo, RunStore, StateVersion, Writes
+from ..state.rows import columns_of, concat
+from .kernel import Figures, Input, Kernel, Outcome
+
+PLACE, HASH, META = "__place", "__hash", "__task"
+SLICE = 65_536
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """What every task of an operator gets.
+
+    Attributes:
+        name: the operator, for messages.
+        kernel: what to run.
+        location: the operator's state directory.
+        base: the version of the state to start from.
+        tasks: how many tasks there are.
+        attempt: unique among all attempts at all batches.
+    """
+
+    name: str
+    kernel: Kernel
+    location: str
+    base: StateVersion
+    tasks: int
+    attempt: str
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What a task did; times in milliseconds."""
+
+    writes: Writes
+    figures: Figures
+    update_ms: int
+    commit_ms: int
+
+    def to_json(self) -> str:
+        """The report as text."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> TaskReport:
+        """The report that `to_json` wrote."""
+        data = json.loads(text)
+        writes = data["writes"]
+        written = tuple(RunInfo(**run) for run in writes["written"])
+        return cls(
+            Writes(writes["tasks"], writes["task"], written, tuple(writes["absorbed"])),
+            Figures(**data["figures"]),
+            data["update_ms"],
+            data["commit_ms"],
+        )
+
+
+def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Run a kernel over one task's rows.
+
+    Args:
+        spec: what to run.
+        task: the number of the partition.
+        batches: record batches with the columns PLACE, HASH and those of the kernel's input.
+
+    Yields:
+        record batches of the kernel's output with the column META.
+
+    Raises:
+        StateError: the state cannot be read or written.
+        RuntimeError: a row lies in another task than its store.
+    """
+    kernel = spec.kernel
+    rows = _read(kernel, batches)
+    _check_places(spec, task, rows)
+    # A task that is run again must not write over what an earlier run of it reported.
+    attempt = f"{spec.attempt}-{time.time_ns():x}"
+    store = RunStore(spec.location, spec.base, kernel.layout, spec.tasks, task, attempt)
+    started = time.perf_counter()
+    outcome = kernel.run(rows, store)
+    updated = time.perf_counter()
+    writes = store.commit(outcome.changes, kernel.evicts)
+    done = time.perf_counter()
+    report = TaskReport(
+        writes, outcome.figures, round(1000 * (updated - started)), round(1000 * (done - updated))
+    )
+    yield from _emit(kernel.output, outcome, report)
+
+
+def _read(kernel: Kernel, batches: Iterator[Any]) -> Input:
+    schema = kernel.input
+    parts = [batch for batch in batches if batch.num_rows]
+    if not parts:
+        empty = [pa.array([], field.type) for field in schema]
+        none = pa.RecordBatch.from_arrays(empty, schema=schema)
+        return Input(np.empty(0, np.int64), np.empty(0, np.int32), none)
+    places = np.concatenate([batch.column(0).to_numpy() for batch in parts])
+    hashes = np.concatenate([batch.column(1).to_numpy() for batch in parts])
+    rows = concat([_typed(batch, schema) for batch in parts])
+    return Input(hashes, places, rows)
+
+
+def _typed(batch: Any, schema: Any) -> Any:
+    """The columns behind PLACE and HASH under the kernel's types: zone and nullability change."""
+    columns = batch.columns[2:]
+    if not columns:
+        return columns_of([], schema, batch.num_rows)
+    typed = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(typed, schema=schema)
+
+
+def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
+    stores = np.mod(rows.places.astype(np.int64), spec.base.stores)
+    astray = np.flatnonzero(stores % spec.tasks != task)
+    if len(astray):
+        raise RuntimeError(
+            f"[STATEPLAN_INTERNAL] {spec.name}: a row of store {stores[astray[0]]} came to task "
+            f"{task} of {spec.tasks}; the rows were not exchanged by the operator's keys."
+        )
+
+
+def _emit(schema: Any, outcome: Outcome, report: TaskReport) -> Iterator[Any]:
+    full = schema.append(pa.field(META, pa.string()))
+    for start in range(0, outcome.output.num_rows, SLICE):
+        part = outcome.output.slice(start, SLICE)
+        meta = pa.nulls(part.num_rows, pa.string())
+        yield pa.RecordBatch.from_arrays([*part.columns, meta], schema=full)
+    last = [pa.nulls(1, field.type) for field in schema]
+    meta = pa.array([report.to_json()], pa.string())
+    yield pa.RecordBatch.from_arrays([*last, meta], schema=full)

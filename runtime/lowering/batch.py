@@ -1,0 +1,220 @@
+"""One lowered batch: its DataFrame, its stateful operators, and the version they make."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...physical.plan import StateStoreWriter
+from ...planner.model.errors import InternalError, RuntimeFailure
+from ..frames import spark_schema
+from ..kernels.kernel import Kernel
+from ..kernels.task import HASH, META, PLACE, TaskReport, TaskSpec, run_task
+from ..state import StateError, StateVersion, load_version, save_version
+from ..state.version import delete_attempt
+from .columns import Column, carrier_schema
+from .context import BatchResults, LoweringContext, OperatorResult
+from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RETAIN = "spark.sql.streaming.minBatchesToRetain"
+
+
+@dataclass
+class RunningOperator:
+    """A stateful operator in one batch."""
+
+    node: StateStoreWriter
+    spec: TaskSpec
+    probe: Probe
+    reports: tuple[TaskReport, ...] = ()
+
+    @cached_property
+    def next_version(self) -> StateVersion:
+        """The version that the tasks' writes make."""
+        return self.spec.base.next(
+            [report.writes for report in self.reports],
+            schema=self.spec.kernel.layout.text,
+            added=sum(report.figures.added for report in self.reports),
+            evicted=self.spec.kernel.evicts,
+        )
+
+    def result(self) -> OperatorResult:
+        """The operator's figures."""
+        figures = [report.figures for report in self.reports]
+        info = self.node.state_info
+        assert info is not None
+        return OperatorResult(
+            operator_id=info.operator_id,
+            operator_name=self.node.operator_name,
+            num_rows_total=self.next_version.total,
+            num_rows_updated=sum(f.updated for f in figures),
+            num_rows_removed=sum(f.removed for f in figures),
+            num_rows_dropped_by_watermark=sum(f.dropped for f in figures),
+            memory_used_bytes=self.next_version.size,
+            num_shuffle_partitions=info.num_partitions,
+            num_state_store_instances=self.spec.base.stores,
+            all_updates_time_ms=sum(report.update_ms for report in self.reports),
+            commit_time_ms=sum(report.commit_ms for report in self.reports),
+        )
+
+
+class Batch:
+    """A batch being lowered, then run: a `LoweredBatch`.
+
+    Args:
+        context: the attempt.
+        build: makes the batch's DataFrame, adding operators and watermarks to the batch it gets.
+    """
+
+    def __init__(self, context: LoweringContext, build: Callable[[Batch], DataFrame]) -> None:
+        self.context = context
+        self._build = build
+        self._operators: list[RunningOperator] = []
+        self._event_times: list[tuple[str, Probe]] = []
+        self._results: BatchResults | None = None
+        self.dataframe = build(self)
+
+    # ---------------------------------------------------------------------- while it is lowered
+
+    def observe_event_time(self, frame: DataFrame, column: str, node_id: str) -> DataFrame:
+        """Note the event times of the rows that flow through."""
+        probe = event_time_probe(column)
+        self._event_times.append((node_id, probe))
+        return probe.over(frame)
+
+    def run_kernel(
+        self,
+        node: StateStoreWriter,
+        frame: DataFrame,
+        kernel: Kernel,
+        *,
+        keys: Sequence[str],
+        columns: Sequence[Column],
+        output: Sequence[Column],
+        single: bool = False,
+    ) -> DataFrame:
+        """Run a kernel over rows that lie where their stores do.
+
+        Args:
+            node: the operator.
+            frame: rows exchanged by the keys into `context.tasks` partitions, or into one.
+            kernel: what each task runs.
+            keys: the columns that place a row; they are also the key whose hash sorts the state.
+            columns: the kernel's input.
+            output: the kernel's output.
+            single: all rows are in one partition and in store 0.
+        """
+        spec = self._spec(node, kernel, single)
+        probe = Probe(tasks=f"collect_list({META})")
+        self._operators.append(RunningOperator(node, spec, probe))
+        place = "0" if single else f"hash({', '.join(keys)})"
+        hash_ = f"xxhash64({', '.join(keys)})" if keys else "0L"
+        rows = frame.selectExpr(
+            f"{place} AS {PLACE}", f"{hash_} AS {HASH}", *(c.outward for c in columns)
+        )
+        schema = spark_schema(carrier_schema(output)).add(META, "string")
+        emitted = probe.over(rows.mapInArrow(_task_function(spec), schema))
+        return emitted.where(f"{META} IS NULL").selectExpr(*(c.inward for c in output))
+
+    def _spec(self, node: StateStoreWriter, kernel: Kernel, single: bool) -> TaskSpec:
+        info, context = node.state_info, self.context
+        if info is None:
+            raise InternalError(f"{node.node_name} has no state info")
+        location = f"{context.state_location}/{info.operator_id}/runs"
+        stores, tasks = (1, 1) if single else (info.num_partitions, context.tasks)
+        if stores % tasks:
+            raise InternalError(f"{tasks} tasks do not divide {stores} stores")
+        try:
+            base = load_version(location, context.batch_id, stores)
+        except StateError as error:
+            raise _failure(error) from error
+        if base.stores != stores:
+            raise RuntimeFailure(
+                "STATEPLAN_STORE_COUNT",
+                f"The state of operator {info.operator_id} has {base.stores} stores, the query "
+                f"asks for {stores}.",
+                hint="Keep spark.sql.shuffle.partitions as the checkpoint has it.",
+            )
+        return TaskSpec(node.node_name, kernel, location, base, tasks, context.attempt)
+
+    # -------------------------------------------------------------------------- after it has run
+
+    def results(self) -> BatchResults:
+        """See `LoweredBatch.results`."""
+        if self._results is None and not self._collect():
+            # The sink ran no action, or one that did not need all rows: run the batch for itself.
+            self._operators, self._event_times = [], []
+            frame = self._build(self)
+            frame.write.format("noop").mode("overwrite").save()
+            if not self._collect():
+                raise InternalError("a batch ran, but not all of its tasks reported")
+        assert self._results is not None
+        return self._results
+
+    def _collect(self) -> bool:
+        """Take in what the tasks reported; False if a task is missing."""
+        deadline = time.monotonic() + PATIENCE
+        for operator in self._operators:
+            values = operator.probe.values(deadline)
+            if values is None:
+                return False
+            operator.reports = _one_per_task(values["tasks"])
+            if len(operator.reports) != operator.spec.tasks:
+                return False
+        if self._operators:  # an action ended, so what is still missing will not come
+            deadline = time.monotonic() + 0.2
+        stats = {
+            node_id: event_time_stats(probe.values(deadline))
+            for node_id, probe in self._event_times
+        }
+        operators = sorted((o.result() for o in self._operators), key=lambda r: r.operator_id)
+        self._results = BatchResults(operators=tuple(operators), event_times=stats)
+        return True
+
+    def commit_state(self) -> None:
+        """See `LoweredBatch.commit_state`."""
+        if self._results is None:
+            raise InternalError("a batch's state is committed before its results are known")
+        retain = int(self.context.conf.get(RETAIN, "100"))
+        try:
+            for operator in self._operators:
+                spec = operator.spec
+                save_version(spec.location, operator.next_version, spec.attempt, retain)
+        except StateError as error:
+            raise _failure(error) from error
+
+    def abort(self) -> None:
+        """See `LoweredBatch.abort`."""
+        for operator in self._operators:
+            delete_attempt(operator.spec.location, self.context.attempt)
+
+
+def _one_per_task(texts: Sequence[str]) -> tuple[TaskReport, ...]:
+    # A stage that ran again reports again: either report will do, they name different files.
+    reports = {report.writes.task: report for report in map(TaskReport.from_json, texts)}
+    return tuple(reports[task] for task in sorted(reports))
+
+
+def _task_function(spec: TaskSpec) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        return run_task(spec, context.partitionId(), batches)
+
+    return run
+
+
+def _failure(error: StateError) -> RuntimeFailure:
+    return RuntimeFailure(
+        error.condition,
+        f"[{error.condition}] {error.message}",
+        hint="Restore the checkpoint from a copy, or start the query on a new one.",
+    )

@@ -1,0 +1,62 @@
+"""Lowering of deduplication and limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...physical.plan import SparkPlan
+from ...physical.stateful import (
+    BaseStreamingDeduplicateExec,
+    StreamingDeduplicateWithinWatermarkExec,
+    StreamingGlobalLimitExec,
+)
+from ...planner.model.errors import InternalError
+from ..kernels.deduplicate import DeduplicateKernel
+from ..kernels.limit import LimitKernel
+from .aggregates import event_time_position, micros
+from .batch import Batch
+from .columns import Column, arrow_schema, column_name
+from .operators import Frames, lower_operator
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@lower_operator.register
+def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataFrame:
+    rows = node.child.output
+    columns = [Column.of(attribute) for attribute in rows]
+    names = [column_name(key) for key in node.keys]
+    places = {attribute.expr_id: i for i, attribute in enumerate(rows)}
+    time = event_time_position(rows)
+    within = None
+    if isinstance(node, StreamingDeduplicateWithinWatermarkExec):
+        delay = None if time is None else rows[time].delay_ms
+        if delay is None:
+            raise InternalError("deduplication within the watermark has no event-time column")
+        within = delay * 1000
+    kernel = DeduplicateKernel(
+        rows=arrow_schema(columns),
+        keys=tuple(places[key.expr_id] for key in node.keys),
+        time=time,
+        within=within,
+        late=micros(node.event_time_watermark_for_late_events),
+        evict=micros(node.event_time_watermark_for_eviction),
+    )
+    frame = inputs[0].repartition(batch.context.tasks, *names)
+    return batch.run_kernel(node, frame, kernel, keys=names, columns=columns, output=columns)
+
+
+@lower_operator.register
+def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
+    columns = [Column.of(attribute) for attribute in node.child.output]
+    kernel = LimitKernel(arrow_schema(columns), node.limit)
+    frame = inputs[0].repartition(1)
+    return batch.run_kernel(
+        node, frame, kernel, keys=[], columns=columns, output=columns, single=True
+    )
+
+
+def has_lowering(kind: type[SparkPlan]) -> bool:
+    """Whether operators of a class can be run."""
+    return lower_operator.dispatch(kind) is not lower_operator.dispatch(object)

@@ -1,0 +1,45 @@
+"""Keep the number of runs small at a cost in proportion to what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .rows import StateRows, concat_rows
+
+if TYPE_CHECKING:
+    from .run import Run
+    from .store import RunStore
+
+GROWTH = 2
+"""A run is merged once the newer ones together have at least half its rows: a row is rewritten at
+most as often as the state doubles, and a state of n rows lies in about log2(n) runs."""
+
+MOST_ROWS = 32_000_000
+MOST_BYTES = 1 << 30
+"""Beyond these a run stays as it is: an Arrow array of texts holds at most 2 GiB."""
+
+
+def choose(runs: Sequence[Run], rows: int) -> list[Run]:
+    """Which of the runs, newest first, to merge with the rows of a batch: the newest few."""
+    chosen: list[Run] = []
+    size = 0
+    for run in runs:
+        size += run.info.size
+        if run.info.rows > GROWTH * rows or rows + run.info.rows > MOST_ROWS or size > MOST_BYTES:
+            break
+        rows += run.info.rows
+        chosen.append(run)
+    return chosen
+
+
+def merge_runs(
+    store: RunStore, runs: Sequence[Run], rows: StateRows, evicted: int | None
+) -> StateRows:
+    """The rows of a batch and those of the chosen runs that still stand beside them."""
+    if not runs:
+        return rows
+    older = store.merged(runs, rows.keys)
+    if evicted is not None and store.layout.timed:
+        older = older.take(older.times > evicted)
+    return concat_rows([rows, older])

@@ -1,0 +1,203 @@
+"""One run: an Arrow IPC file of state rows sorted by the hash of their keys.
+
+Columns: `hash`, `place`; `live` only if the run marks keys as gone; where rows can be evicted also
+`time`, and the same times sorted (`times`) with the rows they belong to (`order`), so that a scan
+by event time touches only what a watermark passes; then the keys `k0`, ... and values `v0`, ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
+from .version import RunInfo, StateError, file_system
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The Arrow schemas of an operator's keys and values, and whether its rows have event times."""
+
+    keys: Any
+    values: Any
+    timed: bool
+
+    @property
+    def text(self) -> str:
+        """The types by position, for the manifest; names and nullability do not matter."""
+        keys, values = (",".join(str(f.type) for f in s) for s in (self.keys, self.values))
+        return f"{keys}|{values}"
+
+    def empty_keys(self) -> Keys:
+        """No keys."""
+        none = np.empty(0, np.int64)
+        return Keys(none, np.empty(0, np.int32), _empty(self.keys))
+
+    def empty(self) -> StateRows:
+        """No rows."""
+        return StateRows(self.empty_keys(), never(0), _empty(self.values))
+
+
+def _empty(schema: Any) -> Any:
+    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, opened: its columns stay in the file until they are touched."""
+
+    info: RunInfo
+    batch: Any
+    layout: Layout
+
+    @classmethod
+    def open(cls, location: str, info: RunInfo, layout: Layout) -> Run:
+        """Open a run's file.
+
+        Raises:
+            StateError: the file is missing, truncated or holds something else.
+        """
+        system, root = file_system(location)
+        path = f"{root}/{info.file}"
+        try:
+            source = system.open_input_file(path)
+            if source.size() != info.size:
+                raise _unusable(path, f"it has {source.size()} bytes instead of {info.size}")
+            batch = pa.ipc.open_file(source).get_batch(0)
+        except FileNotFoundError:
+            raise StateError(
+                "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
+                f"A file of the state is missing: there is no file {path}.",
+            ) from None
+        except (OSError, pa.ArrowInvalid) as problem:
+            raise _unusable(path, str(problem)) from problem
+        if batch.num_rows != info.rows:
+            raise _unusable(path, f"it has {batch.num_rows} rows instead of {info.rows}")
+        return cls(info, batch, layout)
+
+    @cached_property
+    def hashes(self) -> Int64:
+        return self._numbers("hash")
+
+    @cached_property
+    def places(self) -> Int32:
+        places: Int32 = self.batch.column("place").to_numpy()
+        return places
+
+    @cached_property
+    def times(self) -> Int64:
+        return self._numbers("time") if self.layout.timed else never(self.batch.num_rows)
+
+    @cached_property
+    def live(self) -> Mask | None:
+        if "live" not in self.batch.schema.names:
+            return None
+        mask: Mask = self.batch.column("live").to_numpy(zero_copy_only=False)
+        return mask
+
+    @cached_property
+    def keys(self) -> Any:
+        return self._part("k", self.layout.keys)
+
+    @cached_property
+    def values(self) -> Any:
+        return self._part("v", self.layout.values)
+
+    def _numbers(self, name: str) -> Int64:
+        numbers: Int64 = self.batch.column(name).to_numpy()
+        return numbers
+
+    def _part(self, letter: str, schema: Any) -> Any:
+        arrays = [self.batch.column(f"{letter}{i}") for i in range(len(schema))]
+        if not arrays:
+            return take(_empty(schema), np.zeros(self.batch.num_rows, np.int64))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def match(self, keys: Keys, wanted: Int64) -> tuple[Int64, Int64]:
+        """All rows with the keys at the positions `wanted`: pairs (position, row), in step."""
+        hashes = keys.hashes[wanted]
+        low = np.searchsorted(self.hashes, hashes, "left")
+        hit = np.flatnonzero(self.hashes[np.minimum(low, self.batch.num_rows - 1)] == hashes)
+        low, found = low[hit], wanted[hit]
+        sizes = np.searchsorted(self.hashes, hashes[hit], "right") - low
+        queries = np.repeat(found, sizes)
+        rows = np.repeat(low, sizes) + ranges(sizes)
+        same = equal_rows(take(keys.columns, queries), take(self.keys, rows))
+        return queries[same], rows[same]
+
+    def alive(self, rows: Int64, *, gone: bool = False) -> Mask:
+        """Which of the rows are neither evicted nor, unless `gone` is set, marked as gone."""
+        mask = np.ones(len(rows), dtype=np.bool_)
+        if self.live is not None and not gone:
+            mask = self.live[rows]
+        if self.info.evicted is not None:
+            mask = mask & (self.times[rows] > self.info.evicted)
+        return mask
+
+    def passed(self, watermark: int) -> Int64:
+        """The rows with an event time above what is already evicted and at most the watermark."""
+        done = self.info.evicted
+        if self.info.low > watermark or (done is not None and done >= watermark):
+            return np.empty(0, np.int64)
+        times = self._numbers("times")
+        first = 0 if done is None else int(np.searchsorted(times, done, "right"))
+        last = int(np.searchsorted(times, watermark, "right"))
+        rows = self.batch.column("order").slice(first, last - first).to_numpy().astype(np.int64)
+        return np.sort(rows)
+
+    def rows(self, positions: Int64) -> StateRows:
+        """The rows at some positions."""
+        keys = Keys(self.hashes[positions], self.places[positions], take(self.keys, positions))
+        live = None if self.live is None else self.live[positions]
+        return StateRows(keys, self.times[positions], take(self.values, positions), live)
+
+
+def _unusable(path: str, why: str) -> StateError:
+    return StateError("STATEPLAN_CORRUPT_STATE", f"The state file {path} cannot be used: {why}.")
+
+
+def write_run(
+    location: str, file: str, rows: StateRows, layout: Layout, info: dict[str, Any]
+) -> RunInfo:
+    """Write rows as a new run; `info` has the sequence, the tasks and the task.
+
+    Raises:
+        StateError: the file cannot be written.
+    """
+    order = np.argsort(rows.keys.hashes, kind="stable")
+    if not np.array_equal(order, np.arange(len(order))):
+        rows = rows.take(order)
+    columns = {"hash": pa.array(rows.keys.hashes), "place": pa.array(rows.keys.places)}
+    if rows.live is not None and not rows.live.all():
+        columns["live"] = pa.array(rows.live)
+    if layout.timed:
+        by_time = np.argsort(rows.times, kind="stable")
+        columns["time"] = pa.array(rows.times)
+        columns["times"] = pa.array(rows.times[by_time])
+        columns["order"] = pa.array(by_time.astype(np.uint32))
+    columns |= {f"k{i}": c for i, c in enumerate(rows.keys.columns.columns)}
+    columns |= {f"v{i}": c for i, c in enumerate(rows.values.columns)}
+    batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    system, root = file_system(location)
+    path = f"{root}/{file}"
+    try:
+        system.create_dir(root, recursive=True)
+        with (
+            system.open_output_stream(path) as stream,
+            pa.ipc.new_file(stream, batch.schema) as writer,
+        ):
+            writer.write_batch(batch)
+            writer.close()
+            size = stream.tell()
+    except OSError as problem:
+        raise StateError(
+            "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
+            f"State cannot be written to {path}: {problem}.",
+        ) from problem
+    timed = layout.timed and len(rows) > 0
+    low, high = (int(rows.times.min()), int(rows.times.max())) if timed else (NEVER, NEVER)
+    return RunInfo(file=file, rows=len(rows), size=size, low=low, high=high, **info)

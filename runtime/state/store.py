@@ -1,0 +1,203 @@
+"""One task's view of one operator's state in one batch, and what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .compaction import choose, merge_runs
+from .rows import Int64, Keys, Mask, StateRows, concat_rows
+from .run import Layout, Run, write_run
+from .version import RunInfo, StateError, StateVersion, Writes, delete_files
+
+
+class Found(NamedTuple):
+    """What a look-up found: row i of `rows` belongs to the key at position `queries[i]`."""
+
+    queries: Int64
+    rows: StateRows
+
+
+class StateStore(Protocol):
+    """What a kernel knows of its state.
+
+    Reads see the version that the batch started from. A key's event times never decrease from one
+    version to the next (a window's end, a session's end, a moment of expiry), so a row whose event
+    time the watermark has passed needs no mark to be gone.
+    """
+
+    def get(self, keys: Keys) -> Found:
+        """All live rows of some keys, which are distinct; in the order of the keys."""
+
+    def expired(self, watermark: int, besides: Keys) -> StateRows:
+        """The live rows with an event time at or below a watermark in microseconds.
+
+        Rows of the keys `besides` (sorted by hash) are left out: the batch has newer ones.
+        """
+
+    def scan(self, besides: Keys) -> StateRows:
+        """All live rows but those of the keys `besides` (sorted by hash)."""
+
+    def commit(self, rows: StateRows, evicted: int | None) -> Writes:
+        """Write what the batch changed: for each key it has, all the rows that now stand for it.
+
+        Nothing is visible until a manifest names it. Rows at or below `evicted` are not kept.
+        """
+
+    def abort(self) -> None:
+        """Delete what was written."""
+
+
+@dataclass
+class RunStore:
+    """The state store over runs.
+
+    Attributes:
+        location: the operator's directory.
+        base: the version the batch starts from.
+        layout: schemas of keys and values.
+        tasks, task: this task serves the stores `s` with `s % tasks == task`.
+        attempt: a text that no other attempt at any batch uses.
+    """
+
+    location: str
+    base: StateVersion
+    layout: Layout
+    tasks: int
+    task: int
+    attempt: str
+    _runs: list[Run] | None = None
+    _files: list[str] = field(default_factory=list)
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs that this task reads, newest first, opened.
+
+        Raises:
+            StateError: a file cannot be used, or the state is another query's.
+        """
+        if self._runs is None:
+            if self.base.schema not in ("", self.layout.text):
+                raise StateError(
+                    "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+                    f"The state in {self.location} holds {self.base.schema}, "
+                    f"this query keeps {self.layout.text}.",
+                )
+            infos = self.base.runs_for(self.tasks, self.task)
+            self._runs = [Run.open(self.location, info, self.layout) for info in infos]
+        return self._runs
+
+    def get(self, keys: Keys) -> Found:
+        wanted = np.arange(len(keys), dtype=np.int64)
+        queries: list[Int64] = []
+        parts: list[StateRows] = []
+        for run in self.runs:
+            if len(wanted) == 0:
+                break
+            at, rows = run.match(keys, wanted)
+            if run.info.stores is not None and len(at):
+                mine = self._owned(run, rows)
+                at, rows = at[mine], rows[mine]
+            if len(at) == 0:
+                continue
+            wanted = wanted[~np.isin(wanted, at)]
+            alive = run.alive(rows)
+            queries.append(at[alive])
+            parts.append(run.rows(rows[alive]))
+        if not parts:
+            return Found(np.empty(0, np.int64), self.layout.empty())
+        together = np.concatenate(queries)
+        order = np.argsort(together, kind="stable")
+        return Found(together[order], concat_rows(parts).take(order))
+
+    def expired(self, watermark: int, besides: Keys) -> StateRows:
+        return self._newest([(run, run.passed(watermark)) for run in self.runs], besides)
+
+    def scan(self, besides: Keys) -> StateRows:
+        everything = [(run, np.arange(run.info.rows, dtype=np.int64)) for run in self.runs]
+        return self._newest(everything, besides)
+
+    def merged(self, runs: Sequence[Run], besides: Keys) -> StateRows:
+        """The rows of the newest few runs that stand, to be written as one run.
+
+        Marks of keys that are gone are kept as long as an older run may hold such a key.
+        """
+        everything = [(run, np.arange(run.info.rows, dtype=np.int64)) for run in runs]
+        return self._newest(everything, besides, gone=len(runs) < len(self.runs))
+
+    def _newest(
+        self, chosen: Sequence[tuple[Run, Int64]], besides: Keys, *, gone: bool = False
+    ) -> StateRows:
+        """Of some rows of each run, those alive, this task's, and in no newer run or `besides`."""
+        parts: list[StateRows] = []
+        for i, (run, rows) in enumerate(chosen):
+            rows = rows[run.alive(rows, gone=gone) & self._owned(run, rows)]
+            if len(rows) == 0:
+                continue
+            found = run.rows(rows)
+            stale = _present(found.keys, besides)
+            for newer in self.runs[:i]:
+                at, matching = newer.match(found.keys, np.flatnonzero(~stale))
+                stale[at[self._owned(newer, matching)]] = True
+            parts.append(found.take(~stale))
+        return concat_rows(parts) if parts else self.layout.empty()
+
+    def _owned(self, run: Run, rows: Int64) -> Mask:
+        if run.info.wholly(self.tasks, self.task):
+            return np.ones(len(rows), dtype=np.bool_)
+        return run.info.owned(run.places[rows], self.base.stores, self.tasks, self.task)
+
+    def commit(self, rows: StateRows, evicted: int | None) -> Writes:
+        if evicted is not None and self.layout.timed:
+            rows = self._without_expired(rows, evicted)
+        if not bool(np.all(rows.keys.hashes[1:] >= rows.keys.hashes[:-1])):
+            rows = rows.take(np.argsort(rows.keys.hashes, kind="stable"))
+        written: list[RunInfo] = []
+        absorbed: list[Run] = []
+        if len(rows):
+            absorbed = choose(self.runs, len(rows))
+            written.append(self._write(merge_runs(self, absorbed, rows, evicted), evicted))
+        return Writes(
+            self.tasks, self.task, tuple(written), tuple(run.info.file for run in absorbed)
+        )
+
+    @staticmethod
+    def _without_expired(rows: StateRows, evicted: int) -> StateRows:
+        kept = rows.times > evicted
+        return rows if kept.all() else rows.take(kept)
+
+    def _write(self, rows: StateRows, evicted: int | None) -> RunInfo:
+        sequence = self.base.version + 1
+        file = f"r{sequence:010d}-{self.task}-{self.attempt}.arrow"
+        self._files.append(file)
+        info = {"sequence": sequence, "tasks": self.tasks, "task": self.task, "evicted": evicted}
+        return write_run(self.location, file, rows, self.layout, info)
+
+    def abort(self) -> None:
+        delete_files(self.location, self._files)
+
+
+def _present(keys: Keys, among: Keys) -> Mask:
+    """Which keys are among others that are sorted by hash."""
+    found = np.zeros(len(keys), dtype=np.bool_)
+    if len(among) == 0:
+        return found
+    probe = _as_run(among)
+    at, _ = probe.match(keys, np.arange(len(keys), dtype=np.int64))
+    found[at] = True
+    return found
+
+
+def _as_run(keys: Keys) -> Run:
+    info = RunInfo("", 0, len(keys), 0, 1, 0, 0, 0)
+    run = Run(info, keys.columns, Layout(keys.columns.schema, None, False))
+    run.__dict__.update(hashes=keys.hashes, places=keys.places, keys=keys.columns)
+    return run
+
+
+def files_of(writes: Iterable[Writes]) -> list[str]:
+    """The files that some tasks wrote."""
+    return [run.file for one in writes for run in one.written]
