@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from ..registry import register
-from . import aggregates_basic, aggregates_collections, aggregates_sums
+from . import (
+    aggregates_basic,
+    aggregates_collections,
+    aggregates_moments,
+    aggregates_sketches,
+    aggregates_sums,
+)
 
-register(*aggregates_basic.SPECS, *aggregates_sums.SPECS, *aggregates_collections.SPECS)
+register(
+    *aggregates_basic.SPECS,
+    *aggregates_sums.SPECS,
+    *aggregates_collections.SPECS,
+    *aggregates_moments.SPECS,
+    *aggregates_sketches.SPECS,
+)

@@ -27,6 +27,7 @@ from .aggregates_common import (
     first_type,
     not_nullable,
     nullable,
+    planned_only,
     require_count,
     require_orderable,
     simple_forms,
@@ -246,11 +247,6 @@ def _by_forms(call: Call) -> AggregateForms:
         merges=(Merge(call.name, (0, 1)),),
         final="{b0}",
     )
-
-
-def planned_only(*buffers: Buffer) -> AggregateForms:
-    """The forms of an aggregate that has Spark's buffers in plans but no merge here."""
-    return AggregateForms(buffers=(), partial=(), merges=(), final="", plan=buffers)
 
 
 def _by(name: str) -> FunctionSpec:

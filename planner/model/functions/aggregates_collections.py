@@ -153,7 +153,7 @@ def _distinct_pretty(call: Call, show: Show) -> str:
 
 def _distinct_forms(call: Call) -> AggregateForms:
     bits = precision_of(call)
-    words = -(-(1 << bits) // 10)  # ten registers of six bits in a bigint
+    words = (1 << bits) // 10 + 1  # ten registers of six bits in a bigint
     return AggregateForms(
         buffers=(Buffer("registers", ArrayType(INT, False)),),
         partial=(_register_sql(first_type(call), bits),),

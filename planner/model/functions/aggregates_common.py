@@ -142,6 +142,11 @@ def simple_forms(name: str, partial: str, operation: str, data_type: DataType) -
     )
 
 
+def planned_only(*buffers: Buffer) -> AggregateForms:
+    """The forms of an aggregate that has Spark's buffers in plans but no merge here."""
+    return AggregateForms(buffers=(), partial=(), merges=(), final="", plan=buffers)
+
+
 COUNT_BUFFER = Buffer("count", LONG, False)
 """The number of values so far."""
 

@@ -1,0 +1,269 @@
+"""listagg, and the aggregates whose state Spark keeps as an object that is not merged here.
+
+Percentiles, modes, histograms and sketches are planned as Spark plans them; running them gives an
+error that names them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..conf import Conf
+from ..errors import AnalysisError
+from ..expressions import Call, Expression, Literal, lit
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..types import (
+    BINARY,
+    DOUBLE,
+    INT,
+    LONG,
+    STRING,
+    ArrayType,
+    BinaryType,
+    DataType,
+    DateType,
+    NullType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+from .aggregates_common import (
+    NUMERIC_OR_INTERVAL,
+    always,
+    first_type,
+    is_ansi_interval,
+    mismatch,
+    not_nullable,
+    nullable,
+    planned_only,
+    require_count,
+    typed_text,
+    with_arguments,
+)
+from .coercion import cast_unless_same
+from .mismatch import unexpected_type
+
+_ORDERED = '"NUMERIC" or "DATE" or "TIMESTAMP" or "TIMESTAMP_NTZ"'
+_INTERVALS = '"INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND"'
+_OBJECT = planned_only(Buffer("buf", BINARY))
+
+
+def _object_forms(call: Call) -> AggregateForms:
+    return _OBJECT
+
+
+# --------------------------------------------------------------------------------- percentiles
+
+
+def _number(call: Call, conf: Conf) -> Expression:
+    """The first argument as a number or interval; strings are cast to double."""
+    argument = call.arguments[0]
+    data_type = argument.data_type
+    if isinstance(data_type, NumericType) or is_ansi_interval(data_type):
+        return argument
+    if isinstance(data_type, StringType | NullType):
+        return cast_unless_same(argument, DOUBLE, conf)
+    raise unexpected_type(call, 0, NUMERIC_OR_INTERVAL)
+
+
+def _shares(argument: Expression, conf: Conf) -> Expression:
+    """The percentages as double or array of double."""
+    if isinstance(argument.data_type, ArrayType):
+        target: DataType = ArrayType(DOUBLE, argument.data_type.contains_null)
+        return cast_unless_same(argument, target, conf)
+    return cast_unless_same(argument, DOUBLE, conf)
+
+
+def _check_percentile(call: Call, conf: Conf) -> Expression:
+    require_count(call, 2, 3)
+    given = call.arguments if len(call.arguments) == 3 else (*call.arguments, lit(1))
+    call = with_arguments(call, *given)
+    return with_arguments(call, _number(call, conf), _shares(given[1], conf), given[2])
+
+
+def _check_approximate(call: Call, conf: Conf) -> Expression:
+    require_count(call, 2, 3)
+    given = call.arguments if len(call.arguments) == 3 else (*call.arguments, lit(10000))
+    call = with_arguments(call, *given)
+    value = given[0]
+    match value.data_type:
+        case NumericType() | DateType() | TimestampType() | TimestampNTZType():
+            pass
+        case interval if is_ansi_interval(interval):
+            pass
+        case StringType() | NullType():
+            value = cast_unless_same(value, DOUBLE, conf)
+        case _:
+            raise unexpected_type(call, 0, f'({_ORDERED} or {_INTERVALS} or "TIME")')
+    return with_arguments(call, value, _shares(given[1], conf), given[2])
+
+
+def _check_median(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1)
+    return with_arguments(call, _number(call, conf))
+
+
+def _median(call: Call) -> Expression:
+    half = Literal(value=0.5, type_=DOUBLE)
+    return Call(name="percentile", arguments=(call.arguments[0], half, lit(1)))
+
+
+def _per_share(value: DataType, call: Call) -> DataType:
+    several = len(call.arguments) > 1 and isinstance(call.arguments[1].data_type, ArrayType)
+    return ArrayType(value, False) if several else value
+
+
+def _percentile_type(call: Call) -> DataType:
+    value = first_type(call)
+    return _per_share(value if is_ansi_interval(value) else DOUBLE, call)
+
+
+def _approximate_type(call: Call) -> DataType:
+    return _per_share(first_type(call), call)
+
+
+# ----------------------------------------------------------------------------- mode, histogram
+
+
+def _check_one(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1)
+    return call
+
+
+def _check_histogram(call: Call, conf: Conf) -> Expression:
+    require_count(call, 2)
+    value, bins = call.arguments
+    if isinstance(value.data_type, StringType | NullType):
+        value = cast_unless_same(value, DOUBLE, conf)
+    return with_arguments(call, value, cast_unless_same(bins, INT, conf))
+
+
+def _histogram_type(call: Call) -> DataType:
+    point = StructType((StructField("x", first_type(call)), StructField("y", DOUBLE)))
+    return ArrayType(point, True)
+
+
+# ------------------------------------------------------------------------------------- listagg
+
+
+def _check_listagg(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1, 2)
+    value = call.arguments[0]
+    if not isinstance(value.data_type, BinaryType):
+        value = cast_unless_same(value, STRING, conf)
+    separator = call.arguments[1] if len(call.arguments) == 2 else lit_null()
+    call = with_arguments(call, value, separator)
+    if not separator.foldable:
+        from ..text import pretty
+
+        raise mismatch(
+            call,
+            "NON_FOLDABLE_INPUT",
+            f'the input `delimiter` should be a foldable "{value.data_type.sql}" expression; '
+            f'however, got "{pretty(separator)}".',
+        )
+    return call
+
+
+def lit_null() -> Literal:
+    """NULL without a type."""
+    return Literal(value=None, type_=NullType())
+
+
+def _listagg_forms(call: Call) -> AggregateForms:
+    separator = call.arguments[1]
+    if not (isinstance(separator, Literal) and isinstance(call.data_type, StringType)):
+        return _OBJECT
+    text = str(separator.value or "").replace("\\", "\\\\").replace("'", "\\'")
+    escaped = text.replace("{", "{{").replace("}", "}}")
+    return AggregateForms(
+        buffers=(Buffer("buf", ArrayType(STRING, False)),),
+        partial=("collect_list({0})",),
+        merges=(Merge("concat", (0,)),),
+        final=f"CASE WHEN cardinality({{b0}}) > 0 THEN array_join({{b0}}, '{escaped}') END",
+        plan=_OBJECT.plan,
+    )
+
+
+def _check_sketch(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1, 2)
+    return call if len(call.arguments) == 2 else replace(call, arguments=(*call.arguments, lit(12)))
+
+
+# ------------------------------------------------------------------------------------ grouping
+
+
+def _check_grouping(call: Call, conf: Conf) -> Expression:
+    raise AnalysisError(
+        "UNSUPPORTED_GROUPING_EXPRESSION",
+        "[UNSUPPORTED_GROUPING_EXPRESSION] grouping()/grouping_id() can only be used with "
+        "GroupingSets/Cube/Rollup. SQLSTATE: 42K0E",
+        hint="Grouping sets are not supported on streams: group by plain columns.",
+    )
+
+
+def _one_name(call: Call, show: Show) -> str:
+    return f"{call.name}({show(call.arguments[0])})"
+
+
+def _object(
+    name: str,
+    **how: object,
+) -> FunctionSpec:
+    defaults: dict[str, object] = {
+        "kind": "aggregate",
+        "nullable": nullable,
+        "forms": _object_forms,
+        "object_hash": True,
+        "text": typed_text("0", "0"),
+    }
+    return FunctionSpec(name=name, **{**defaults, **how})  # type: ignore[arg-type]
+
+
+SPECS = (
+    _object(
+        "percentile",
+        data_type=_percentile_type,
+        check=_check_percentile,
+        text=typed_text("0", "0", "false"),
+    ),
+    *(
+        _object(name, data_type=_approximate_type, check=_check_approximate)
+        for name in ("percentile_approx", "approx_percentile")
+    ),
+    _object(
+        "median", data_type=_percentile_type, check=_check_median, replacement=_median, text=None
+    ),
+    _object(
+        "mode",
+        data_type=first_type,
+        check=_check_one,
+        text=typed_text("0", "0", "None"),
+        pretty=_one_name,
+    ),
+    _object("histogram_numeric", data_type=_histogram_type, check=_check_histogram),
+    *(
+        _object(
+            name,
+            data_type=first_type,
+            check=_check_listagg,
+            forms=_listagg_forms,
+            order_sensitive=True,
+        )
+        for name in ("listagg", "string_agg")
+    ),
+    _object("hll_sketch_agg", data_type=always(BINARY), check=_check_sketch),
+    *(
+        FunctionSpec(
+            name=name,
+            kind="aggregate",
+            data_type=always(LONG),
+            nullable=not_nullable,
+            check=_check_grouping,
+        )
+        for name in ("grouping", "grouping_id")
+    ),
+)

@@ -1,0 +1,52 @@
+"""What a kernel raises for bad data: a condition of Spark's and its message."""
+
+from __future__ import annotations
+
+
+class KernelError(Exception):
+    """A batch cannot be computed; travels from a worker to the driver as text.
+
+    Attributes:
+        condition: Spark's error condition, such as `ARITHMETIC_OVERFLOW`.
+        message: Spark's sentence with `[CONDITION]` and SQLSTATE.
+    """
+
+    def __init__(self, condition: str, message: str) -> None:
+        super().__init__(condition, message)
+        self.condition = condition
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+_ANSI_ADVICE = (
+    'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003'
+)
+
+
+def sum_overflow() -> KernelError:
+    """A sum of whole numbers leaves 64 bits."""
+    return KernelError(
+        "ARITHMETIC_OVERFLOW",
+        "[ARITHMETIC_OVERFLOW] overflow. Use 'try_add' to tolerate overflow and return NULL "
+        f"instead. {_ANSI_ADVICE}",
+    )
+
+
+def decimal_sum_overflow() -> KernelError:
+    """A sum of decimals needs more digits than its type has."""
+    return KernelError(
+        "ARITHMETIC_OVERFLOW",
+        "[ARITHMETIC_OVERFLOW] Overflow in sum of decimals. Use 'try_sum' to tolerate overflow "
+        f"and return NULL instead. {_ANSI_ADVICE}",
+    )
+
+
+def interval_sum_overflow() -> KernelError:
+    """A sum of intervals leaves 64 bits of microseconds."""
+    return KernelError(
+        "INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION",
+        "[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] Integer overflow while operating with "
+        "intervals. Use `try_add` to tolerate overflow and return NULL instead. SQLSTATE: 22015",
+    )

@@ -1,0 +1,82 @@
+"""Merging two partial results of each row's key: whole columns of pairs (earlier, later).
+
+Every operation takes the buffer columns of the earlier and of the later partial results, row i of
+one beside row i of the other, and gives the columns of the merged ones, of the same types. A null
+buffer is that of no values. See `AggregateForms` for who names the operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from .distinct_estimate import distinct_estimate
+from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
+from .merge_lists import merge_concat, merge_registers, merge_union
+from .merge_moments import merge_covariance, merge_moments
+from .merge_sums import (
+    merge_bits,
+    merge_sum,
+    merge_sum_wrap,
+    merge_try_sum,
+    merge_try_sum_count,
+)
+
+Columns = list[Any]
+Operation = Callable[[Columns, Columns], Columns]
+
+
+OPERATIONS: dict[str, Operation] = {
+    "sum": merge_sum,
+    "sum_wrap": merge_sum_wrap,
+    "try_sum": merge_try_sum,
+    "try_sum_count": merge_try_sum_count,
+    "bit_and": merge_bits(pc.bit_wise_and),
+    "bit_or": merge_bits(pc.bit_wise_or),
+    "bit_xor": merge_bits(pc.bit_wise_xor),
+    "min": merge_extremum(-1),
+    "max": merge_extremum(1),
+    "first": merge_first,
+    "last": merge_last,
+    "min_by": merge_by(-1),
+    "max_by": merge_by(1),
+    "concat": merge_concat,
+    "union": merge_union,
+    "registers": merge_registers,
+    "moments": merge_moments,
+    "covariance": merge_covariance,
+}
+
+
+def merge_columns(operation: str, earlier: Sequence[Any], later: Sequence[Any]) -> Columns:
+    """The buffer columns of earlier and later partial results, merged row by row.
+
+    Args:
+        operation: a name of `OPERATIONS`.
+        earlier: an Arrow array per buffer of the operation.
+        later: the same of what came after, of the same length and types.
+
+    Raises:
+        KernelError: a sum overflows where the session's mode does not let it.
+    """
+    if not len(earlier[0]):
+        return list(earlier)
+    return OPERATIONS[operation](list(earlier), list(later))
+
+
+def finish_column(name: str, buffers: Sequence[Any]) -> Any:
+    """The one column that an aggregate's `final` reads, of all its buffers.
+
+    Args:
+        name: the forms' `finish`: a kernel's name, `:` and its constant.
+        buffers: an Arrow array per buffer.
+    """
+    kernel, _, constant = name.partition(":")
+    return FINISHERS[kernel](buffers, int(constant))
+
+
+FINISHERS: dict[str, Callable[[Sequence[Any], int], Any]] = {
+    "distinct_estimate": lambda buffers, bits: distinct_estimate(buffers[0], bits),
+}
