@@ -58,7 +58,7 @@ def _signature(value: Any, ids: dict[int, int]) -> Hashable:
     if not is_dataclass(value):
         return type(value), value  # True is no 1
     with_id = isinstance(value, AggregateExpression | LambdaVariable)
-    parts: list[Hashable] = [type(value)]
+    parts: list[Hashable] = [type(value).__name__]
     for field in fields(value):
         if not field.compare or field.name in _WITHOUT_MEANING:
             continue
