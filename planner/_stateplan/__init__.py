@@ -1,1 +1,110 @@
-"""Plan, explain, test and run Spark Structured Streaming queries."""
+"""stateplan: plan, explain, test and run Spark Structured Streaming queries.
+
+import stateplan
+
+query = stateplan.load("query.yaml")
+print(query.explain("stateful"))
+query.run(spark).await_termination()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stateplan.planner.model.errors import (
+    AnalysisError,
+    DescriptionError,
+    PlanningError,
+    RuntimeFailure,
+    StateplanError,
+    StreamingCheckError,
+)
+
+if TYPE_CHECKING:
+    from stateplan.planner.builder import QueryBuilder
+    from stateplan.planner.model.logical import LogicalPlan
+    from stateplan.planner.query import Query
+
+__all__ = [
+    "AnalysisError",
+    "DescriptionError",
+    "PlanningError",
+    "RuntimeFailure",
+    "StateplanError",
+    "StreamingCheckError",
+    "load",
+    "sql",
+    "stream",
+    "table",
+]
+
+
+def load(
+    path: str | Path,
+    *,
+    output_mode: str | None = None,
+    conf: Mapping[str, str] | None = None,
+) -> Query:
+    """The query of a description file (YAML or JSON).
+
+    Args:
+        path: the file.
+        output_mode: instead of the file's.
+        conf: settings over the file's.
+
+    Raises:
+        DescriptionError: the file is missing, broken, or has a key that is unknown or wrong.
+    """
+    from stateplan.planner.description import load_description
+    from stateplan.planner.model.conf import Conf
+    from stateplan.planner.query import Query
+
+    description = load_description(path)
+    settings = Conf({**description.conf, **(conf or {})})
+    folder = Path(path).resolve().parent
+    return Query.of(description, conf=settings, output_mode=output_mode, folder=folder)
+
+
+def sql(
+    text: str | LogicalPlan,
+    sources: Mapping[str, Any] | None = None,
+    output_mode: str = "append",
+    conf: Mapping[str, str] | None = None,
+) -> Query:
+    """A query from its SQL text.
+
+    Args:
+        text: Spark SQL, streams read as `FROM STREAM name WATERMARK column DELAY OF INTERVAL ...`;
+            or a logical plan.
+        sources: by name, each its schema as DDL text, or a mapping with the keys of a description.
+        output_mode: append, update or complete.
+        conf: Spark settings.
+
+    Raises:
+        DescriptionError: a source is not usable.
+    """
+    from stateplan.planner.model.conf import Conf
+    from stateplan.planner.query import Query, described_sources
+
+    return Query(
+        text,
+        sources=described_sources(sources),
+        output_mode=output_mode,
+        conf=Conf(dict(conf or {})),
+    )
+
+
+def stream(name: str, schema: str | None = None, **source: Any) -> QueryBuilder:
+    """Start a query in Python from a stream; see `planner/builder.py`."""
+    from stateplan.planner.builder import stream as build
+
+    return build(name, schema, **source)
+
+
+def table(name: str, schema: str, **source: Any) -> QueryBuilder:
+    """Start a query in Python from a static table."""
+    from stateplan.planner.builder import table as build
+
+    return build(name, schema, **source)

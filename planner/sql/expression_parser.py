@@ -162,7 +162,9 @@ class ExpressionParser(DatabricksParser):  # type: ignore[misc]
         index = self._index
         if self._word("IS"):
             negated = self._word("NOT") or self._match(TokenType.NOT)
-            return self._negate(start, self._parse_is(left), negated)
+            node = self._negate(start, self._parse_is(left), negated)
+            node.meta["postfix"] = True
+            return self._mark(start, node)
         negated = self._word("NOT") or self._match(TokenType.NOT)
         match self._peek_word():
             case "BETWEEN":
@@ -373,7 +375,7 @@ class ExpressionParser(DatabricksParser):  # type: ignore[misc]
             text += "."
         text += self._curr.text
         self._advance()
-        return exp.Literal.number(text)
+        return exp.Literal(this=text, is_string=False)
 
     def _parse_star(self) -> Node:
         self._expect(TokenType.STAR)
@@ -654,7 +656,7 @@ class ExpressionParser(DatabricksParser):  # type: ignore[misc]
             return exp.Literal.string(sign + literal.name) if sign else literal
         if self._is_number(0):
             number = self._parse_number()
-            return exp.Literal.number(sign + number.name) if sign else number
+            return exp.Literal(this=sign + number.name, is_string=False) if sign else number
         self._retreat(index)
         return None
 

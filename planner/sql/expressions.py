@@ -174,7 +174,9 @@ class ExpressionReader:
 
     def negation(self, node: Node) -> Expression:
         inner = node.this
-        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+        is_null = isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
+        # `NOT x IS NULL` is a negation, `x IS NOT NULL` a predicate of its own.
+        if is_null and node.meta.get("postfix"):
             return self._call("isnotnull", node, inner.this)
         return self._not(node, self.read(inner))
 

@@ -1,0 +1,259 @@
+"""Queries built in Python: a fluent helper over logical nodes.
+
+    (stream("events", "user STRING, ts TIMESTAMP")
+        .with_watermark("ts", "10 minutes")
+        .group_by("user", "window(ts, '5 minutes')")
+        .agg("count(*) AS n")
+        .query(output_mode="update"))
+
+Columns are SQL texts, read by the SQL front end, or expression nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .description import SourceDescription
+from .model.errors import DescriptionError
+from .model.expressions import (
+    Alias,
+    Expression,
+    MultiAlias,
+    SortOrder,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedStar,
+    lit,
+)
+from .model.intervals import interval_text, parse_interval
+from .model.logical import (
+    Aggregate,
+    Deduplicate,
+    Distinct,
+    EventTimeWatermark,
+    Filter,
+    GlobalLimit,
+    Join,
+    JoinType,
+    LocalLimit,
+    LogicalPlan,
+    Project,
+    Sort,
+    SubqueryAlias,
+    Union,
+    UnresolvedHaving,
+    UnresolvedRelation,
+)
+from .sql import parse_expression
+
+if TYPE_CHECKING:
+    from .query import Query
+
+Column = str | Expression
+JOIN_TYPES: dict[str, JoinType] = {
+    "inner": "Inner",
+    "cross": "Cross",
+    "left": "LeftOuter",
+    "left_outer": "LeftOuter",
+    "right": "RightOuter",
+    "right_outer": "RightOuter",
+    "full": "FullOuter",
+    "outer": "FullOuter",
+    "full_outer": "FullOuter",
+    "semi": "LeftSemi",
+    "left_semi": "LeftSemi",
+    "anti": "LeftAnti",
+    "left_anti": "LeftAnti",
+}
+
+
+def stream(name: str, schema: str | None = None, **source: Any) -> QueryBuilder:
+    """A stream of that name; further keys are those of a description's source."""
+    return _start(name, streaming=True, schema=schema, **source)
+
+
+def table(name: str, schema: str, **source: Any) -> QueryBuilder:
+    """A static table of that name."""
+    return _start(name, streaming=False, schema=schema, static=True, **source)
+
+
+def _start(name: str, *, streaming: bool, **source: Any) -> QueryBuilder:
+    from .query import described_sources
+
+    plan = UnresolvedRelation(parts=(name,), streaming=streaming)
+    return QueryBuilder(plan=plan, sources=described_sources({name: source}))
+
+
+def column(value: Column) -> Expression:
+    """A column from its SQL text, or an expression as it is."""
+    return parse_expression(value) if isinstance(value, str) else value
+
+
+def named(value: Column) -> Expression:
+    """A column of a select list."""
+    expression = column(value)
+    if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | MultiAlias):
+        return expression
+    return UnresolvedAlias(child=expression, origin=expression.origin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryBuilder:
+    """A logical plan and the sources it reads; each step gives a new builder."""
+
+    plan: LogicalPlan
+    sources: Mapping[str, SourceDescription] = field(default_factory=dict)
+
+    def _over(self, plan: LogicalPlan) -> QueryBuilder:
+        return replace(self, plan=plan)
+
+    def alias(self, name: str) -> QueryBuilder:
+        """A name by which columns may be qualified."""
+        return self._over(SubqueryAlias(child=self.plan, alias=name))
+
+    def with_watermark(self, event_time: str, delay: str) -> QueryBuilder:
+        """Mark the event-time column; raises AnalysisError for a delay that is no interval."""
+        amount = parse_interval(delay)
+        if min(amount) < 0:
+            raise DescriptionError(
+                "STATEPLAN_NEGATIVE_DELAY",
+                f"The watermark's delay '{delay}' is negative.",
+                hint="A delay is zero or more.",
+            )
+        marks = sum(1 for _ in self.plan.collect(EventTimeWatermark))
+        return self._over(
+            EventTimeWatermark(
+                child=self.plan,
+                event_time=column(event_time),
+                delay=amount,
+                delay_text=interval_text(*amount),
+                node_id=f"watermark-{marks}",
+            )
+        )
+
+    def select(self, *columns: Column) -> QueryBuilder:
+        """The columns, computed row by row; an aggregate among them makes a global aggregation."""
+        entries = tuple(named(value) for value in columns)
+        return self._over(Project(child=self.plan, project_list=entries))
+
+    def where(self, condition: Column) -> QueryBuilder:
+        """The rows for which the condition holds."""
+        return self._over(Filter(child=self.plan, condition=column(condition)))
+
+    def group_by(self, *keys: Column) -> GroupedBuilder:
+        """Group by the keys; `agg` follows."""
+        return GroupedBuilder(builder=self, keys=tuple(column(key) for key in keys))
+
+    def agg(self, *aggregates: Column) -> QueryBuilder:
+        """One row over all: `group_by()` without keys."""
+        return self.group_by().agg(*aggregates)
+
+    def distinct(self) -> QueryBuilder:
+        """SELECT DISTINCT over all columns."""
+        return self._over(Distinct(child=self.plan))
+
+    def drop_duplicates(self, *keys: str) -> QueryBuilder:
+        """The first row of each key, for as long as the watermark lets the key be remembered."""
+        return self._over(Deduplicate(child=self.plan, keys=self._keys(keys)))
+
+    def drop_duplicates_within_watermark(self, *keys: str) -> QueryBuilder:
+        """The first row of each key within the watermark's delay."""
+        keys_ = self._keys(keys)
+        return self._over(Deduplicate(child=self.plan, keys=keys_, within_watermark=True))
+
+    def _keys(self, keys: tuple[str, ...]) -> tuple[Expression, ...]:
+        if not keys:
+            return (UnresolvedStar(),)
+        return tuple(UnresolvedAttribute(parts=(key,)) for key in keys)
+
+    def order_by(self, *columns: Column) -> QueryBuilder:
+        """Sort: ascending unless a column is a SortOrder."""
+        order = tuple(_sort_order(column(value)) for value in columns)
+        return self._over(Sort(child=self.plan, order=order))
+
+    def limit(self, rows: int) -> QueryBuilder:
+        """At most so many rows."""
+        count = lit(rows)
+        local = LocalLimit(child=self.plan, limit=count)
+        return self._over(GlobalLimit(child=local, limit=count))
+
+    def union(self, other: QueryBuilder) -> QueryBuilder:
+        """UNION ALL with another query."""
+        both = Union(inputs=(self.plan, other.plan))
+        return QueryBuilder(plan=both, sources={**self.sources, **other.sources})
+
+    def join(
+        self,
+        other: QueryBuilder,
+        on: Column | None = None,
+        how: str = "inner",
+        using: tuple[str, ...] = (),
+    ) -> QueryBuilder:
+        """Join with another query, by a condition or by columns of the same names.
+
+        Raises:
+            DescriptionError: there is no join of that kind.
+        """
+        join_type = JOIN_TYPES.get(how.lower().replace("outer", "_outer").replace("__", "_"))
+        join_type = join_type or JOIN_TYPES.get(how.lower())
+        if join_type is None:
+            raise DescriptionError(
+                "STATEPLAN_UNKNOWN_JOIN",
+                f"There is no join '{how}'.",
+                hint=f"Use one of {', '.join(JOIN_TYPES)}.",
+            )
+        joined = Join(
+            left=self.plan,
+            right=other.plan,
+            join_type=join_type,
+            condition=None if on is None else column(on),
+            using=using,
+        )
+        return QueryBuilder(plan=joined, sources={**self.sources, **other.sources})
+
+    def query(self, *, output_mode: str = "append", conf: Mapping[str, str] | None = None) -> Query:
+        """The query, to be explained or run."""
+        from .model.conf import Conf
+        from .query import Query
+
+        return Query(
+            self.plan,
+            sources=self.sources,
+            output_mode=output_mode,
+            conf=Conf(dict(conf or {})),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedBuilder:
+    """A query grouped by keys, waiting for its aggregates."""
+
+    builder: QueryBuilder
+    keys: tuple[Expression, ...]
+    condition: Expression | None = None
+
+    def having(self, condition: Column) -> GroupedBuilder:
+        """The groups for which the condition holds."""
+        return replace(self, condition=column(condition))
+
+    def agg(self, *aggregates: Column) -> QueryBuilder:
+        """The keys and the aggregates, as PySpark's `groupBy(...).agg(...)` gives them."""
+        keys = tuple(named(key) for key in self.keys)
+        plan: LogicalPlan = Aggregate(
+            child=self.builder.plan,
+            grouping=tuple(key.child if isinstance(key, Alias) else key for key in self.keys),
+            aggregates=(*keys, *(named(value) for value in aggregates)),
+        )
+        if self.condition is not None:
+            plan = UnresolvedHaving(child=plan, condition=self.condition)
+        return replace(self.builder, plan=plan)
+
+    def count(self) -> QueryBuilder:
+        """The keys and the number of rows as `count`."""
+        return self.agg("count(*) AS count")
+
+
+def _sort_order(expression: Expression) -> SortOrder:
+    return expression if isinstance(expression, SortOrder) else SortOrder(child=expression)

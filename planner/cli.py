@@ -1,0 +1,153 @@
+"""The command line: `stateplan explain`, `stateplan run`, `stateplan test`.
+
+Exit status: 0 good, 1 a difference or a failed run, 2 bad input.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from .model.errors import RuntimeFailure, StateplanError
+
+if TYPE_CHECKING:
+    from ..runtime.query import StreamingQuery
+    from .query import Query
+
+FAILED, BAD_INPUT = 1, 2
+_BAD_ENVIRONMENT = ("STATEPLAN_NO_JAVA", "STATEPLAN_NO_PYSPARK")
+
+
+class _Group(click.Group):
+    """Shows stateplan's errors as text instead of tracebacks."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except StateplanError as error:
+            show_error(error)
+            ctx.exit(status_of(error))
+        except KeyboardInterrupt:
+            ctx.exit(130)
+
+
+def status_of(error: StateplanError) -> int:
+    """The exit status for an error: 1 if it came up in a run, 2 if the input is at fault."""
+    failed = isinstance(error, RuntimeFailure) and error.condition not in _BAD_ENVIRONMENT
+    return FAILED if failed else BAD_INPUT
+
+
+def show_error(error: StateplanError) -> None:
+    """The error on standard error; in colour on a terminal."""
+    message, hint = error.message.rstrip(), error.hint
+    if error.condition and not message.startswith("["):
+        message = f"[{error.condition}] {message}"
+    if not sys.stderr.isatty():
+        lines = [f"error: {message}", *([f"hint: {hint}"] if hint else [])]
+        print("\n".join(lines), file=sys.stderr)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    console.print(Text("error: ", style="bold red") + Text(message))
+    if hint:
+        console.print(Text("hint: ", style="bold cyan") + Text(hint))
+
+
+def _settings(pairs: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"'{pair}' is not of the form KEY=VALUE.")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _load(file: str, output_mode: str | None, conf: tuple[str, ...]) -> Query:
+    from stateplan import load
+
+    return load(file, output_mode=output_mode, conf=_settings(conf))
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Plan, explain, test and run Spark Structured Streaming queries."""
+
+
+@main.command()
+@click.argument("file")
+@click.option(
+    "--mode",
+    default="simple",
+    show_default=True,
+    help="simple, extended, formatted, json or stateful.",
+)
+@click.option("--output-mode", help="append, update or complete, instead of the file's.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting.")
+def explain(file: str, mode: str, output_mode: str | None, conf: tuple[str, ...]) -> None:
+    """Print the physical plan of the query described in FILE. Needs no Java and no Spark."""
+    print(_load(file, output_mode, conf).explain(mode))
+
+
+@main.command()
+@click.argument("file")
+@click.option("--master", help="Spark's master URL, such as local[4]; or sc://host for Connect.")
+@click.option("--output-mode", help="append, update or complete, instead of the file's.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting.")
+@click.option("--trigger", help="available_now, once, or an interval such as '10 seconds'.")
+@click.option("--json", "as_json", is_flag=True, help="Print each batch's progress as JSON.")
+def run(
+    file: str,
+    master: str | None,
+    output_mode: str | None,
+    conf: tuple[str, ...],
+    trigger: str | None,
+    as_json: bool,
+) -> None:
+    """Run the query described in FILE on PySpark until its trigger ends, or Ctrl-C."""
+    query = _load(file, output_mode, conf)
+    _ = query.execution.executed_plan  # refuse what cannot be planned before a JVM starts
+    from ..runtime.progress import ProgressLine, json_lines
+    from ..runtime.session import start_session
+
+    spark = start_session(master)
+    try:
+        listener = json_lines() if as_json else ProgressLine()
+        started = query.run(spark, trigger=trigger, listeners=[listener])
+        _wait(started)
+    finally:
+        spark.stop()
+
+
+def _wait(query: StreamingQuery) -> None:
+    """Until the query ends; Ctrl-C stops it in good order.
+
+    Raises:
+        StateplanError: it failed.
+    """
+    try:
+        query.await_termination()
+    except KeyboardInterrupt:
+        query.stop()
+    finally:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
+@click.option("--master", help="Spark's master URL, such as local[4].")
+@click.option("--json", "json_out", metavar="OUT", help="Write what was emitted to this file.")
+def test(paths: tuple[str, ...], master: str | None, json_out: str | None) -> None:
+    """Run scenario files and compare what they emit with what they expect."""
+    from ..runtime.scenarios import run_paths
+
+    sys.exit(run_paths(paths, master=master, json_out=json_out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""Query descriptions and scenarios: YAML or JSON files, checked key by key."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from .model.errors import DescriptionError
+
+OutputMode = Literal["append", "update", "complete"]
+Row = dict[str, Any]
+
+
+def _as_text(value: object) -> object:
+    """Settings and options are strings in Spark: `4` and `true` may be written without quotes."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+class _Strict(BaseModel):
+    """Refuses keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class SourceDescription(_Strict):
+    """A named source.
+
+    Attributes:
+        schema_: the key `schema`: columns as DDL; may be left out for `rate`.
+        static: a table, read once, instead of a stream.
+        rows: a static table's rows, instead of a path.
+        format: json, parquet, csv, orc, text, rate or memory.
+        path: the directory of its files, relative to the description's own.
+        options: those of Spark's reader (`maxFilesPerTrigger`, `rowsPerSecond`, ...).
+    """
+
+    schema_: str | None = Field(default=None, alias="schema")
+    static: bool = False
+    rows: tuple[Row, ...] | None = None
+    format: str = "json"
+    path: str | None = None
+    options: dict[str, Text] = Field(default_factory=dict)
+
+
+class SinkDescription(_Strict):
+    """Where the rows go: console, memory, noop, or files (parquet, json, csv, orc, text)."""
+
+    format: str
+    path: str | None = None
+    options: dict[str, Text] = Field(default_factory=dict)
+    partition_by: tuple[str, ...] = ()
+
+
+class Step(_Strict):
+    """One step of a scenario: a micro-batch's rows by source, or a restart.
+
+    `crash`: the sink fails behind the batch, which then runs again from the checkpoint.
+    """
+
+    batch: dict[str, tuple[Row, ...] | None] | None = None
+    crash: bool = False
+    restart: bool = False
+
+
+class Description(_Strict):
+    """A streaming query, its sources and, for running, its sink, trigger and checkpoint.
+
+    Attributes:
+        trigger: `available_now`, `once`, `default`, or an interval such as `10 seconds` (also
+            written `processing_time: 10 seconds`).
+        checkpoint: a directory, relative to the description's own.
+        topic, notes, steps, ordered, expect: those of scenarios and golden plans.
+    """
+
+    id: str | None = None
+    title: str | None = None
+    topic: str | None = None
+    notes: str | None = None
+    sources: dict[str, SourceDescription] = Field(default_factory=dict)
+    sql: str | None = None
+    python: str | None = None
+    output_mode: OutputMode = "append"
+    conf: dict[str, Text] = Field(default_factory=dict)
+    name: str | None = None
+    sink: SinkDescription | None = None
+    trigger: str | None = None
+    checkpoint: str | None = None
+    ordered: bool = False
+    steps: tuple[Step, ...] = ()
+    expect: dict[str, Any] | None = None
+
+
+class Scenario(Description):
+    """A description with the steps to run and, mostly, what they should emit."""
+
+    steps: tuple[Step, ...]
+
+
+_Model = TypeVar("_Model", bound=Description)
+
+
+def load_description(path: str | Path) -> Description:
+    """Read a query description.
+
+    Raises:
+        DescriptionError: the file is missing or broken, or one of its keys is; it says which.
+    """
+    return _load(Path(path), Description)
+
+
+def load_scenario(path: str | Path) -> Scenario:
+    """Read a scenario; raises as `load_description`, and where it has no steps."""
+    return _load(Path(path), Scenario)
+
+
+def _load(path: Path, model: type[_Model]) -> _Model:
+    content = _read(path)
+    if not isinstance(content, dict):
+        raise DescriptionError(
+            "STATEPLAN_BAD_DESCRIPTION",
+            f"'{path}' does not hold a description: its top level must be keys with values.",
+            hint="Start with 'sources:' and 'sql:'.",
+        )
+    return _checked(_normalised(content), model, str(path))
+
+
+def parse_description(content: Mapping[str, Any], origin: str = "the description") -> Description:
+    """Check a description given as data instead of a file."""
+    return _checked(_normalised(dict(content)), Description, origin)
+
+
+def _normalised(content: dict[str, Any]) -> dict[str, Any]:
+    """Short forms written out: `sink: console`, `trigger: {processing_time: 10 seconds}`."""
+    sink, trigger = content.get("sink"), content.get("trigger")
+    if isinstance(sink, str):
+        content = {**content, "sink": {"format": sink}}
+    if isinstance(trigger, dict) and len(trigger) == 1:
+        key, value = next(iter(trigger.items()))
+        if key == "processing_time":
+            content = {**content, "trigger": value}
+        elif key in ("once", "available_now") and value is True:
+            content = {**content, "trigger": key}
+    return content
+
+
+def _checked(content: dict[str, Any], model: type[_Model], origin: str) -> _Model:
+    try:
+        description = model.model_validate(content)
+    except ValidationError as error:
+        raise _refusal(error, model, origin) from None
+    if (description.sql is None) == (description.python is None):
+        raise DescriptionError(
+            "STATEPLAN_BAD_DESCRIPTION",
+            f"{origin}: there must be exactly one of 'sql' and 'python'.",
+            hint="Write the query under 'sql:'.",
+        )
+    return description
+
+
+def _read(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DescriptionError(
+            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{path}'.", hint="Check the path."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise DescriptionError(
+            "STATEPLAN_FILE_UNREADABLE", f"'{path}' cannot be read: {reason}.", hint="Check it."
+        ) from None
+    try:
+        if path.suffix == ".json":
+            return json.loads(text)
+        return yaml.load(text, _Loader)
+    except json.JSONDecodeError as error:
+        raise _broken(path, "JSON", error.lineno, error.colno, error.msg) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise _broken(path, "YAML", line, column, error.problem or str(error)) from None
+    except yaml.YAMLError as error:
+        raise _broken(path, "YAML", 1, 1, str(error)) from None
+
+
+def _broken(path: Path, kind: str, line: int, column: int, problem: str) -> DescriptionError:
+    return DescriptionError(
+        "STATEPLAN_BAD_FILE",
+        f"'{path}' is not valid {kind}: {problem} (line {line}, column {column}).",
+        hint=f"Mend the {kind} at that place.",
+    )
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML's safe loader, but a date stays the text that was written."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in _Loader.yaml_implicit_resolvers.items()
+}
+
+
+# ------------------------------------------------------------------------------------- messages
+
+
+def _refusal(error: ValidationError, model: type[BaseModel], origin: str) -> DescriptionError:
+    """The first thing that is wrong, with the file and the key named."""
+    details = error.errors()[0]
+    place = tuple(str(part) for part in details["loc"])
+    key = ".".join(place)
+    if details["type"] == "extra_forbidden":
+        known = _keys_at(model, place[:-1])
+        near = difflib.get_close_matches(place[-1], known, n=1, cutoff=0.0)
+        return DescriptionError(
+            "STATEPLAN_UNKNOWN_KEY",
+            f"{origin}: '{key}' is not a key of a description.",
+            hint=f"Did you mean '{near[0]}'? Known here: {', '.join(known)}.",
+        )
+    if details["type"] == "missing":
+        return DescriptionError(
+            "STATEPLAN_MISSING_KEY",
+            f"{origin}: the key '{key}' is missing.",
+            hint=f"Add '{place[-1]}:'.",
+        )
+    return DescriptionError(
+        "STATEPLAN_BAD_VALUE",
+        f"{origin}: the value of '{key}' is wrong: {_lower(details['msg'])}.",
+        hint=f"Mend '{key}'.",
+    )
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _keys_at(model: type[BaseModel], place: tuple[str, ...]) -> list[str]:
+    """The keys that are known at a place, as written in files."""
+    inner: dict[str, type[BaseModel]] = {
+        "sources": SourceDescription,
+        "sink": SinkDescription,
+        "steps": Step,
+    }
+    current = inner.get(place[0], model) if place else model
+    return [field.alias or name for name, field in current.model_fields.items()]

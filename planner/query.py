@@ -1,0 +1,303 @@
+"""A query: planned on demand, explained, run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ..physical.stateful import OutputMode
+from .description import Description, SinkDescription, SourceDescription
+from .model.catalog import Catalog, Source
+from .model.conf import Conf
+from .model.ddl import parse_schema
+from .model.errors import DescriptionError
+from .model.ids import id_scope
+from .model.logical import LogicalPlan
+from .model.types import LONG, TIMESTAMP, StructField, StructType
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..runtime.progress import Listener
+    from ..runtime.query import StreamingQuery
+    from ..runtime.sinks import Sink
+    from ..runtime.sources import Source as RuntimeSource
+    from .incremental_execution import IncrementalExecution
+
+_RATE = StructType((StructField("timestamp", TIMESTAMP), StructField("value", LONG)))
+OUTPUT_MODES = ("append", "update", "complete")
+
+
+class Query:
+    """One streaming query.
+
+    Args:
+        query: SQL text, or a logical plan.
+        sources: what it may name.
+        output_mode: append, update or complete.
+        conf: its settings.
+        description: what it was read from, for running.
+        folder: what relative paths are relative to.
+    """
+
+    def __init__(
+        self,
+        query: str | LogicalPlan,
+        *,
+        sources: Mapping[str, SourceDescription],
+        output_mode: str = "append",
+        conf: Conf | None = None,
+        description: Description | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        if output_mode not in OUTPUT_MODES:
+            raise DescriptionError(
+                "STATEPLAN_UNKNOWN_OUTPUT_MODE",
+                f"There is no output mode '{output_mode}'.",
+                hint=f"Use one of {', '.join(OUTPUT_MODES)}.",
+            )
+        self._query = query
+        self.sources = dict(sources)
+        self.output_mode = cast(OutputMode, output_mode)
+        self.conf = conf or Conf()
+        self.description = description or Description(sql="", sources=self.sources)
+        self.folder = folder or Path()
+
+    @classmethod
+    def of(
+        cls,
+        description: Description,
+        *,
+        conf: Conf | None = None,
+        output_mode: str | None = None,
+        folder: Path | None = None,
+    ) -> Query:
+        """The query of a description; `conf` and `output_mode` take the place of its own.
+
+        Raises:
+            DescriptionError: it is written in Python.
+        """
+        if description.sql is None:
+            raise DescriptionError(
+                "STATEPLAN_PYTHON_QUERY",
+                "This description writes its query under 'python:', which is not planned yet.",
+                hint="Write the query under 'sql:'.",
+            )
+        return cls(
+            description.sql,
+            sources=description.sources,
+            output_mode=output_mode or description.output_mode,
+            conf=Conf(description.conf) if conf is None else conf,
+            description=description,
+            folder=folder,
+        )
+
+    # ---------------------------------------------------------------------------------- planning
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The sources as the planner knows them."""
+        return {name: _catalog_source(name, source) for name, source in self.sources.items()}
+
+    @cached_property
+    def execution(self) -> IncrementalExecution:
+        """The query's phases, up to the executed plan of its first batch.
+
+        Raises:
+            AnalysisError: its SQL cannot be read.
+        """
+        from .incremental_execution import IncrementalExecution
+
+        ids = itertools.count()
+        with id_scope(ids):
+            logical = self._logical()
+        return IncrementalExecution(
+            logical,
+            catalog=self.catalog,
+            output_mode=self.output_mode,
+            conf=self.conf,
+            ids=ids,
+        )
+
+    def _logical(self) -> LogicalPlan:
+        if isinstance(self._query, LogicalPlan):
+            return self._query
+        from .sql import parse
+
+        return parse(self._query, self.conf)
+
+    def explain(self, mode: str = "simple") -> str:
+        """The plan's text: simple, extended, formatted, json or stateful.
+
+        Raises:
+            StateplanError: the query cannot be planned, or there is no such mode.
+        """
+        from ..physical.explain import explain
+
+        return explain(self.execution, mode)
+
+    # ----------------------------------------------------------------------------------- running
+
+    def run(
+        self,
+        spark: SparkSession,
+        *,
+        sources: Mapping[str, RuntimeSource] | None = None,
+        sink: Sink | str | None = None,
+        foreach_batch: Callable[[DataFrame, int], None] | None = None,
+        trigger: str | None = None,
+        checkpoint: str | Path | None = None,
+        name: str | None = None,
+        listeners: Sequence[Listener] = (),
+        tasks: int | None = None,
+        background: bool = True,
+    ) -> StreamingQuery:
+        """Start the query, or go on from its checkpoint.
+
+        Args:
+            spark: the session; its settings are neither used nor changed.
+            sources: runtime sources that take the place of those described.
+            sink: a sink, or a sink's format; by default the description's, else the console.
+            foreach_batch: instead of a sink: called with each batch's DataFrame and number.
+            trigger: `available_now`, `once`, `default` or an interval such as `10 seconds`.
+            checkpoint: a directory; by default the description's, else a temporary one.
+            name: the query's name.
+            listeners: called with each batch's figures.
+            tasks: how many tasks run each stateful operator.
+            background: run in a thread of its own; else return when the trigger ends.
+
+        Raises:
+            StateplanError: the query cannot start.
+        """
+        from ..runtime.streaming import start
+        from ..runtime.triggers import DEFAULT, parse_trigger
+
+        chosen = trigger if trigger is not None else self.description.trigger
+        place = checkpoint if checkpoint is not None else self._path(self.description.checkpoint)
+        called = name or self.description.name or self.description.id
+        return start(
+            spark,
+            self.execution,
+            sources={**self._runtime_sources(sources or {}), **(sources or {})},
+            tables=self._tables(),
+            sink=self._sink(spark, sink, foreach_batch, called),
+            trigger=DEFAULT if chosen is None else parse_trigger(chosen),
+            checkpoint=place,
+            name=called,
+            listeners=listeners,
+            tasks=tasks,
+            background=background,
+        )
+
+    def _path(self, path: str | None) -> str | None:
+        """A path of the description, made relative to its file."""
+        if path is None or "://" in path or path.startswith("file:"):
+            return path
+        return str(self.folder / path)
+
+    def _runtime_sources(self, given: Mapping[str, RuntimeSource]) -> dict[str, RuntimeSource]:
+        from ..runtime.sources import make_source
+
+        return {
+            name: make_source(
+                source.format,
+                path=self._path(source.path),
+                schema=None if source.schema_ is None else parse_schema(source.schema_),
+                options=source.options,
+            )
+            for name, source in self.sources.items()
+            if not source.static and name not in given
+        }
+
+    def _tables(self) -> dict[str, Callable[[SparkSession], DataFrame]]:
+        return {name: self._table(source) for name, source in self.sources.items() if source.static}
+
+    def _table(self, source: SourceDescription) -> Callable[[SparkSession], DataFrame]:
+        from ..runtime.frames import spark_schema
+
+        schema = spark_schema(_schema(source))
+        path = self._path(source.path)
+
+        def read(spark: SparkSession) -> DataFrame:
+            if source.rows is not None:
+                import json
+
+                lines = [(json.dumps(row),) for row in source.rows]
+                texts = spark.createDataFrame(lines, "value string")
+                parsed = texts.selectExpr(f"from_json(value, '{_ddl_text(source)}') AS r")
+                return parsed.select("r.*")
+            reader = spark.read.schema(schema).format(source.format).options(**source.options)
+            return reader.load(path)
+
+        return read
+
+    def _sink(
+        self,
+        spark: SparkSession,
+        sink: Sink | str | None,
+        foreach_batch: Callable[[DataFrame, int], None] | None,
+        name: str | None,
+    ) -> Sink:
+        from ..runtime.sinks import ForeachBatchSink, make_sink
+
+        if foreach_batch is not None:
+            return ForeachBatchSink(foreach_batch)
+        described = self.description.sink or SinkDescription(format="console")
+        if isinstance(sink, str):
+            described = SinkDescription(format=sink)
+        elif sink is not None:
+            return sink
+        return make_sink(
+            described.format,
+            path=self._path(described.path),
+            options=described.options,
+            partition_by=described.partition_by,
+            spark=spark,
+            name=name,
+        )
+
+
+def _schema(source: SourceDescription) -> StructType:
+    return StructType(()) if source.schema_ is None else parse_schema(source.schema_)
+
+
+def _ddl_text(source: SourceDescription) -> str:
+    return (source.schema_ or "").replace("'", "\\'")
+
+
+def _catalog_source(name: str, source: SourceDescription) -> Source:
+    if source.schema_ is None and source.format != "rate":
+        raise DescriptionError(
+            "STATEPLAN_SOURCE_SCHEMA_MISSING",
+            f"The source '{name}' has no schema.",
+            hint="Add 'schema:' with its columns, such as 'user STRING, ts TIMESTAMP'.",
+        )
+    schema = _RATE if source.schema_ is None else parse_schema(source.schema_)
+    return Source(
+        name=name,
+        schema=schema,
+        streaming=not source.static,
+        format=source.format,
+        location=source.path or "",
+    )
+
+
+def described_sources(sources: Mapping[str, Any] | None) -> dict[str, SourceDescription]:
+    """Sources as `stateplan.sql` takes them: by name, each a schema text or a mapping of keys.
+
+    Raises:
+        DescriptionError: a key is unknown or a value of the wrong kind.
+    """
+    from .description import parse_description
+
+    written = {
+        name: {"schema": source} if isinstance(source, str) else source
+        for name, source in (sources or {}).items()
+        if not isinstance(source, SourceDescription)
+    }
+    parsed = parse_description({"sql": "", "sources": written}, "the query").sources
+    given = {n: s for n, s in (sources or {}).items() if isinstance(s, SourceDescription)}
+    return {**parsed, **given}
