@@ -129,7 +129,7 @@ class ScenarioRun:
         for name, source in self._scenario.sources.items():
             path = self._folder / name
             path.mkdir(exist_ok=True)
-            schema = parse_schema(source.schema_)
+            schema = parse_schema(source.schema_ or "")
             if source.static:
                 self._write(name, 0, source.rows or [])
                 tables[name] = _table(path, spark_schema(schema))

@@ -52,12 +52,13 @@ def step_lines(scenario: Scenario, emitted: Mapping[str, Any], found: Sequence[s
 
 
 def _first_wrong_step(emitted: Mapping[str, Any], found: Sequence[str]) -> int | None:
-    steps = {batch["id"]: batch["step"] for batch in emitted.get("batches") or []}
+    steps: dict[int, int] = {batch["id"]: batch["step"] for batch in emitted.get("batches") or []}
+    failed: int | None = emitted.get("error", {}).get("step")
     for line in found:
         if line.startswith("batch "):
             number = int(line.split()[1].rstrip(":"))
-            return steps.get(number, emitted.get("error", {}).get("step"))
-    return emitted.get("error", {}).get("step") if found else None
+            return steps.get(number, failed)
+    return failed
 
 
 def run_paths(
