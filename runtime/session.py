@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,6 +47,8 @@ def start_session(
             "PySpark is not installed: it is needed to run a query.",
             hint="Install it with: pip install 'stateplan[spark]'",
         ) from None
+    # Workers must be the Python that has stateplan, activated or not.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = Session.builder.appName(name)
     if master is not None and master.startswith("sc://"):
         return builder.remote(master).getOrCreate()
