@@ -20,6 +20,7 @@ from .expressions import (
     Literal as LiteralExpression,
 )
 from .tree import TreeNode
+from .types import same_type
 
 JoinType = Literal["Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi", "LeftAnti", "Cross"]
 
@@ -504,6 +505,19 @@ class Union(LogicalPlan):
     inputs: tuple[LogicalPlan, ...]
     by_name: bool = False
     allow_missing: bool = False
+
+    @cached_property
+    def resolved(self) -> bool:
+        if not all(plan.resolved for plan in self.inputs):
+            return False
+        first = self.inputs[0].output
+        return all(
+            len(plan.output) == len(first)
+            and all(
+                same_type(a.type_, b.type_) for a, b in zip(plan.output, first, strict=True)
+            )
+            for plan in self.inputs[1:]
+        )
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

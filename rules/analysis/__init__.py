@@ -1,1 +1,27 @@
-"""Names, types, time windows and watermarks: an unresolved plan becomes an analyzed one."""
+"""Analysis: from an unresolved plan to one in which every name and type is known."""
+
+from __future__ import annotations
+
+from ...planner.model.catalog import Catalog
+from ...planner.model.conf import Conf
+from ...planner.model.logical import LogicalPlan
+from .analyzer import Analyzer
+from .checks import check_analysis
+from .context import Context
+from .ctes import inline_ctes
+
+__all__ = ["analyze", "inline_ctes"]
+
+
+def analyze(plan: LogicalPlan, catalog: Catalog, conf: Conf) -> LogicalPlan:
+    """The plan with columns, types, implicit casts and time windows resolved as Spark does.
+
+    The shape is that of Spark's own analyzed plan; definitions of WITH stay beside it (WithCTE)
+    until the optimizer's `inline_ctes`.
+
+    Raises:
+        AnalysisError: Spark's analyzer refuses the query; condition and words are Spark's.
+    """
+    resolved = Analyzer(Context(catalog=catalog, conf=conf)).analyze(plan)
+    check_analysis(resolved, conf)
+    return resolved

@@ -1,0 +1,203 @@
+"""Logical plans as Spark prints them: Catalyst's treeString.
+
+A line starts with `'` while the operator is unresolved, with `~` over a stream. Children hang on
+`+- `, all but the last on `:- `; plans inside expressions (subqueries) stand between the operator
+and its children, indented by `   `.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .expressions import AttributeReference, Expression, UnresolvedAttribute
+from .logical import (
+    Aggregate,
+    CTERelationDef,
+    CTERelationRef,
+    Deduplicate,
+    EventTimeWatermark,
+    Expand,
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    LocalRelation,
+    LogicalPlan,
+    Offset,
+    OneRowRelation,
+    Project,
+    Relation,
+    Sort,
+    StreamingRelation,
+    SubqueryAlias,
+    Union,
+    UnresolvedHaving,
+    UnresolvedRelation,
+    UnresolvedWith,
+    View,
+)
+from .text import plan_text
+
+MAX_FIELDS = 25
+
+
+def tree_text(plan: LogicalPlan, max_fields: int = MAX_FIELDS) -> str:
+    """The plan's tree, one operator a line, without a line end at the end.
+
+    Lists longer than `max_fields` (spark.sql.debug.maxToStringFields) are cut as Spark cuts them.
+    """
+    return "\n".join(_lines(plan, "", "", max_fields))
+
+
+def _lines(plan: LogicalPlan, first: str, rest: str, limit: int) -> Iterator[str]:
+    line = f"{_prefix(plan)}{line_text(plan, limit)}".rstrip()
+    yield first + line
+    children: tuple[LogicalPlan, ...] = plan.children
+    if isinstance(plan, UnresolvedRelation) and plan.streaming:
+        name = ".".join(plan.parts)
+        yield f"{rest}+- 'UnresolvedRelation [{name}], [], true"
+    inner = list(subplans(plan))
+    for i, subplan in enumerate(inner):
+        yield from _child(subplan, rest + (":  " if children else "   "), i, len(inner), limit)
+    for i, child in enumerate(children):
+        yield from _child(child, rest, i, len(children), limit)
+
+
+def _child(plan: LogicalPlan, rest: str, index: int, count: int, limit: int) -> Iterator[str]:
+    last = index == count - 1
+    mark, below = ("+- ", "   ") if last else (":- ", ":  ")
+    return _lines(plan, rest + mark, rest + below, limit)
+
+
+def subplans(plan: LogicalPlan) -> Iterator[LogicalPlan]:
+    """The plans inside the operator's own expressions, in order."""
+    for expression in plan.expressions:
+        for node in expression.walk():
+            inner = getattr(node, "plan", None)
+            if isinstance(inner, LogicalPlan):
+                yield inner
+
+
+def _prefix(plan: LogicalPlan) -> str:
+    if isinstance(plan, View | StreamingRelation):
+        return ""
+    if not plan.resolved:
+        return "'"
+    return "~" if plan.is_streaming else ""
+
+
+def listed(items: Iterable[str], limit: int, *, separator: str = ", ") -> str:
+    """`[a, b, c]`, cut after `limit - 1` items with a word on how many more there are."""
+    texts = list(items)
+    if len(texts) > limit:
+        kept = max(0, limit - 1)
+        texts = [*texts[:kept], f"... {len(texts) - kept} more fields"]
+    return f"[{separator.join(texts)}]"
+
+
+def argument_text(expression: Expression) -> str:
+    """An expression that stands by itself in a line: a column then shows its type."""
+    if isinstance(expression, AttributeReference):
+        return f"{expression.name}#{expression.expr_id}: {expression.type_.simple}"
+    return plan_text(expression)
+
+
+def _list(expressions: Iterable[Expression], limit: int) -> str:
+    return listed((plan_text(e) for e in expressions), limit)
+
+
+def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
+    """The operator's own line, without prefix."""
+    match plan:
+        case UnresolvedRelation(parts=parts, streaming=streaming):
+            if streaming:
+                return "NamedStreamingRelation name=<Unassigned>"
+            return f"UnresolvedRelation [{', '.join(parts)}], [], false"
+        case StreamingRelation(format=source, attributes=attributes):
+            return f"StreamingRelation {source}, {_list(attributes, limit)}, name=<Unassigned>"
+        case Relation(format=source, attributes=attributes):
+            columns = listed((plan_text(a) for a in attributes), limit, separator=",")
+            return f"Relation {columns} {source}"
+        case LocalRelation(attributes=attributes, rows=rows):
+            shown = listed((_row(row) for row in rows), limit) if rows else "<empty>"
+            return f"LocalRelation {shown}, {_list(attributes, limit)}"
+        case OneRowRelation():
+            return "OneRowRelation"
+        case View(name=name):
+            return f"View (`{name}`, {_list(plan.output, limit)})"
+        case SubqueryAlias(alias=alias):
+            return f"SubqueryAlias {alias}"
+        case CTERelationDef(cte_id=cte_id):
+            return f"CTERelationDef {cte_id}, false"
+        case CTERelationRef(cte_id=cte_id, attributes=attributes):
+            stream = str(plan.is_streaming).lower()
+            return f"CTERelationRef {cte_id}, true, {_list(attributes, limit)}, {stream}, false"
+        case UnresolvedWith(definitions=definitions):
+            return f"CTE [{', '.join(name for name, _ in definitions)}]"
+        case _:
+            name, arguments = _arguments(plan, limit)
+            return f"{name} {', '.join(a for a in arguments if a)}".rstrip()
+
+
+def _row(row: Iterable[Expression]) -> str:
+    return "[" + ",".join(plan_text(value) for value in row) + "]"
+
+
+def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
+    """An operator's name and arguments; empty ones are left out."""
+    kind = type(plan).__name__
+    match plan:
+        case Project(project_list=items):
+            return kind, [_list(items, limit)]
+        case Filter(condition=condition) | UnresolvedHaving(condition=condition):
+            return kind, [argument_text(condition)]
+        case Aggregate(grouping=grouping, aggregates=aggregates):
+            shown = _list(grouping, limit) if grouping else ""
+            return kind, [shown, _list(aggregates, limit)]
+        case Sort(order=order, is_global=is_global):
+            return kind, [_list(order, limit), str(is_global).lower()]
+        case GlobalLimit(limit=count) | LocalLimit(limit=count):
+            return kind, [argument_text(count)]
+        case Offset(offset=count):
+            return kind, [argument_text(count)]
+        case Union(by_name=by_name, allow_missing=allow_missing):
+            return kind, [str(by_name).lower(), str(allow_missing).lower()]
+        case Join(join_type=join_type, condition=condition):
+            shown = "" if condition is None else argument_text(condition)
+            return kind, [_join_type(plan, join_type), shown]
+        case Expand(projections=projections, attributes=attributes):
+            shown = listed((_list(p, limit) for p in projections), limit)
+            return kind, [shown, _list(attributes, limit)]
+        case Deduplicate(keys=keys, within_watermark=within):
+            return "DeduplicateWithinWatermark" if within else kind, [_list(keys, limit)]
+        case EventTimeWatermark(event_time=event_time, delay_text=delay, node_id=node_id):
+            if not isinstance(event_time, AttributeReference):
+                return "UnresolvedEventTimeWatermark", [argument_text(event_time), delay]
+            return kind, [node_id, argument_text(event_time), delay]
+        case Generate():
+            return kind, _generate(plan, limit)
+        case _:
+            return kind, []
+
+
+def _join_type(join: Join, join_type: str) -> str:
+    if join.natural:
+        return f"NaturalJoin({join_type})"
+    if join.using:
+        return f"UsingJoin({join_type}, List({', '.join(join.using)}))"
+    return join_type
+
+
+def _generate(plan: Generate, limit: int) -> list[str]:
+    unrequired = ""
+    if plan.required is not None:
+        kept = {a.expr_id for a in plan.required}
+        dropped = [str(i) for i, a in enumerate(plan.child.output) if a.expr_id not in kept]
+        unrequired = listed(dropped, limit) if dropped else ""
+    generated = _list(plan.generated, limit) if plan.generated else ""
+    names = [e for e in plan.generated if isinstance(e, UnresolvedAttribute)]
+    if names and len(names) == len(plan.generated):
+        generated = listed(("'" + ".".join(e.parts) for e in names), limit)
+    outer = str(plan.outer).lower()
+    return [plan_text(plan.generator), unrequired, outer, plan.alias or "", generated]

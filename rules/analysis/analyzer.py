@@ -1,0 +1,239 @@
+"""The walk over a plan: children first, then each operator over its resolved children.
+
+An operator whose child could not be resolved stays as it is; the checks then tell what was wrong,
+deepest operator first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from ...planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    UnresolvedAttribute,
+    UnresolvedOrdinal,
+)
+from ...planner.model.logical import (
+    Aggregate,
+    CTERelationDef,
+    Deduplicate,
+    Distinct,
+    EventTimeWatermark,
+    Expand,
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    LogicalPlan,
+    Offset,
+    Project,
+    ReturnAnswer,
+    Sort,
+    SubqueryAlias,
+    UnaryNode,
+    Union,
+    UnresolvedHaving,
+    UnresolvedRelation,
+    UnresolvedWith,
+    View,
+    WithCTE,
+)
+from .aggregates import with_ordinals
+from .context import Context
+from .ctes import reference
+from .expressions import Resolver
+from .failures import failure
+from .joins import resolve_join
+from .missing import resolve_over, restored
+from .relations import rename_columns, resolve_relation
+from .selects import generate_node, is_generator, resolve_aggregate, resolve_project
+from .time_windows import expand_windows
+from .unions import widen_union
+
+Names = dict[str, CTERelationDef]
+
+
+@dataclass
+class Analyzer:
+    """Resolves one query's plan."""
+
+    context: Context
+    definitions: list[CTERelationDef] = field(default_factory=list)
+    ids: count[int] = field(default_factory=count)
+
+    def analyze(self, plan: LogicalPlan) -> LogicalPlan:
+        """The plan resolved as far as it can be."""
+        resolved = self.visit(plan, {})
+        if not self.definitions:
+            return resolved
+        return WithCTE(definitions=tuple(self.definitions), child=resolved)
+
+    def visit(self, plan: LogicalPlan, names: Names) -> LogicalPlan:
+        """A plan with the names of WITH around it."""
+        match plan:
+            case UnresolvedRelation():
+                return self._relation(plan, names)
+            case UnresolvedWith():
+                return self._with(plan, names)
+            case Join():
+                left, right = self.visit(plan.left, names), self.visit(plan.right, names)
+                return resolve_join(replace(plan, left=left, right=right), self.context)
+            case Union():
+                return self._union(plan, names)
+            case UnaryNode():
+                child = self.visit(plan.child, names)
+                if not child.resolved:
+                    return replace(plan, child=child)
+                return self._unary(plan, child)
+        return plan.map_children(lambda child: self.visit(child, names))
+
+    # ------------------------------------------------------------------------------- relations
+
+    def _relation(self, plan: UnresolvedRelation, names: Names) -> LogicalPlan:
+        definition = names.get(plan.parts[0].lower()) if len(plan.parts) == 1 else None
+        if definition is None:
+            return resolve_relation(plan, self.context)
+        alias = definition.child
+        assert isinstance(alias, SubqueryAlias)
+        return SubqueryAlias(alias=alias.alias, child=reference(definition))
+
+    def _with(self, plan: UnresolvedWith, names: Names) -> LogicalPlan:
+        known = dict(names)
+        for name, body in plan.definitions:
+            resolved = self.visit(body, known)
+            if not isinstance(resolved, SubqueryAlias):
+                resolved = SubqueryAlias(alias=name, child=resolved)
+            definition = CTERelationDef(cte_id=next(self.ids), child=resolved)
+            self.definitions.append(definition)
+            known[name.lower()] = definition
+        return self.visit(plan.child, known)
+
+    def _union(self, plan: Union, names: Names) -> LogicalPlan:
+        inputs = tuple(self.visit(branch, names) for branch in plan.inputs)
+        plan = replace(plan, inputs=inputs)
+        if not all(branch.resolved for branch in inputs):
+            return plan
+        return widen_union(plan, self.context)
+
+    # --------------------------------------------------------------------------------- operators
+
+    def _unary(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
+        match plan:
+            case Project():
+                return resolve_project(plan, child, self.context)
+            case Aggregate():
+                return resolve_aggregate(plan, child, self.context)
+            case SubqueryAlias():
+                return rename_columns(replace(plan, child=child))
+            case Filter():
+                return self._filter(plan, child)
+            case UnresolvedHaving(condition=condition):
+                return self._having(plan, condition, child)
+            case Sort():
+                return self._sort(plan, child)
+            case EventTimeWatermark():
+                return self._watermark(plan, child)
+            case Deduplicate():
+                return self._deduplicate(plan, child)
+            case Generate():
+                return self._generate(plan, child)
+            case GlobalLimit() | LocalLimit() | Offset():
+                resolver = self._resolver(child)
+                return replace(plan, child=child).map_expressions(resolver.resolve)
+            case Distinct() | View() | ReturnAnswer() | Expand():
+                return replace(plan, child=child)
+        return replace(plan, child=child).map_expressions(self._resolver(child).resolve)
+
+    def _resolver(self, child: LogicalPlan) -> Resolver:
+        return Resolver(self.context.scope(child.output), self.context)
+
+    def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
+        condition = self._resolver(child).resolve(plan.condition)
+        draft = replace(plan, condition=condition, child=child)
+        expanded, below = expand_windows(draft, child, self.context)
+        if below is child:
+            return draft
+        assert isinstance(expanded, Filter)
+        condition = self._resolver(below).resolve(expanded.condition)
+        return restored(replace(expanded, condition=condition, child=below), child)
+
+    def _having(
+        self, plan: UnresolvedHaving, condition: Expression, child: LogicalPlan
+    ) -> LogicalPlan:
+        (resolved,), below = resolve_over((condition,), child, self.context)
+        if not resolved.resolved:
+            return replace(plan, condition=resolved, child=child)
+        return restored(Filter(condition=resolved, child=below, origin=plan.origin), child)
+
+    def _sort(self, plan: Sort, child: LogicalPlan) -> LogicalPlan:
+        enabled = self.context.conf.flag("spark.sql.orderByOrdinal")
+        keys = with_ordinals(tuple(order.child for order in plan.order), enabled)
+        placed = tuple(self._at_position(key, child) for key in keys)
+        resolved, below = resolve_over(placed, child, self.context)
+        order = tuple(replace(o, child=key) for o, key in zip(plan.order, resolved, strict=True))
+        if not all(o.resolved for o in order):
+            return replace(plan, order=order, child=child)
+        return restored(replace(plan, order=order, child=below), child)
+
+    def _at_position(self, key: Expression, child: LogicalPlan) -> Expression:
+        if not isinstance(key, UnresolvedOrdinal):
+            return key
+        output = child.output
+        if 1 <= key.ordinal <= len(output):
+            return output[key.ordinal - 1]
+        raise failure(
+            "ORDER_BY_POS_OUT_OF_RANGE",
+            f"ORDER BY position {key.ordinal} is not in select list"
+            f" (valid range is [1, {len(output)}]).",
+            state="42805",
+            origin=key.origin,
+        )
+
+    def _watermark(self, plan: EventTimeWatermark, child: LogicalPlan) -> LogicalPlan:
+        event_time = self._resolver(child).resolve(plan.event_time)
+        if isinstance(event_time, AttributeReference):
+            known = {a.expr_id: a for a in child.output}
+            return replace(plan, event_time=known[event_time.expr_id], child=child)
+        if not event_time.resolved:
+            return replace(plan, child=child)
+        written = plan.event_time
+        if isinstance(written, UnresolvedAttribute):
+            event_time = Alias(child=event_time, name=written.parts[-1])
+        if not isinstance(event_time, Alias):
+            raise failure(
+                "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE",
+                "The watermark clause requires an explicit name if expression is specified.",
+                state="42000",
+                origin=plan.origin,
+                hint="Give the expression a name: WATERMARK expression AS name DELAY OF ...",
+            )
+        projected = Project(project_list=(event_time, *child.output), child=child)
+        return replace(plan, event_time=event_time.to_attribute(), child=projected)
+
+    def _deduplicate(self, plan: Deduplicate, child: LogicalPlan) -> LogicalPlan:
+        if not plan.keys:
+            return replace(plan, keys=child.output, child=child)
+        resolver = self._resolver(child)
+        keys = tuple(resolver.resolve(key) for key in plan.keys)
+        return replace(plan, keys=keys, child=child)
+
+    def _generate(self, plan: Generate, child: LogicalPlan) -> LogicalPlan:
+        generator = self._resolver(child).resolve(plan.generator)
+        names = tuple(e.parts[0] for e in plan.generated if isinstance(e, UnresolvedAttribute))
+        if not generator.resolved or not isinstance(generator, Call):
+            return replace(plan, generator=generator, child=child)
+        if not is_generator(generator):
+            raise failure(
+                "UNSUPPORTED_GENERATOR.NOT_GENERATOR",
+                "The generator is not supported: "
+                f"`{generator.name}` is expected to be a generator. However, its class is"
+                f" {generator.name}, which is not a generator.",
+                state="42K0E",
+                origin=generator.origin,
+            )
+        return generate_node(generator, names, child, outer=plan.outer, alias=plan.alias)

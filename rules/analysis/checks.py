@@ -1,0 +1,333 @@
+"""What an analyzed plan must be: the last walk of analysis, children before parents.
+
+The first thing wrong is told with the plan as far as it was analyzed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ...planner.model.conf import Conf
+from ...planner.model.errors import AnalysisError
+from ...planner.model.expressions import (
+    AggregateExpression,
+    AttributeReference,
+    Expression,
+    UnresolvedAttribute,
+)
+from ...planner.model.logical import (
+    Aggregate,
+    EventTimeWatermark,
+    Filter,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    LogicalPlan,
+    Offset,
+    Union,
+    UnresolvedRelation,
+)
+from ...planner.model.logical_text import tree_text
+from ...planner.model.text import pretty
+from ...planner.model.types import (
+    BooleanType,
+    IntegerType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    same_type,
+)
+from ..optimization.semantics import Canonical, canonical
+from .aggregates import has_aggregate
+from .failures import SEARCH_PATH, failure, mismatch, quoted
+from .suggestions import unresolved_column
+from .window_functions import is_window
+
+Check = Callable[[LogicalPlan], AnalysisError | None]
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+
+
+def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
+    """Refuse what Spark's CheckAnalysis refuses, in its order and words.
+
+    Raises:
+        AnalysisError: with the plan's tree.
+    """
+    for operator in bottom_up(plan):
+        for check in CHECKS:
+            error = check(operator)
+            if error is not None:
+                limit = conf.integer("spark.sql.debug.maxToStringFields")
+                raise AnalysisError(
+                    error.condition, error.message, hint=error.hint, tree=tree_text(plan, limit)
+                )
+
+
+def bottom_up(plan: LogicalPlan) -> Iterator[LogicalPlan]:
+    """All operators, children before parents, left to right."""
+    for child in plan.children:
+        yield from bottom_up(child)
+    yield plan
+
+
+def expressions_up(expression: Expression) -> Iterator[Expression]:
+    """All nodes of an expression, children before parents."""
+    for child in expression.children:
+        yield from expressions_up(child)
+    yield expression
+
+
+def unknown_table(plan: LogicalPlan) -> AnalysisError | None:
+    """TABLE_OR_VIEW_NOT_FOUND."""
+    if not isinstance(plan, UnresolvedRelation):
+        return None
+    return failure(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"The table or view {quoted(plan.parts)} cannot be found. Verify the spelling and"
+        f" correctness of the schema and catalog.\nSearch path: {SEARCH_PATH}.\nIf you did not"
+        " qualify the name with a schema, verify the current_schema() output, or qualify the name"
+        " with the correct schema and catalog.\nTo tolerate the error on drop use DROP VIEW IF"
+        " EXISTS or DROP TABLE IF EXISTS.",
+        state="42P01",
+        origin=plan.origin,
+        hint="Name one of the query's sources.",
+    )
+
+
+def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
+    """A wrong argument, or a name that no column has, whichever comes first."""
+    for expression in plan.expressions:
+        if expression.resolved:
+            continue
+        for node in expressions_up(expression):
+            error = getattr(node, "error", None)
+            if isinstance(error, AnalysisError):
+                return error
+            if isinstance(node, UnresolvedAttribute):
+                columns = [a for child in plan.children for a in child.output]
+                return unresolved_column(node.parts, columns, node.origin)
+    return None
+
+
+def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
+    """EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE."""
+    if not isinstance(plan, EventTimeWatermark):
+        return None
+    event_time = plan.event_time
+    assert isinstance(event_time, AttributeReference)
+    kind = event_time.type_
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        return None
+    if is_window(kind) and isinstance(kind, StructType):
+        return None
+    return failure(
+        "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE",
+        f'The event time {quoted((event_time.name,))} has the invalid type "{kind.sql}", but'
+        ' expected "TIMESTAMP".',
+        state="42K09",
+        origin=plan.origin,
+        hint="Cast the column to TIMESTAMP first.",
+    )
+
+
+def filter_type(plan: LogicalPlan) -> AnalysisError | None:
+    """A WHERE or HAVING that is no boolean."""
+    if not isinstance(plan, Filter) or isinstance(plan.condition.data_type, BooleanType):
+        return None
+    sql = pretty(plan.condition)
+    kind = plan.condition.data_type.sql
+    return mismatch(
+        "FILTER_NOT_BOOLEAN",
+        sql,
+        f'Filter expression "{sql}" of type "{kind}" is not a boolean.',
+        plan.origin,
+    )
+
+
+def join_condition(plan: LogicalPlan) -> AnalysisError | None:
+    """An ON that is no boolean."""
+    if not isinstance(plan, Join) or plan.condition is None:
+        return None
+    kind = plan.condition.data_type
+    if isinstance(kind, BooleanType):
+        return None
+    return failure(
+        "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
+        f'The join condition "{pretty(plan.condition)}" has the invalid type "{kind.sql}", expected'
+        ' "BOOLEAN".',
+        state="42K09",
+        origin=plan.origin,
+    )
+
+
+def aggregate_shape(plan: LogicalPlan) -> AnalysisError | None:
+    """Aggregates of aggregates, and columns that are neither grouped nor aggregated."""
+    if not isinstance(plan, Aggregate):
+        return None
+    for expression in plan.aggregates:
+        for node in expression.walk():
+            if isinstance(node, AggregateExpression) and any(
+                has_aggregate(argument) for argument in node.children
+            ):
+                return failure(
+                    "NESTED_AGGREGATE_FUNCTION",
+                    "It is not allowed to use an aggregate function in the argument of another"
+                    " aggregate function. Please use the inner aggregate function in a sub-query.",
+                    state="42607",
+                    origin=node.origin,
+                )
+    for item in plan.grouping:
+        if has_aggregate(item):
+            return _grouped_aggregate(item)
+    grouped = {canonical(item) for item in plan.grouping}
+    for expression in plan.aggregates:
+        error = _ungrouped(expression, grouped, plan)
+        if error is not None:
+            return error
+    return None
+
+
+def _grouped_aggregate(item: Expression) -> AnalysisError:
+    found = next(n for n in item.walk() if isinstance(n, AggregateExpression))
+    return failure(
+        "GROUP_BY_AGGREGATE",
+        f"Aggregate functions are not allowed in GROUP BY, but found {pretty(_qualified(found))}.",
+        state="42903",
+        origin=item.origin,
+    )
+
+
+def _qualified(expression: Expression) -> Expression:
+    """The expression with its columns named in full, as some messages show them."""
+
+    def full(node: Expression) -> Expression:
+        if isinstance(node, AttributeReference):
+            return AttributeReference(
+                name=".".join((*node.qualifier, node.name)),
+                type_=node.type_,
+                expr_id=node.expr_id,
+            )
+        return node
+
+    return expression.transform_up(full)
+
+
+def _ungrouped(
+    expression: Expression, grouped: set[Canonical], plan: Aggregate
+) -> AnalysisError | None:
+    if isinstance(expression, AggregateExpression):
+        return None
+    if canonical(expression) in grouped:
+        return None
+    if isinstance(expression, AttributeReference):
+        if not plan.grouping:
+            return failure(
+                "MISSING_GROUP_BY",
+                "The query does not include a GROUP BY clause. Add GROUP BY or turn it into the"
+                " window functions using OVER clauses.",
+                state="42803",
+                origin=plan.origin,
+            )
+        name = pretty(expression)
+        return failure(
+            "MISSING_AGGREGATION",
+            f'The non-aggregating expression "{name}" is based on columns which are not'
+            " participating in the GROUP BY clause.\nAdd the columns or the expression to the"
+            f' GROUP BY, aggregate the expression, or use "any_value({name})" if you do not care'
+            " which of the values within a group is returned.",
+            state="42803",
+            hint=f"Add {name} to GROUP BY.",
+        )
+    for child in expression.children:
+        error = _ungrouped(child, grouped, plan)
+        if error is not None:
+            return error
+    return None
+
+
+def limits(plan: LogicalPlan) -> AnalysisError | None:
+    """LIMIT and OFFSET take a constant whole number, zero or more."""
+    if isinstance(plan, GlobalLimit | LocalLimit):
+        name, value = "limit", plan.limit
+    elif isinstance(plan, Offset):
+        name, value = "offset", plan.offset
+    else:
+        return None
+    text = f'The limit like expression "{pretty(value)}" is invalid. The {name} expression must be'
+    if not value.foldable:
+        kind, rest = "IS_UNFOLDABLE", " foldable."
+        text = text.replace("must be", "must evaluate to a constant value.")
+        rest = ""
+    elif not isinstance(value.data_type, IntegerType):
+        kind, rest = "DATA_TYPE", f' integer type, but got "{value.data_type.sql}".'
+    else:
+        from ...planner.model.evaluation import evaluate
+
+        number = evaluate(value)
+        if number is None:
+            kind, rest = "IS_NULL", ""
+            text = text.replace("must be", "must not be null.")
+        elif isinstance(number.value, int) and number.value < 0:
+            kind, rest = "IS_NEGATIVE", f" equal to or greater than 0, but got {number.value}."
+        else:
+            return None
+    return failure(
+        f"INVALID_LIMIT_LIKE_EXPRESSION.{kind}", text + rest, state="42K0E", origin=value.origin
+    )
+
+
+def union_columns(plan: LogicalPlan) -> AnalysisError | None:
+    """Branches of a UNION with different numbers or types of columns."""
+    if not isinstance(plan, Union):
+        return None
+    first = plan.inputs[0].output
+    for number, branch in enumerate(plan.inputs[1:], 1):
+        if len(branch.output) != len(first):
+            return failure(
+                "NUM_COLUMNS_MISMATCH",
+                "UNION can only be performed on inputs with the same number of columns, but the"
+                f" first input has {len(first)} columns and the {ORDINALS[number]} input has"
+                f" {len(branch.output)} columns.",
+                state="42826",
+                origin=plan.origin,
+            )
+        for position, (one, other) in enumerate(zip(first, branch.output, strict=True)):
+            if not same_type(one.type_, other.type_):
+                return failure(
+                    "INCOMPATIBLE_COLUMN_TYPE",
+                    "UNION can only be performed on tables with compatible column types. The"
+                    f" {ORDINALS[position]} column of the {ORDINALS[number]} table is"
+                    f' "{other.type_.sql}" type which is not compatible with "{one.type_.sql}" at'
+                    " the same column of the first table..",
+                    state="42825",
+                    origin=plan.origin,
+                )
+    return None
+
+
+def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
+    """Aggregate functions in WHERE."""
+    if not isinstance(plan, Filter) or not has_aggregate(plan.condition):
+        return None
+    found = [n for n in plan.condition.walk() if isinstance(n, AggregateExpression)]
+    return failure(
+        "INVALID_WHERE_CONDITION",
+        f'The WHERE condition "{pretty(plan.condition)}" contains invalid expressions:'
+        f" {', '.join(pretty(n) for n in found)}.\nRewrite the query to avoid window functions,"
+        " aggregate functions, and generator functions in the WHERE clause.",
+        state="42903",
+        origin=plan.origin,
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    unknown_table,
+    unresolved_expressions,
+    watermark_type,
+    filter_type,
+    join_condition,
+    aggregate_shape,
+    limits,
+    union_columns,
+    misplaced_aggregates,
+)

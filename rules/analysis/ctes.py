@@ -1,0 +1,47 @@
+"""WITH: definitions beside the query until the optimizer puts them in."""
+
+from __future__ import annotations
+
+from ...planner.model.expressions import Alias, Expression
+from ...planner.model.logical import CTERelationDef, CTERelationRef, LogicalPlan, Project, WithCTE
+
+
+def reference(definition: CTERelationDef) -> CTERelationRef:
+    """A use of the definition, with its columns."""
+    return CTERelationRef(
+        cte_id=definition.cte_id,
+        attributes=definition.child.output,
+        streaming=definition.is_streaming,
+    )
+
+
+def inline_ctes(plan: LogicalPlan) -> LogicalPlan:
+    """Each use of a name of WITH replaced by what it stands for; no WithCTE is left.
+
+    Where a use has column ids of its own, a Project gives them.
+    """
+    return _inlined(plan, {})
+
+
+def _inlined(plan: LogicalPlan, known: dict[int, LogicalPlan]) -> LogicalPlan:
+    if isinstance(plan, WithCTE):
+        known = dict(known)
+        for definition in plan.definitions:
+            known[definition.cte_id] = _inlined(definition.child, known)
+        return _inlined(plan.child, known)
+    if isinstance(plan, CTERelationRef):
+        return _renamed(known[plan.cte_id], plan)
+    return plan.map_children(lambda child: _inlined(child, known))
+
+
+def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:
+    pairs = list(zip(child.output, use.attributes, strict=True))
+    if all(own.expr_id == other.expr_id for own, other in pairs):
+        return child
+    items: list[Expression] = [
+        own
+        if own.expr_id == other.expr_id
+        else Alias(child=own, name=other.name, expr_id=other.expr_id)
+        for own, other in pairs
+    ]
+    return Project(project_list=tuple(items), child=child)

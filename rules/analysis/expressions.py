@@ -1,0 +1,215 @@
+"""Expressions: names to columns, calls to functions, with the casts that types need.
+
+One bottom-up pass. What cannot be resolved yet (a name that a later step may know, a time window)
+stays as it is; running the pass again over the result does no harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model import registry
+from ...planner.model.errors import AnalysisError
+from ...planner.model.expressions import (
+    AggregateExpression,
+    Alias,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    SessionWindow,
+    TimeWindow,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedExtractValue,
+    UnresolvedFunction,
+    UnresolvedStar,
+    lit,
+)
+from ...planner.model.functions.casts import can_cast
+from ...planner.model.functions.coercion import coerce_case_when
+from ...planner.model.text import pretty
+from .columns import Scope
+from .context import Context
+from .extraction import extract
+from .failures import (
+    InvalidCall,
+    InvalidCase,
+    InvalidCast,
+    located,
+    mismatch,
+    unresolved_routine,
+)
+from .lambdas import is_higher_order, resolve_higher_order
+from .window_functions import WINDOW_FUNCTIONS, check_session_window, check_time_window
+
+
+class Resolver:
+    """Resolves expressions over the columns of one operator's input."""
+
+    def __init__(self, scope: Scope, context: Context) -> None:
+        self.scope = scope
+        self.context = context
+
+    def resolve(self, expression: Expression) -> Expression:
+        """The expression with all that can be resolved over the scope.
+
+        Raises:
+            AnalysisError: an ambiguous name, an unknown function or field, a wrong number of
+                arguments: what Spark refuses at once.
+        """
+        match expression:
+            case UnresolvedAttribute():
+                return self.column(expression.parts, expression) or expression
+            case UnresolvedFunction():
+                return self._function(expression)
+            case UnresolvedAlias(child=child):
+                return self._alias(expression, child)
+            case InvalidCall() | InvalidCase() | InvalidCast():
+                return expression
+            case Alias(child=child):
+                new = self.resolve(child)
+                return expression if new is child else replace(expression, child=new)
+            case Call() | AggregateExpression() if expression.resolved:
+                return expression
+            case _:
+                if not expression.child_fields:
+                    return expression
+                return self._over_children(expression.map_children(self.resolve))
+
+    def column(self, parts: tuple[str, ...], at: Expression) -> Expression | None:
+        """The column or field that a name means, if it means one."""
+        try:
+            found = self.scope.find(parts)
+        except AnalysisError as error:
+            raise located(error, at.origin) from None
+        if found is None:
+            return None
+        result: Expression = found[0] if at.origin is None else replace(found[0], origin=at.origin)
+        for name in found[1]:
+            result = extract(result, lit(name), self.context, at.origin)
+        return result
+
+    def _alias(self, alias: UnresolvedAlias, child: Expression) -> Expression:
+        # A field takes the last part of the name as written, not its printed form.
+        if isinstance(child, UnresolvedAttribute):
+            found = self.column(child.parts, child)
+            if found is None:
+                return alias
+            if len(child.parts) > 1 and not hasattr(found, "expr_id"):
+                return Alias(child=found, name=child.parts[-1], origin=child.origin)
+            return UnresolvedAlias(child=found, origin=alias.origin)
+        new = self.resolve(child)
+        return alias if new is child else replace(alias, child=new)
+
+    def _over_children(self, expression: Expression) -> Expression:
+        match expression:
+            case UnresolvedExtractValue(child=base, extraction=key) if base.resolved:
+                if key.resolved:
+                    return extract(base, key, self.context, expression.origin)
+            case Cast() if expression.child.resolved:
+                return self._cast(expression)
+            case CaseWhen() if expression.resolved:
+                return self._case(expression)
+            case TimeWindow() if expression.time.resolved:
+                return check_time_window(expression, self.context)
+            case SessionWindow() if expression.time.resolved and expression.gap.resolved:
+                return check_session_window(expression, self.context)
+        return expression
+
+    def _cast(self, cast: Cast) -> Expression:
+        if cast.implicit:
+            return cast
+        mode = "TRY" if cast.mode == "TRY" else self.context.mode
+        if cast.mode != mode or cast.time_zone is None:
+            cast = replace(cast, mode=mode, time_zone=self.context.time_zone)
+        source, target = cast.child.data_type, cast.type_
+        if can_cast(source, target, mode):
+            return cast
+        error = _bad_cast(cast)
+        return InvalidCast(
+            child=cast.child, type_=target, mode=mode, origin=cast.origin, error=error
+        )
+
+    def _case(self, case: CaseWhen) -> Expression:
+        try:
+            return coerce_case_when(case, self.context.conf)
+        except AnalysisError as error:
+            return InvalidCase(
+                conditions=case.conditions,
+                values=case.values,
+                otherwise=case.otherwise,
+                origin=case.origin,
+                error=located(error, case.origin),
+            )
+
+    # ------------------------------------------------------------------------------- functions
+
+    def _function(self, function: UnresolvedFunction) -> Expression:
+        name = function.name.lower()
+        if name in WINDOW_FUNCTIONS:
+            resolved = self._with_arguments(function)
+            return self._over_children(WINDOW_FUNCTIONS[name](resolved, self.context))
+        spec = registry.find(name)
+        if spec is None:
+            raise unresolved_routine(function.name, function.origin)
+        if is_higher_order(function):
+            return resolve_higher_order(function, self, self.context)
+        function = self._with_arguments(function)
+        if not all(child.resolved for child in function.children):
+            return function
+        return self._resolved_call(function, spec)
+
+    def _with_arguments(self, function: UnresolvedFunction) -> UnresolvedFunction:
+        if any(isinstance(a, UnresolvedStar) for a in function.arguments):
+            function = replace(function, arguments=self._spread(function.arguments))
+        return replace(
+            function,
+            arguments=tuple(self.resolve(a) for a in function.arguments),
+            filter=None if function.filter is None else self.resolve(function.filter),
+        )
+
+    def _spread(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        from .stars import expand_star
+
+        spread: list[Expression] = []
+        for argument in arguments:
+            if isinstance(argument, UnresolvedStar):
+                spread.extend(expand_star(argument, self))
+            else:
+                spread.append(argument)
+        return tuple(spread)
+
+    def _resolved_call(
+        self, function: UnresolvedFunction, spec: registry.FunctionSpec
+    ) -> Expression:
+        ignore = function.ignore_nulls and spec.kind == "aggregate"
+        call = self.context.call(
+            function.name,
+            *function.arguments,
+            origin=function.origin,
+            options=(True,) if ignore else (),
+        )
+        if spec.kind != "aggregate" or not isinstance(call, Call):
+            return call
+        return AggregateExpression(
+            function=call,
+            distinct=function.distinct,
+            filter=function.filter,
+            origin=function.origin,
+        )
+
+
+def _bad_cast(cast: Cast) -> AnalysisError:
+    source, target = cast.child.data_type, cast.type_
+    sql = pretty(cast)
+    if can_cast(source, target, "LEGACY"):
+        reason = (
+            f'cannot cast "{source.sql}" to "{target.sql}" with ANSI mode on.\nIf you have to cast'
+            f' "{source.sql}" to "{target.sql}", you can set "spark.sql.ansi.enabled" as "false".'
+        )
+        kind = "CAST_WITH_CONF_SUGGESTION"
+    else:
+        reason = f'cannot cast "{source.sql}" to "{target.sql}".'
+        kind = "CAST_WITHOUT_SUGGESTION"
+    return mismatch(kind, sql, reason, cast.origin)

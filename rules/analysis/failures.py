@@ -1,0 +1,140 @@
+"""Analysis errors in Spark's words, and the expressions that wait for their error to be told.
+
+Spark's analyzer refuses some things at once, without a plan, and others only in a last walk over
+the plan as far as it could be analyzed, which it then prints under the message. `InvalidCall`
+carries an error of the second kind to that walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...planner.model.errors import AnalysisError
+from ...planner.model.expressions import Call, CaseWhen, Cast, Origin, TimeWindow
+
+FUNCTION_DOCS = "https://spark.apache.org/docs/latest/sql-ref-functions.html"
+SEARCH_PATH = "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidCall(Call):
+    """A call whose arguments have wrong types or values; `error` says so."""
+
+    error: AnalysisError = field(compare=False)
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidCast(Cast):
+    """A cast between types that cannot be cast."""
+
+    error: AnalysisError = field(compare=False)
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidCase(CaseWhen):
+    """CASE whose branches do not fit together."""
+
+    error: AnalysisError = field(compare=False)
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidTimeWindow(TimeWindow):
+    """A time window over the wrong type or with durations that make no sense."""
+
+    error: AnalysisError = field(compare=False)
+
+
+def quoted(parts: Iterable[str]) -> str:
+    """A name as messages show it: each part in backticks."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def position(origin: Origin | None) -> str:
+    """What Spark appends to a message to say where in the query's text."""
+    return "" if origin is None else f"; line {origin.line} pos {origin.position}"
+
+
+def failure(
+    condition: str | None,
+    message: str,
+    *,
+    state: str | None = None,
+    origin: Origin | None = None,
+    hint: str = "",
+) -> AnalysisError:
+    """An error whose message is laid out as Spark does: condition, text, SQLSTATE, position."""
+    text = message
+    if condition is not None and not condition.startswith("_LEGACY"):
+        text = f"[{condition}] {text}"
+    if state is not None:
+        text = f"{text} SQLSTATE: {state}"
+    return AnalysisError(condition, text + position(origin), hint=hint)
+
+
+def located(error: AnalysisError, origin: Origin | None) -> AnalysisError:
+    """The error with a position, unless its message has one already."""
+    if origin is None or "; line " in error.message or " (line " in error.message:
+        return error
+    message = error.message + position(origin)
+    return AnalysisError(error.condition, message, hint=error.hint, tree=error.tree)
+
+
+def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:
+    """No function of that name."""
+    return failure(
+        "UNRESOLVED_ROUTINE",
+        f"Cannot resolve routine `{name}` on search path {SEARCH_PATH}.",
+        state="42883",
+        origin=origin,
+        hint="Check the function's spelling; user-defined functions are not known here.",
+    )
+
+
+def wrong_argument_count(
+    name: str, wanted: str, actual: int, origin: Origin | None
+) -> AnalysisError:
+    """A function with too many or too few arguments."""
+    return failure(
+        "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+        f"The `{name}` requires {wanted} parameters but the actual number is {actual}."
+        f" Please, refer to '{FUNCTION_DOCS}' for a fix.",
+        state="42605",
+        origin=origin,
+    )
+
+
+def mismatch(kind: str, sql: str, reason: str, origin: Origin | None) -> AnalysisError:
+    """An expression over types or values that it does not take (DATATYPE_MISMATCH)."""
+    return failure(
+        f"DATATYPE_MISMATCH.{kind}",
+        f'Cannot resolve "{sql}" due to data type mismatch: {reason}',
+        state="42K09",
+        origin=origin,
+    )
+
+
+def ambiguous(
+    name: Iterable[str], candidates: Iterable[str], origin: Origin | None
+) -> AnalysisError:
+    """A column name that several columns have."""
+    return failure(
+        "AMBIGUOUS_REFERENCE",
+        f"Reference {quoted(name)} is ambiguous, could be: [{', '.join(candidates)}].",
+        state="42704",
+        origin=origin,
+        hint="Write the table's name before the column's.",
+    )

@@ -1,0 +1,123 @@
+"""Joins: ON, USING and NATURAL, with the columns of a table joined to itself kept apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
+from ...planner.model.logical import CTERelationRef, Join, LogicalPlan, Project
+from .context import Context
+from .expressions import Resolver
+from .failures import failure, quoted
+
+
+def resolve_join(plan: Join, context: Context) -> LogicalPlan:
+    """The join with its condition resolved; USING and NATURAL become ON below a Project.
+
+    Raises:
+        AnalysisError: a column of USING that a side does not have.
+    """
+    if not (plan.left.resolved and plan.right.resolved):
+        return plan
+    plan = replace(plan, right=keep_apart(plan.left, plan.right))
+    if plan.using or plan.natural:
+        return _using(plan, context)
+    if plan.condition is None:
+        return plan
+    columns = (*plan.left.output, *plan.right.output)
+    resolver = Resolver(context.scope(columns), context)
+    return replace(plan, condition=resolver.resolve(plan.condition))
+
+
+def _using(plan: Join, context: Context) -> LogicalPlan:
+    left, right = plan.left.output, plan.right.output
+    scope = context.scope(())
+    names = plan.using
+    if plan.natural:
+        names = tuple(a.name for a in left if any(scope.same(a.name, b.name) for b in right))
+    pairs = [
+        (_key(name, plan.left, "left", context), _key(name, plan.right, "right", context))
+        for name in names
+    ]
+    condition: Expression | None = None
+    for one, other in pairs:
+        equal = context.call("=", one, other)
+        condition = equal if condition is None else context.call("and", condition, equal)
+    joined = replace(plan, using=(), natural=False, condition=condition)
+    left_keys = {one.expr_id for one, _ in pairs}
+    right_keys = {other.expr_id for _, other in pairs}
+    rest_left = [a for a in left if a.expr_id not in left_keys]
+    rest_right = [a for a in right if a.expr_id not in right_keys]
+    given = {a.expr_id: a for a in joined.output}
+    items: list[Expression]
+    match plan.join_type:
+        case "LeftSemi" | "LeftAnti":
+            items = [*(one for one, _ in pairs), *rest_left]
+        case "RightOuter":
+            items = [*(other for _, other in pairs), *rest_left, *rest_right]
+        case "FullOuter":
+            merged = [_merged(one, other, given, context) for one, other in pairs]
+            items = [*merged, *rest_left, *rest_right]
+        case _:
+            items = [*(one for one, _ in pairs), *rest_left, *rest_right]
+    items = [given.get(i.expr_id, i) if isinstance(i, AttributeReference) else i for i in items]
+    return Project(project_list=tuple(items), child=joined)
+
+
+def _merged(
+    one: AttributeReference,
+    other: AttributeReference,
+    given: dict[int, AttributeReference],
+    context: Context,
+) -> Alias:
+    value = context.call("coalesce", given[one.expr_id], given[other.expr_id])
+    return Alias(child=value, name=one.name)
+
+
+def _key(name: str, side: LogicalPlan, which: str, context: Context) -> AttributeReference:
+    found = context.scope(side.output).named(name)
+    if not found:
+        columns = ", ".join(quoted((a.name,)) for a in sorted(side.output, key=lambda a: a.name))
+        raise failure(
+            "UNRESOLVED_USING_COLUMN_FOR_JOIN",
+            f"USING column {quoted((name,))} cannot be resolved on the {which} side of the join."
+            f" The {which}-side columns: [{columns}].",
+            state="42703",
+        )
+    return found[0]
+
+
+# ------------------------------------------------------------------- the same columns on both sides
+
+
+def keep_apart(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:
+    """The right side with fresh ids for columns that the left side gives too."""
+    shared = left.output_ids & right.output_ids
+    return renewed(right, shared) if shared else right
+
+
+def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:
+    """The plan with fresh ids for these columns, from the operators on that make them."""
+    changed: dict[int, AttributeReference] = {}
+
+    def fresh(column: AttributeReference) -> AttributeReference:
+        new = column.new_instance()
+        changed[column.expr_id] = new
+        return new
+
+    def swap(expression: Expression) -> Expression:
+        if isinstance(expression, AttributeReference) and expression.expr_id in changed:
+            return replace(expression, expr_id=changed[expression.expr_id].expr_id)
+        if isinstance(expression, Alias) and expression.expr_id in ids:
+            new = fresh(to_attribute(expression))
+            return replace(expression, expr_id=new.expr_id)
+        return expression
+
+    def visit(node: LogicalPlan) -> LogicalPlan:
+        node = node.map_children(visit)
+        if isinstance(node, CTERelationRef):
+            columns = tuple(fresh(a) if a.expr_id in ids else a for a in node.attributes)
+            return replace(node, attributes=columns)
+        return node.transform_expressions(swap)
+
+    return visit(plan)

@@ -1,0 +1,180 @@
+"""HAVING and ORDER BY: names and aggregates that the select list does not have.
+
+Both see the select list's columns and, behind them, those of the input. What they need and the
+select list lacks is added to the operator below and dropped by a Project above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Expression,
+    UnresolvedAttribute,
+    UnresolvedFunction,
+    to_attribute,
+)
+from ...planner.model.logical import (
+    Aggregate,
+    Distinct,
+    Filter,
+    LogicalPlan,
+    Project,
+    SubqueryAlias,
+    UnaryNode,
+)
+from ...planner.model.text import pretty
+from ..optimization.semantics import Canonical, canonical
+from .aggregates import has_aggregate
+from .context import Context
+from .expressions import Resolver
+
+Expressions = tuple[Expression, ...]
+
+
+def resolve_over(
+    expressions: Expressions, child: LogicalPlan, context: Context
+) -> tuple[Expressions, LogicalPlan]:
+    """The expressions over the child's columns or what lies below them, and the child for it."""
+    aggregate = _aggregate_below(child)
+    if aggregate is not None:
+        resolved = _over_aggregate(expressions, child.output, aggregate, context)
+    else:
+        resolver = Resolver(context.scope(child.output), context)
+        resolved = tuple(resolver.resolve(e) for e in expressions)
+    if all(e.resolved and _is_covered(e, child) for e in resolved):
+        return resolved, child
+    return _add_missing(resolved, child, context)
+
+
+def _aggregate_below(plan: LogicalPlan) -> Aggregate | None:
+    """The aggregation that HAVING and ORDER BY belong to, under filters and their Project."""
+    while isinstance(plan, Filter | Project):
+        plan = plan.child
+    return plan if isinstance(plan, Aggregate) else None
+
+
+def _is_covered(expression: Expression, plan: LogicalPlan) -> bool:
+    return expression.references <= plan.output_ids and not has_aggregate(expression)
+
+
+def _over_aggregate(
+    expressions: Expressions,
+    output: tuple[AttributeReference, ...],
+    aggregate: Aggregate,
+    context: Context,
+) -> Expressions:
+    """Names mean columns of the select list; inside aggregate functions, of the input."""
+    above = Resolver(context.scope(output), context)
+    below = Resolver(context.scope(aggregate.child.output), context)
+
+    def resolve(expression: Expression) -> Expression:
+        if isinstance(expression, UnresolvedFunction) and _is_aggregate(expression):
+            inner = below.resolve(expression)
+            return inner if inner.resolved else above.resolve(inner)
+        if isinstance(expression, UnresolvedAttribute):
+            found = above.resolve(expression)
+            return found if found.resolved else below.resolve(expression)
+        return expression.map_children(resolve)
+
+    return tuple(above.resolve(resolve(e)) for e in expressions)
+
+
+def _is_aggregate(function: UnresolvedFunction) -> bool:
+    from ...planner.model import registry
+
+    spec = registry.find(function.name.lower())
+    return spec is not None and spec.kind == "aggregate"
+
+
+# ------------------------------------------------------------------------------ adding columns
+
+
+def _add_missing(
+    expressions: Expressions, plan: LogicalPlan, context: Context
+) -> tuple[Expressions, LogicalPlan]:
+    """The expressions over a plan that gives the columns they lack, where it can."""
+    if isinstance(plan, Aggregate):
+        return _extend_aggregate(expressions, plan)
+    if isinstance(plan, Distinct | SubqueryAlias) or not isinstance(plan, UnaryNode):
+        return expressions, plan
+    resolver = Resolver(context.scope(plan.child.output), context)
+    resolved = tuple(resolver.resolve(e) for e in expressions)
+    new, child = resolved, plan.child
+    if not all(e.resolved and _is_covered_by(e, plan, plan.child) for e in resolved):
+        new, child = _add_missing(resolved, plan.child, context)
+    if not isinstance(plan, Project):
+        return new, plan if child is plan.child else replace(plan, child=child)
+    known = plan.output_ids
+    wanted = _columns(new, known, child)
+    if not wanted:
+        return new, plan if child is plan.child else replace(plan, child=child)
+    return new, replace(plan, project_list=(*plan.project_list, *wanted), child=child)
+
+
+def _is_covered_by(expression: Expression, plan: LogicalPlan, below: LogicalPlan) -> bool:
+    covered = plan.output_ids | below.output_ids
+    return expression.references <= covered and not has_aggregate(expression)
+
+
+def _columns(
+    expressions: Expressions, known: frozenset[int], child: LogicalPlan
+) -> list[AttributeReference]:
+    """The child's columns that the expressions use and nobody gives them yet, as they occur."""
+    given = {a.expr_id: a for a in child.output}
+    found: dict[int, AttributeReference] = {}
+    for expression in expressions:
+        for node in expression.walk():
+            if isinstance(node, AttributeReference) and node.expr_id not in known:
+                column = given.get(node.expr_id)
+                if column is not None:
+                    found.setdefault(node.expr_id, column)
+    return list(found.values())
+
+
+def _extend_aggregate(expressions: Expressions, plan: Aggregate) -> tuple[Expressions, LogicalPlan]:
+    """Aggregate functions and grouping expressions read from the aggregation's columns."""
+    items: list[Expression] = list(plan.aggregates)
+    known: dict[Canonical, Expression] = {}
+    for item in items:
+        child = item.child if isinstance(item, Alias) else item
+        known.setdefault(canonical(child), to_attribute(item) if _is_named(item) else item)
+    grouping = {canonical(e): e for e in plan.grouping}
+    output = plan.output_ids
+
+    def extract(expression: Expression) -> Expression:
+        if isinstance(expression, AttributeReference) and expression.expr_id in output:
+            return expression
+        if not expression.resolved:
+            return expression.map_children(extract)
+        key = canonical(expression)
+        if isinstance(expression, AggregateExpression) or (
+            key in grouping and not expression.foldable
+        ):
+            if key not in known:
+                item = expression
+                if not _is_named(item):
+                    item = Alias(child=expression, name=pretty(expression))
+                items.append(item)
+                known[key] = to_attribute(item)
+            return known[key]
+        return expression.map_children(extract)
+
+    new = tuple(extract(e) for e in expressions)
+    if len(items) == len(plan.aggregates):
+        return new, plan
+    return new, replace(plan, aggregates=tuple(items))
+
+
+def _is_named(expression: Expression) -> bool:
+    return isinstance(expression, AttributeReference | Alias) and expression.resolved
+
+
+def restored(plan: LogicalPlan, before: LogicalPlan) -> LogicalPlan:
+    """The plan cut to the columns that were there before some were added."""
+    if len(plan.output) == len(before.output):
+        return plan
+    return Project(project_list=before.output, child=plan)

@@ -1,0 +1,43 @@
+"""Names for the expressions of a select list."""
+
+from __future__ import annotations
+
+from ...planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Cast,
+    Expression,
+    UnresolvedAlias,
+)
+from ...planner.model.text import pretty
+
+
+def named(expression: Expression) -> Expression:
+    """A select-list item with its name, once the expression is resolved."""
+    if not isinstance(expression, UnresolvedAlias) or not expression.child.resolved:
+        return expression
+    child = expression.child
+    if isinstance(child, AttributeReference | Alias):
+        return child
+    return Alias(child=child, name=automatic_name(child), origin=expression.origin)
+
+
+def automatic_name(expression: Expression) -> str:
+    """A cast of a column keeps the column's name; anything else is called by its pretty form."""
+    if isinstance(expression, Cast) and isinstance(expression.child, AttributeReference | Alias):
+        return expression.child.name
+    return pretty(expression)
+
+
+def without_alias(expression: Expression) -> Expression:
+    """What stands under an alias."""
+    return expression.child if isinstance(expression, Alias) else expression
+
+
+def without_inner_aliases(expression: Expression) -> Expression:
+    """The expression with no alias below its top: inside an expression nobody can read one."""
+
+    def strip(node: Expression) -> Expression:
+        return strip(node.child) if isinstance(node, Alias) else node.map_children(strip)
+
+    return expression.map_children(strip)

@@ -1,0 +1,72 @@
+"""Tables: what a name of FROM stands for, and the names of WITH."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.catalog import Source
+from ...planner.model.expressions import Alias, AttributeReference
+from ...planner.model.logical import (
+    LogicalPlan,
+    Project,
+    Relation,
+    StreamingRelation,
+    SubqueryAlias,
+    UnresolvedRelation,
+    View,
+)
+from .context import Context
+from .failures import failure
+
+
+def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalPlan:
+    """`SubqueryAlias(View(StreamingRelation))` with fresh column ids; the relation if unknown.
+
+    Raises:
+        AnalysisError: STREAM over a static table.
+    """
+    name = relation.parts[-1]
+    source = context.sources.get(name.lower()) if len(relation.parts) == 1 else None
+    if source is None:
+        return relation
+    if relation.streaming and not source.streaming:
+        raise failure(
+            "_LEGACY_ERROR_TEMP_1008",
+            f"{name} is not a temp view of streaming logical plan, please use batch API such as"
+            " `DataFrameReader.table` to read it.",
+            hint=f"{name} is a static table: leave STREAM out.",
+        )
+    alias = source.name.lower()
+    return SubqueryAlias(alias=alias, child=View(name=alias, child=source_plan(source)))
+
+
+def source_plan(source: Source) -> LogicalPlan:
+    """The source itself, with fresh column ids."""
+    attributes = tuple(
+        AttributeReference(name=f.name, type_=f.data_type, is_nullable=True)
+        for f in source.schema.fields
+    )
+    if source.streaming:
+        return StreamingRelation(name=source.name, format=source.plan_name, attributes=attributes)
+    return Relation(name=source.name, format=source.format, attributes=attributes)
+
+
+def rename_columns(plan: SubqueryAlias) -> SubqueryAlias:
+    """`AS t(a, b)` as a Project below the table's name.
+
+    Raises:
+        AnalysisError: more or fewer names than columns (ASSIGNMENT_ARITY_MISMATCH).
+    """
+    if not plan.columns:
+        return plan
+    output = plan.child.output
+    if len(plan.columns) != len(output):
+        raise failure(
+            "ASSIGNMENT_ARITY_MISMATCH",
+            f"The number of columns or variables assigned or aliased: {len(output)} does not match"
+            f" the number of source expressions: {len(plan.columns)}.",
+            state="42802",
+            origin=plan.origin,
+        )
+    renamed = tuple(Alias(child=a, name=n) for a, n in zip(output, plan.columns, strict=True))
+    return replace(plan, child=Project(project_list=renamed, child=plan.child), columns=())

@@ -1,0 +1,168 @@
+"""Select lists: stars, expressions, windows, generators, names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    MultiAlias,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedStar,
+)
+from ...planner.model.logical import Aggregate, Generate, LogicalPlan, Project
+from ...planner.model.types import StructType
+from .aggregates import has_aggregate, resolve_grouping, with_ordinals
+from .context import Context
+from .expressions import Resolver
+from .failures import failure
+from .names import named, without_alias
+from .stars import expand_star
+from .time_windows import expand_windows
+
+
+def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> LogicalPlan:
+    """SELECT without GROUP BY: a Project, or an Aggregate if aggregate functions stand in it."""
+    items, child, plan = _select_list(plan, plan.project_list, child, context)
+    if any(has_aggregate(item) for item in items):
+        named_items = tuple(named(item) for item in items)
+        return Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
+    items, child = _generators(items, child, context)
+    return replace(plan, project_list=tuple(named(item) for item in items), child=child)
+
+
+def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> LogicalPlan:
+    """SELECT with GROUP BY."""
+    resolver = Resolver(context.scope(child.output), context)
+    written = with_ordinals(plan.grouping, context.conf.flag("spark.sql.groupByOrdinal"))
+    grouping = tuple(resolver.resolve(item) for item in written)
+    items = resolve_items(plan.aggregates, resolver)
+    draft = Aggregate(grouping=grouping, aggregates=items, child=child, origin=plan.origin)
+    expanded, new_child = expand_windows(draft, child, context)
+    assert isinstance(expanded, Aggregate)
+    if new_child is not child:
+        resolver = Resolver(context.scope(new_child.output), context)
+        expanded = replace(
+            expanded,
+            grouping=tuple(resolver.resolve(item) for item in expanded.grouping),
+            aggregates=resolve_items(expanded.aggregates, resolver),
+            child=new_child,
+        )
+    return resolve_grouping(expanded, context)
+
+
+def _select_list(
+    plan: Project, items: tuple[Expression, ...], child: LogicalPlan, context: Context
+) -> tuple[tuple[Expression, ...], LogicalPlan, Project]:
+    items = resolve_items(items, Resolver(context.scope(child.output), context))
+    draft = replace(plan, project_list=items)
+    expanded, new_child = expand_windows(draft, child, context)
+    assert isinstance(expanded, Project)
+    items = expanded.project_list
+    if new_child is not child:
+        items = resolve_items(items, Resolver(context.scope(new_child.output), context))
+    return items, new_child, plan
+
+
+def resolve_items(items: tuple[Expression, ...], resolver: Resolver) -> tuple[Expression, ...]:
+    """The entries of a select list, stars spread out."""
+    resolved: list[Expression] = []
+    for item in items:
+        if isinstance(item, UnresolvedStar):
+            resolved.extend(expand_star(item, resolver))
+        else:
+            resolved.append(_item(item, resolver))
+    return tuple(resolved)
+
+
+def _item(item: Expression, resolver: Resolver) -> Expression:
+    inner = item.child if isinstance(item, UnresolvedAlias) else item
+    if not isinstance(inner, UnresolvedAttribute):
+        return resolver.resolve(item)
+    # A field is named by the last part of the name as written, not by its printed form.
+    found = resolver.column(inner.parts, inner)
+    if found is None:
+        return item
+    if isinstance(found, AttributeReference):
+        return found
+    return Alias(child=found, name=inner.parts[-1], origin=inner.origin)
+
+
+# ----------------------------------------------------------------------------------- generators
+
+
+def _generators(
+    items: tuple[Expression, ...], child: LogicalPlan, context: Context
+) -> tuple[tuple[Expression, ...], LogicalPlan]:
+    """Put a Generate below for every generator of the list; its columns take its place."""
+    if not any(is_generator(_generator_of(item)) for item in items):
+        return items, child
+    made: list[Expression] = []
+    for item in items:
+        generator = _generator_of(item)
+        if not isinstance(generator, Call) or not is_generator(generator):
+            made.append(item)
+            continue
+        names = _names(item)
+        generate = generate_node(generator, names, child, outer=False, alias=None)
+        child = generate
+        made.extend(generate.generated)
+    return tuple(made), child
+
+
+def _generator_of(item: Expression) -> Expression:
+    if isinstance(item, UnresolvedAlias | MultiAlias):
+        return item.child
+    return without_alias(item)
+
+
+def is_generator(expression: Expression) -> bool:
+    """Whether the expression is a call of explode or the like."""
+    return isinstance(expression, Call) and expression.spec.kind == "generator"
+
+
+def _names(item: Expression) -> tuple[str, ...]:
+    if isinstance(item, MultiAlias):
+        return item.names
+    return (item.name,) if isinstance(item, Alias) else ()
+
+
+def generate_node(
+    generator: Call,
+    names: tuple[str, ...],
+    child: LogicalPlan,
+    *,
+    outer: bool,
+    alias: str | None,
+) -> Generate:
+    """A generator over a child with its columns, under the names given or its own.
+
+    Raises:
+        AnalysisError: more or fewer names than columns.
+    """
+    if generator.name.endswith("_outer"):
+        generator = replace(generator, name=generator.name.removesuffix("_outer"))
+        outer = True
+    schema = generator.data_type
+    assert isinstance(schema, StructType)
+    if names and len(names) != len(schema.fields):
+        raise failure(
+            "UDTF_ALIAS_NUMBER_MISMATCH",
+            "The number of aliases supplied in the AS clause does not match the number of columns"
+            f" output by the UDTF. Expected {len(schema.fields)} aliases, but got"
+            f" {','.join(names)}. Please ensure that the number of aliases provided matches the"
+            " number of columns output by the UDTF.",
+            state="42802",
+            origin=generator.origin,
+        )
+    generated = tuple(
+        AttributeReference(name=name, type_=f.data_type, is_nullable=f.nullable or outer)
+        for name, f in zip(names or [f.name for f in schema.fields], schema.fields, strict=True)
+    )
+    if alias is not None:
+        generated = tuple(a.with_qualifier((alias,)) for a in generated)
+    return Generate(generator=generator, outer=outer, generated=generated, alias=alias, child=child)

@@ -1,0 +1,74 @@
+"""`*`, `t.*`, `struct.*` and `* EXCEPT (...)` in a select list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Expression,
+    GetStructField,
+    UnresolvedStar,
+)
+from ...planner.model.text import quote_if_needed
+from ...planner.model.types import StructType
+from .failures import failure, quoted
+
+if TYPE_CHECKING:
+    from .expressions import Resolver
+
+
+def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
+    """The columns that a star stands for.
+
+    Raises:
+        AnalysisError: no table or struct has the star's name (CANNOT_RESOLVE_STAR_EXPAND).
+    """
+    scope = resolver.scope
+    columns: list[Expression]
+    if not star.target:
+        columns = list(scope.columns)
+    else:
+        columns = [c for c in scope.columns if scope.qualifies(c, star.target)]
+        if not columns:
+            columns = _fields(star, resolver)
+    return (
+        [c for c in columns if not _excepted(c, star, resolver)] if star.except_names else columns
+    )
+
+
+def _fields(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
+    base = resolver.column(star.target, star)
+    if base is not None and isinstance(base.data_type, StructType):
+        return [
+            Alias(child=GetStructField(child=base, ordinal=i, name=f.name), name=f.name)
+            for i, f in enumerate(base.data_type.fields)
+        ]
+    target = ".".join("`" + part + "`" for part in star.target)
+    names = sorted({c.name for c in resolver.scope.columns})
+    raise failure(
+        "CANNOT_RESOLVE_STAR_EXPAND",
+        f"Cannot resolve {target}.* given input columns {', '.join(quoted((n,)) for n in names)}."
+        " Please check that the specified table or struct exists and is accessible in the input"
+        " columns.",
+        state="42704",
+        origin=star.origin,
+        hint=f"Select * or one of: {', '.join(quote_if_needed(n) for n in names)}.",
+    )
+
+
+def _excepted(column: Expression, star: UnresolvedStar, resolver: Resolver) -> bool:
+    if not isinstance(column, AttributeReference | Alias):
+        return False
+    return any(
+        resolver.scope.same(column.name, parts[-1])
+        and (
+            len(parts) == 1
+            or (
+                isinstance(column, AttributeReference)
+                and resolver.scope.qualifies(column, parts[:-1])
+            )
+        )
+        for parts in star.except_names
+    )

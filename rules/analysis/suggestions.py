@@ -1,0 +1,57 @@
+"""What the message about an unknown name proposes: the nearest names, as Spark orders them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...planner.model.errors import AnalysisError
+from ...planner.model.expressions import AttributeReference, Origin
+from ...planner.model.text import quote_if_needed
+from .failures import failure, quoted
+
+MOST = 5
+
+
+def unresolved_column(
+    parts: tuple[str, ...], columns: Iterable[AttributeReference], origin: Origin | None
+) -> AnalysisError:
+    """A name that no column has, with the columns that there are, nearest first."""
+    proposals = nearest(parts, columns)
+    text = f"A column, variable, or function parameter with name {quoted(parts)} cannot be resolved"
+    if not proposals:
+        return failure(
+            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", f"{text}.", state="42703", origin=origin
+        )
+    listed = ", ".join(proposals)
+    return failure(
+        "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        f"{text}. Did you mean one of the following? [{listed}].",
+        state="42703",
+        origin=origin,
+        hint=f"The nearest column is {proposals[0]}.",
+    )
+
+
+def nearest(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> list[str]:
+    """At most five column names in backticks by edit distance from the name as written.
+
+    Table names are left out where all columns are of one table and none was written.
+    """
+    known = {c.expr_id: c for c in columns}
+    ordered = sorted(known.values(), key=lambda c: (c.name, c.expr_id))
+    names = [(*c.qualifier, c.name) for c in ordered]
+    if len(parts) == 1 and len({name[:-1] for name in names}) == 1:
+        names = [name[-1:] for name in names]
+    written = ".".join(quote_if_needed(part) for part in parts)
+    proposals = [quoted(name) for name in names]
+    return sorted(proposals, key=lambda name: distance(written, name))[:MOST]
+
+
+def distance(one: str, other: str) -> int:
+    """The Levenshtein distance of two strings."""
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        above, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            above, row[j] = row[j], min(above + (a != b), row[j] + 1, row[j - 1] + 1)
+    return row[-1]

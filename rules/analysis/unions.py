@@ -1,0 +1,49 @@
+"""UNION ALL: columns of different types meet at a common type, in every branch that lacks it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.expressions import Alias, AttributeReference, Expression
+from ...planner.model.functions.coercion import wider_type
+from ...planner.model.logical import LogicalPlan, Project, Union
+from ...planner.model.types import DataType, same_type
+from .context import Context
+
+
+def widen_union(plan: Union, context: Context) -> Union:
+    """The union with a Project of casts over each branch that needs one.
+
+    `Union [int], [bigint]` becomes `Union [Project [cast(a as bigint) AS a]], [bigint]`. Branches
+    that cannot meet stay as they are; the check at the end of analysis tells.
+    """
+    outputs = [branch.output for branch in plan.inputs]
+    if len({len(output) for output in outputs}) > 1:
+        return plan
+    types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
+    branches = tuple(_widened(branch, types, context) for branch in plan.inputs)
+    return replace(plan, inputs=branches)
+
+
+def _common(types: list[DataType], context: Context) -> DataType | None:
+    found: DataType | None = types[0]
+    for other in types[1:]:
+        if found is None:
+            return None
+        found = found if same_type(found, other) else wider_type(found, other, context.conf)
+    return found
+
+
+def _widened(branch: LogicalPlan, types: list[DataType | None], context: Context) -> LogicalPlan:
+    items: list[Expression] = [
+        _cast(a, t, context) for a, t in zip(branch.output, types, strict=True)
+    ]
+    if all(new is old for new, old in zip(items, branch.output, strict=True)):
+        return branch
+    return Project(project_list=tuple(items), child=branch)
+
+
+def _cast(column: AttributeReference, target: DataType | None, context: Context) -> Expression:
+    if target is None or same_type(column.type_, target):
+        return column
+    return Alias(child=context.cast(column, target), name=column.name)
