@@ -7,6 +7,7 @@ from . import aggregates as aggregates
 from . import arithmetic as arithmetic
 from . import conditional as conditional
 from . import datetime as datetime
+from . import decimal_parts as decimal_parts
 from . import predicates as predicates
 from . import strings as strings
 from .shapes import resolve as resolve
