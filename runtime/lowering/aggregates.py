@@ -182,7 +182,7 @@ def grouped(frame: DataFrame, keys: Sequence[str], partials: Sequence[str]) -> D
     return frame.groupBy(*keys).agg(*map(F.expr, partials))
 
 
-@lower_operator.register
+@lower_operator.register(StateStoreSaveExec)
 def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
     partial = partial_of(node)
     functions = functions_of(partial)
@@ -216,7 +216,7 @@ def _mode(node: StateStoreWriter) -> OutputMode:
     return node.output_mode
 
 
-@lower_operator.register
+@lower_operator.register(SessionWindowStateStoreSaveExec)
 def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
     partial = partial_of(node)
     functions = functions_of(partial)
@@ -279,13 +279,13 @@ def has_floats(data_type: DataType) -> bool:
             return False
 
 
-@inputs_of.register
+@inputs_of.register(BaseAggregateExec)
 def _(node: BaseAggregateExec) -> tuple[SparkPlan, ...]:
     below = _below(node)
     return (below,) if _is_save(below) else (_batch_partial(node).child,)
 
 
-@lower_operator.register
+@lower_operator.register(BaseAggregateExec)
 def _(node: BaseAggregateExec, inputs: Frames, batch: Batch) -> DataFrame:
     """The last step: the functions' results, then the select list over them."""
     functions = functions_of(node)

@@ -74,7 +74,7 @@ def named(expression: Expression) -> str:
 # ------------------------------------------------------------------------------------------ leaves
 
 
-@lower_operator.register
+@lower_operator.register(StreamingRelationExec)
 def _(node: StreamingRelationExec, inputs: Frames, batch: Batch) -> DataFrame:
     frame = batch.context.sources.get(node.name)
     if frame is None:
@@ -82,7 +82,7 @@ def _(node: StreamingRelationExec, inputs: Frames, batch: Batch) -> DataFrame:
     return frame.toDF(*(column_name(a) for a in node.attributes))
 
 
-@lower_operator.register
+@lower_operator.register(LocalTableScanExec)
 def _(node: LocalTableScanExec, inputs: Frames, batch: Batch) -> DataFrame:
     names = [column_name(a) for a in node.attributes]
     if not node.rows:
@@ -96,7 +96,7 @@ def _(node: LocalTableScanExec, inputs: Frames, batch: Batch) -> DataFrame:
     return batch.context.spark.sql(f"SELECT * FROM VALUES {rows} AS t({', '.join(names)})")
 
 
-@lower_operator.register
+@lower_operator.register(RDDScanExec)
 def _(node: RDDScanExec, inputs: Frames, batch: Batch) -> DataFrame:
     return batch.context.spark.range(1).select()
 
@@ -104,17 +104,17 @@ def _(node: RDDScanExec, inputs: Frames, batch: Batch) -> DataFrame:
 # ------------------------------------------------------------------------------------- row by row
 
 
-@lower_operator.register
+@lower_operator.register(ProjectExec)
 def _(node: ProjectExec, inputs: Frames, batch: Batch) -> DataFrame:
     return inputs[0].selectExpr(*map(named, node.project_list))
 
 
-@lower_operator.register
+@lower_operator.register(FilterExec)
 def _(node: FilterExec, inputs: Frames, batch: Batch) -> DataFrame:
     return inputs[0].where(sql_of(node.condition))
 
 
-@lower_operator.register
+@lower_operator.register(ExpandExec)
 def _(node: ExpandExec, inputs: Frames, batch: Batch) -> DataFrame:
     names = [column_name(a) for a in node.attributes]
     rows = ", ".join(
@@ -126,7 +126,7 @@ def _(node: ExpandExec, inputs: Frames, batch: Batch) -> DataFrame:
     return inputs[0].selectExpr(f"inline(array({rows}))")
 
 
-@lower_operator.register
+@lower_operator.register(GenerateExec)
 def _(node: GenerateExec, inputs: Frames, batch: Batch) -> DataFrame:
     generator = node.generator
     sql = sql_of(generator)
@@ -137,7 +137,7 @@ def _(node: GenerateExec, inputs: Frames, batch: Batch) -> DataFrame:
     return inputs[0].selectExpr(*(column_name(a) for a in node.required), f"{sql} AS ({made})")
 
 
-@lower_operator.register
+@lower_operator.register(EventTimeWatermarkExec)
 def _(node: EventTimeWatermarkExec, inputs: Frames, batch: Batch) -> DataFrame:
     column = column_name(node.event_time)
     if isinstance(node.event_time.data_type, StructType):
@@ -148,7 +148,7 @@ def _(node: EventTimeWatermarkExec, inputs: Frames, batch: Batch) -> DataFrame:
 # --------------------------------------------------------------------------------- several, orders
 
 
-@lower_operator.register
+@lower_operator.register(UnionExec)
 def _(node: UnionExec, inputs: Frames, batch: Batch) -> DataFrame:
     names = [column_name(a) for a in node.attributes]
     frames = [
@@ -170,7 +170,7 @@ def _(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
     return inputs[0]
 
 
-@lower_operator.register
+@lower_operator.register(SortExec)
 def _(node: SortExec, inputs: Frames, batch: Batch) -> DataFrame:
     order = [sort_column(o) for o in node.order]
     return inputs[0].orderBy(*order) if node.is_global else inputs[0].sortWithinPartitions(*order)
@@ -199,13 +199,13 @@ def _(node: LocalLimitExec | GlobalLimitExec, inputs: Frames, batch: Batch) -> D
     return inputs[0].limit(node.limit)
 
 
-@lower_operator.register
+@lower_operator.register(CollectLimitExec)
 def _(node: CollectLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
     # Through an exchange, so that state below is read and written to the end.
     return inputs[0].repartition(1).limit(node.limit)
 
 
-@lower_operator.register
+@lower_operator.register(TakeOrderedAndProjectExec)
 def _(node: TakeOrderedAndProjectExec, inputs: Frames, batch: Batch) -> DataFrame:
     ordered = inputs[0].orderBy(*(sort_column(o) for o in node.order)).limit(node.limit)
     return ordered.selectExpr(*map(named, node.project_list))

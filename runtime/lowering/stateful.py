@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@lower_operator.register
+@lower_operator.register(BaseStreamingDeduplicateExec)
 def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataFrame:
     rows = node.child.output
     columns = [Column.of(attribute) for attribute in rows]
@@ -47,7 +47,7 @@ def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataF
     return batch.run_kernel(node, frame, kernel, keys=names, columns=columns, output=columns)
 
 
-@lower_operator.register
+@lower_operator.register(StreamingGlobalLimitExec)
 def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
     columns = [Column.of(attribute) for attribute in node.child.output]
     kernel = LimitKernel(arrow_schema(columns), node.limit)

@@ -191,8 +191,7 @@ def write_run(
             pa.ipc.new_file(stream, batch.schema) as writer,
         ):
             writer.write_batch(batch)
-            writer.close()
-            size = stream.tell()
+        size = system.get_file_info(path).size
     except OSError as problem:
         raise StateError(
             "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
