@@ -10,7 +10,7 @@ from functools import cached_property
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..physical.state import UNKNOWN_CHECKPOINT, StatefulOperatorStateInfo
 from ..physical.stateful import OutputMode
-from ..rules.analysis import analyze
+from ..rules.analysis import analyze, inline_ctes
 from ..rules.optimization import optimize
 from ..rules.preparation import prepare
 from ..rules.preparation.state import for_version
@@ -83,13 +83,15 @@ class IncrementalExecution:
 
     @cached_property
     def checked(self) -> LogicalPlan:
-        """The analyzed plan, known to be supported on a stream in this output mode.
+        """The analyzed plan with WITH's definitions put in, known to be supported on a stream.
 
         Raises:
             StreamingCheckError: it is not.
         """
-        check_for_streaming(self.analyzed, self.output_mode, self.conf)
-        return self.analyzed
+        with id_scope(self._ids):
+            plan = inline_ctes(self.analyzed)
+        check_for_streaming(plan, self.output_mode, self.conf)
+        return plan
 
     @cached_property
     def optimized(self) -> LogicalPlan:

@@ -1,0 +1,77 @@
+"""Plans as JSON and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+
+import pytest
+
+from stateplan.physical.explain.plan_json import VERSION, from_json, json_text, to_json
+from stateplan.planner.model.errors import DescriptionError
+from stateplan.planner.model.expressions import Alias, Literal, lit
+from stateplan.planner.model.logical import Union
+from stateplan.planner.model.types import BINARY, DOUBLE, DecimalType
+
+
+def plans(make):
+    session, child = make.session()
+    yield make.counted(session, make.user, child=child)
+    yield make.limit(3, make.dedup(make.user))
+    yield Union(inputs=(make.dedup(make.user), make.dedup(make.user)))
+    yield make.grouped((make.amount,), Alias(child=make.aggregate("min", make.user), name="v"))
+
+
+def test_a_plan_comes_back_equal(make) -> None:
+    for logical in plans(make):
+        plan = make.prepared(logical)
+        text = json_text(plan)
+        again = from_json(json.loads(text))
+        assert again == plan
+        assert json_text(again) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "data_type"),
+    [
+        (math.nan, DOUBLE),
+        (-0.0, DOUBLE),
+        (-math.inf, DOUBLE),
+        (Decimal("1.20"), DecimalType(3, 2)),
+        (b"\x00\xff", BINARY),
+    ],
+)
+def test_values_without_a_json_form_come_back(make, value, data_type) -> None:
+    literal = Literal(value=value, type_=data_type)
+    plan = make.planned(make.project(Alias(child=literal, name="v")))
+    assert from_json(json.loads(json_text(plan))) == plan
+
+
+def test_the_schema_is_versioned(make) -> None:
+    document = to_json(make.planned(make.events))
+    assert document["version"] == VERSION == 1
+    assert document["plan"]["node"] == "StreamingRelationExec"
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ([], "it has no plan"),
+        ({"version": 2, "plan": {}}, "its version is 2"),
+        ({"version": 1, "plan": {"node": "Popen"}}, "unknown node 'Popen'"),
+        ({"version": 1, "plan": {"node": "RDDScanExec", "x": 1}}, "has other fields"),
+        ({"version": 1, "plan": {"value": "code", "text": "x"}}, "unknown kind 'code'"),
+        ({"version": 1, "plan": {"node": "IntegerType"}}, "its root is no physical operator"),
+    ],
+)
+def test_an_unusable_document_is_refused(document, reason) -> None:
+    with pytest.raises(DescriptionError, match="cannot be read") as caught:
+        from_json(document)
+    assert reason in caught.value.message
+
+
+def test_numbers_and_truth_values_stay_apart(make) -> None:
+    one = make.planned(make.project(Alias(child=lit(1), name="v")))
+    true = make.planned(make.project(Alias(child=lit(True), name="v")))
+    assert json_text(one) != json_text(true)
