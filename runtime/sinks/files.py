@@ -107,7 +107,8 @@ class FileSink(Sink):
             )
         self.directory.mkdir(parents=True, exist_ok=True)
         inside = {path.name for path in self.directory.iterdir()}
-        if SINK_LOG not in inside and inside - {WORK}:
+        ours = SINK_LOG in inside or (self.directory / WORK / "query").exists()
+        if inside - {WORK} and not ours:
             raise RuntimeFailure(
                 "STATEPLAN_OUTPUT_NOT_EMPTY",
                 f"The output directory '{self.directory}' is not empty, and no streaming query "

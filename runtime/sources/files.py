@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
@@ -121,6 +122,10 @@ class FileSource(Source):
             )
         if not paths:
             return rows_frame(spark, self.schema, [])
+        frames = [self._read(spark, group) for group in self._groups(paths)]
+        return reduce(lambda left, right: left.union(right), frames)
+
+    def _read(self, spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         reader = spark.read.format(self.format).schema(spark_schema(self.schema))
         reader = reader.options(**self._reader_options).option("__globPaths__", "false")
         base = base_path(self.location)
@@ -129,6 +134,20 @@ class FileSource(Source):
         return reader.load([f"file://{path}" for path in paths]).select(
             *(f"`{field.name.replace('`', '``')}`" for field in self.schema.fields)
         )
+
+    def _groups(self, paths: Sequence[str]) -> list[list[str]]:
+        """The files that Spark can read together.
+
+        Files with and without partition columns it cannot (it drops the latter in silence), and
+        beside a file whose name has a glob's characters it reads the others twice.
+        """
+        groups: dict[object, list[str]] = {}
+        for path in paths:
+            folder, name = os.path.split(os.path.relpath(path, self.location))
+            columns = tuple(p.partition("=")[0] for p in folder.split("/") if "=" in p)
+            odd = is_glob(name) or is_glob(folder)
+            groups.setdefault(path if odd else columns, []).append(path)
+        return list(groups.values())
 
     def _paths(self, first: int, last: int) -> list[str]:
         """The files of the log's entries behind `first` up to `last`, in order."""

@@ -1,0 +1,170 @@
+"""Sinks: each batch whole and once, also after a failure."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.types import INT, StructField, StructType
+from stateplan.runtime.output_log import visible_files
+from stateplan.runtime.sinks import (
+    ConsoleSink,
+    FileSink,
+    ForeachBatchSink,
+    MemorySink,
+    NoopSink,
+    make_sink,
+)
+from stateplan.runtime.sinks.simple import text_table
+from stateplan.runtime.sources import FileSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def rows(spark: SparkSession, *values: int) -> DataFrame:
+    return spark.createDataFrame([(v,) for v in values], "v int")
+
+
+def opened(directory: Path, query: str = "q", next_batch: int = 0) -> FileSink:
+    sink = FileSink("parquet", str(directory))
+    sink.attach(query, next_batch, "append")
+    return sink
+
+
+def read(spark: SparkSession, directory: Path) -> list[int]:
+    return sorted(r.v for r in spark.read.parquet(str(directory)).collect())
+
+
+def test_spark_reads_each_batch_once(spark: SparkSession, tmp_path: Path) -> None:
+    sink = opened(tmp_path / "out")
+    sink.write(rows(spark, 1, 2), 0)
+    sink.write(rows(spark, 3), 1)
+    opened(tmp_path / "out", next_batch=1).write(rows(spark, 3), 1)
+    assert read(spark, tmp_path / "out") == [1, 2, 3]
+    names = {p.name for p in (tmp_path / "out").iterdir() if not p.name.startswith((".", "_"))}
+    assert names == {Path(f.path).name for f in visible_files(tmp_path / "out")}
+
+
+def test_a_file_source_reads_an_output_by_its_log(spark: SparkSession, tmp_path: Path) -> None:
+    opened(tmp_path / "out").write(rows(spark, 1, 2), 0)
+    (tmp_path / "out" / "part-stray.parquet").write_bytes(b"no parquet")
+    schema = StructType((StructField("v", INT),))
+    source = FileSource("parquet", str(tmp_path / "out"), schema)
+    source.attach(tmp_path / "log")
+    frame = source.batch(spark, None, source.latest_offset(None))
+    assert sorted(r.v for r in frame.collect()) == [1, 2]
+
+
+def test_what_a_failed_attempt_moved_is_removed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = opened(tmp_path / "out")
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(sink._log, "add", fail)
+    with pytest.raises(OSError, match="disk full"):
+        sink.write(rows(spark, 1), 0)
+    assert list((tmp_path / "out").glob("part-*"))
+    sink = opened(tmp_path / "out")
+    assert not list((tmp_path / "out").glob("part-*"))
+    sink.write(rows(spark, 1), 0)
+    assert read(spark, tmp_path / "out") == [1]
+
+
+def test_partition_columns_become_directories(spark: SparkSession, tmp_path: Path) -> None:
+    sink = FileSink("json", str(tmp_path / "out"), partition_by=["k"])
+    sink.attach("q", 0, "append")
+    sink.write(spark.createDataFrame([(1, "a"), (2, "b")], "v int, k string"), 0)
+    assert sorted(p.name for p in (tmp_path / "out").glob("k=*")) == ["k=a", "k=b"]
+    found = spark.read.json(str(tmp_path / "out")).collect()
+    assert sorted((r.v, r.k) for r in found) == [(1, "a"), (2, "b")]
+
+
+def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(StateplanError, match="is not empty") as caught:
+        opened(tmp_path)
+    assert caught.value.condition == "STATEPLAN_OUTPUT_NOT_EMPTY"
+
+
+def test_the_output_of_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    opened(tmp_path / "out").write(rows(spark, 1), 0)
+    with pytest.raises(StateplanError) as caught:
+        opened(tmp_path / "out", "other")
+    assert caught.value.condition == "STATEPLAN_OUTPUT_OTHER_QUERY"
+
+
+def test_a_damaged_output_log_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    opened(tmp_path / "out").write(rows(spark, 1), 0)
+    os.truncate(tmp_path / "out" / "_spark_metadata" / "0", 20)
+    with pytest.raises(StateplanError, match="_spark_metadata/0") as caught:
+        visible_files(tmp_path / "out")
+    assert caught.value.condition == "STATEPLAN_CHECKPOINT_CORRUPT"
+
+
+def test_files_take_append_only(tmp_path: Path) -> None:
+    with pytest.raises(StateplanError) as caught:
+        FileSink("json", str(tmp_path)).attach("q", 0, "complete")
+    assert caught.value.condition == "STATEPLAN_SINK_OUTPUT_MODE"
+
+
+def test_memory_adds_batches_or_keeps_the_last(spark: SparkSession) -> None:
+    sink = MemorySink(spark, "seen")
+    sink.attach("q", 0, "append")
+    for batch_id, values in ((0, [1]), (1, [2, 3]), (1, [2, 3])):
+        assert sink.write(rows(spark, *values), batch_id) == len(values)
+    assert sink.rows() == [(1,), (2,), (3,)]
+    assert [r.v for r in spark.table("seen").collect()] == [1, 2, 3]
+    sink.attach("q", 2, "complete")
+    sink.write(rows(spark, 9), 2)
+    assert [r.v for r in spark.table("seen").collect()] == [9]
+
+
+def test_console_prints_as_spark_shows(spark: SparkSession) -> None:
+    out = io.StringIO()
+    frame = spark.sql("SELECT 1 AS a, 'x' AS a, CAST(NULL AS INT) AS c")
+    assert ConsoleSink(out=out).write(frame, 3) == 1
+    table = frame._show_string(20, True)
+    assert out.getvalue() == f"{'-' * 43}\nBatch: 3\n{'-' * 43}\n{table}\n"
+
+
+def test_console_cuts_long_output(spark: SparkSession) -> None:
+    out = io.StringIO()
+    ConsoleSink(rows=1, out=out).write(rows(spark, 1, 2), 0)
+    assert out.getvalue().endswith("only showing top 1 rows\n\n")
+    assert text_table(["a"], [["x" * 25]], 20).split("\n")[3] == f"|{'x' * 17}...|"
+
+
+def test_noop_counts_rows(spark: SparkSession) -> None:
+    assert NoopSink().write(rows(spark, 1, 2), 0) == 2
+
+
+def test_foreach_batch_may_use_its_rows_in_part_and_often(spark: SparkSession) -> None:
+    calls: list[object] = []
+
+    def function(frame: DataFrame, batch_id: int) -> None:
+        calls.extend([batch_id, frame.isEmpty(), frame.count(), frame.is_cached])
+
+    ForeachBatchSink(function).write(rows(spark, 1, 2), 4)
+    assert calls == [4, False, 2, True]
+
+
+def test_make_sink(tmp_path: Path) -> None:
+    assert isinstance(make_sink("Console", options={"truncate": "false"}), ConsoleSink)
+    assert isinstance(make_sink("parquet", path=str(tmp_path)), FileSink)
+    for settings, condition in (
+        ({"format": "kafka"}, "STATEPLAN_UNKNOWN_SINK"),
+        ({"format": "json"}, "STATEPLAN_SINK_PATH_MISSING"),
+        ({"format": "console", "options": {"numRows": "x"}}, "STATEPLAN_BAD_OPTION"),
+    ):
+        with pytest.raises(StateplanError) as caught:
+            make_sink(**settings)  # type: ignore[arg-type]
+        assert caught.value.condition == condition
