@@ -336,9 +336,8 @@ class ExpressionReader:
         characters = node.args.get("expression")
         if characters is None:
             return self._call(name, node, node.this)
-        # The functions ltrim and rtrim take the characters first, trim has them behind.
-        arguments = (node.this, characters) if name == "trim" else (characters, node.this)
-        return self._call(name, node, *arguments)
+        # As in `trim('x', text)`, the characters come first.
+        return self._call(name, node, characters, node.this)
 
     def collate(self, node: Node) -> Expression:
         raise unsupported("COLLATE", self.origin(node))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from ..model.conf import Conf
 from ..model.errors import AnalysisError
@@ -15,6 +15,7 @@ from ..model.logical import LogicalPlan
 from .dialect import SparkStreaming
 from .expressions import ExpressionReader
 from .plans import PlanReader
+from .syntax import syntax_error
 
 
 @cache
@@ -24,27 +25,38 @@ def _dialect() -> Any:
 
 def read_query(text: str, conf: Conf) -> LogicalPlan:
     """The plan of a query's text."""
-    tree = _tree(text, lambda parser: parser._parse_statement())
+    tree = _tree(text, "statement", lambda parser: parser._parse_statement())
     return PlanReader(ExpressionReader(text, conf)).query(tree)
 
 
 def read_expression(text: str, conf: Conf) -> Expression:
     """The expression of a text, an Alias if it ends with a name."""
-    tree = _tree(text, lambda parser: parser._parse_expression())
+    tree = _tree(text, "named_expression", lambda parser: parser._parse_expression())
     return ExpressionReader(text, conf).read(tree)
 
 
-def _tree(text: str, parse: Callable[[Any], Any]) -> Any:
+def _tree(text: str, rule: str, parse: Callable[[Any], Any]) -> Any:
     dialect = _dialect()
     try:
         tokens = dialect.tokenize(text)
         trees = dialect.parser()._parse(parse, tokens, text)
     except SqlglotError as error:
-        raise _syntax_error(text, error) from None
+        raise _refusal(text, rule, error) from None
     if len(trees) != 1 or trees[0] is None:
-        raise _syntax_error(text, None)
+        raise _refusal(text, rule, None)
     return trees[0]
 
 
-def _syntax_error(text: str, error: SqlglotError | None) -> AnalysisError:
-    return AnalysisError("PARSE_SYNTAX_ERROR", f"[PARSE_SYNTAX_ERROR] {error}")
+def _refusal(text: str, rule: str, error: SqlglotError | None) -> AnalysisError:
+    """Spark's own error for the text, or what this front end could not read of Spark's SQL."""
+    found = syntax_error(text, rule)
+    if found is not None:
+        return found
+    details = (error.errors[:1] or [{}])[0] if isinstance(error, ParseError) else {}
+    place = f" (line {details['line']})" if details.get("line") else ""
+    what = details.get("description") or "this form of the query"
+    return AnalysisError(
+        "STATEPLAN_UNSUPPORTED_SQL",
+        f"Spark reads this query, stateplan does not{place}: {what}.",
+        hint="Write the query in a plainer form.",
+    )
