@@ -39,6 +39,7 @@ from .failures import (
     located,
     mismatch,
     unresolved_routine,
+    unsupported_syntax,
 )
 from .lambdas import is_higher_order, resolve_higher_order
 from .window_functions import WINDOW_FUNCTIONS, check_session_window, check_time_window
@@ -183,12 +184,15 @@ class Resolver:
     def _resolved_call(
         self, function: UnresolvedFunction, spec: registry.FunctionSpec
     ) -> Expression:
-        ignore = function.ignore_nulls and spec.kind == "aggregate"
+        treats_nulls = spec.notes.get("null_treatment", False)
+        if function.ignore_nulls and not treats_nulls:
+            raise unsupported_syntax(spec.name, "IGNORE NULLS", function.origin)
+        given = function.ignore_nulls is not None and treats_nulls
         call = self.context.call(
             function.name,
             *function.arguments,
             origin=function.origin,
-            options=(True,) if ignore else (),
+            options=(function.ignore_nulls,) if given else (),
         )
         if spec.kind != "aggregate" or not isinstance(call, Call):
             return call

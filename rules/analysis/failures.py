@@ -104,6 +104,16 @@ def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:
     )
 
 
+def unsupported_syntax(name: str, syntax: str, origin: Origin | None) -> AnalysisError:
+    """A function with a clause that it does not take."""
+    return failure(
+        "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX",
+        f"Invalid SQL syntax: The function `{name}` does not support {syntax}.",
+        state="42000",
+        origin=origin,
+    )
+
+
 def wrong_argument_count(
     name: str, wanted: str, actual: int, origin: Origin | None
 ) -> AnalysisError:

@@ -37,10 +37,8 @@ def _ignores_nulls(call: Call) -> bool:
 
 
 def _check_collect(call: Call, conf: Conf) -> Expression:
-    name = "collect_list" if call.name == "array_agg" else call.name
-    call = replace(call, name=name)
     require_count(call, 1)
-    if name == "collect_set" and _has_map(first_type(call)):
+    if call.name == "collect_set" and _has_map(first_type(call)):
         raise mismatch(
             call,
             "UNSUPPORTED_INPUT_TYPE",
