@@ -45,6 +45,7 @@ from .model.logical import (
     Union,
     UnresolvedHaving,
     UnresolvedRelation,
+    watermark_node_id,
 )
 from .sql import parse_expression
 
@@ -129,7 +130,7 @@ class QueryBuilder:
                 event_time=column(event_time),
                 delay=amount,
                 delay_text=interval_text(*amount),
-                node_id=f"watermark-{marks}",
+                node_id=watermark_node_id(marks),
             )
         )
 

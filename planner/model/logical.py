@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -346,6 +347,11 @@ def _from_state(columns: tuple[AttributeReference, ...]) -> tuple[AttributeRefer
     return tuple(a.with_nullability(True) for a in columns)
 
 
+def watermark_node_id(number: int) -> str:
+    """The id of a query's watermark operator of that number: a UUID as in Spark, but stable."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"stateplan: watermark {number}"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class EventTimeWatermark(UnaryNode):
     """WATERMARK: marks the event-time column with its delay.
@@ -513,9 +519,7 @@ class Union(LogicalPlan):
         first = self.inputs[0].output
         return all(
             len(plan.output) == len(first)
-            and all(
-                same_type(a.type_, b.type_) for a, b in zip(plan.output, first, strict=True)
-            )
+            and all(same_type(a.type_, b.type_) for a, b in zip(plan.output, first, strict=True))
             for plan in self.inputs[1:]
         )
 

@@ -32,6 +32,7 @@ from ..model.logical import (
     UnresolvedInlineTable,
     UnresolvedRelation,
     UnresolvedWith,
+    watermark_node_id,
 )
 from ..model.types import YearMonthIntervalType
 from .context import unsupported
@@ -283,7 +284,7 @@ class PlanReader:
             event_time=self.expressions.read(node.args["column"]),
             delay=amount,
             delay_text=interval_text(*amount),
-            node_id=f"watermark-{next(self.watermarks)}",
+            node_id=watermark_node_id(next(self.watermarks)),
             origin=self.expressions.origin(node),
         )
 
