@@ -5,9 +5,14 @@ from __future__ import annotations
 from . import access as access
 from . import aggregates as aggregates
 from . import arithmetic as arithmetic
+from . import collections as collections
 from . import conditional as conditional
-from . import datetime as datetime
-from . import decimal_parts as decimal_parts
+from . import datetimes as datetimes
+from . import generators as generators
+from . import hashes as hashes
+from . import lambdas as lambdas
+from . import maths as maths
+from . import misc as misc
 from . import predicates as predicates
 from . import strings as strings
 from .shapes import resolve as resolve

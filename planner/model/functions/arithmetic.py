@@ -478,9 +478,7 @@ register(
     _operator("-", _check_minus, _result(_sum_type), nullable=_decimal_nullable),
     _operator("*", _check_times, _result(_product_type), nullable=_decimal_nullable),
     _operator("/", _check_divide, _result(_quotient_type), nullable=always_null),
-    _operator(
-        "%", _check_numeric, _result(_remainder_type), nullable=always_null, aliases=("mod",)
-    ),
+    _operator("%", _check_numeric, _result(_remainder_type), nullable=always_null),
     _operator("div", _check_div, _long, nullable=always_null),
     _operator("&", _check_bits, _first),
     _operator("|", _check_bits, _first),

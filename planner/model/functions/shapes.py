@@ -62,7 +62,7 @@ def parameters(text: str) -> Parameters:
     required: list[Parameter] = []
     optional: list[tuple[Parameter, Expression | None]] = []
     repeated = None
-    for part in (p.strip() for p in text.split(",") if p.strip()):
+    for part in (p.strip() for p in text.split(", ") if p.strip()):
         if part.startswith("["):
             kind, equals, default = part[1:-1].partition("=")
             optional.append((parameter(kind), _constant(default) if equals else None))
@@ -74,6 +74,8 @@ def parameters(text: str) -> Parameters:
 
 
 def _constant(text: str) -> Literal:
+    if text in ("true", "false"):
+        return lit(text == "true")
     return lit(int(text)) if text.lstrip("-").isdigit() else lit(text.strip("'"))
 
 
@@ -176,7 +178,7 @@ def scalar(
         nullable: whether a call may be null.
         then: a further check after the arguments were cast.
         check: all of the check instead of `takes`.
-        text: the plan text; a string with `{name}`, `{args}`, `{0}`, `{1}`, `{zone}`.
+        text: the plan text; a string with `{name}`, `{args}`, `{0}`, `{option1}`, `{zone}`, ...
         pretty: the same for the pretty text.
         sql: the same for Spark SQL.
         replacement: what the optimizer puts in its place.
@@ -209,6 +211,93 @@ def scalar(
     )
 
 
+def named(spec: FunctionSpec, *names: str) -> tuple[FunctionSpec, ...]:
+    """The function and its copies under other names, which show as they were written."""
+    return (spec, *(replace(spec, name=name) for name in names))
+
+
+def replaced(
+    name: str,
+    takes: str,
+    build: Callable[[Call], Expression],
+    *,
+    text: Text | str | None = None,
+    pretty: Text | str | None = None,
+    sql: Text | str | None = None,
+    evaluate: Callable[..., object] | None = None,
+) -> FunctionSpec:
+    """A function that the optimizer replaces: its type and nullability are the replacement's."""
+    wanted = parameters(takes)
+
+    def check(call: Call, conf: Conf) -> Expression:
+        typed = check_arguments(call, wanted, conf)
+        build(typed)
+        return typed
+
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=lambda call: build(call).data_type,
+        nullable=lambda call: build(call).nullable,
+        check=check,
+        text=template(text),
+        pretty=template(pretty),
+        sql=template(sql),
+        replacement=build,
+        evaluate=evaluate,
+    )
+
+
+def invoked(
+    name: str,
+    takes: str,
+    result: Result,
+    target: str,
+    shown: str = "{args}",
+    *,
+    kind: str = "static_invoke",
+    nullable: Callable[[Call], bool] = registry.null_if_any,
+    text: Text | str | None = None,
+    pretty: Text | str | None = None,
+    sql: Text | str | None = None,
+) -> FunctionSpec:
+    """A function that the optimizer replaces by a call of a JVM method.
+
+    `shown` is the method's argument list as plans have it. The replacement keeps the function's
+    own arguments and knows its name, so that Spark SQL can say it.
+    """
+
+    def build(call: Call) -> Expression:
+        return replace(call, name=kind, options=(name, target, shown, *call.options))
+
+    return replace(
+        scalar(
+            name,
+            takes,
+            result,
+            nullable=nullable,
+            text=text,
+            pretty=pretty,
+            sql=sql,
+            replacement=build,
+        ),
+        sql=template(sql) or template("{name}({args})"),
+    )
+
+
+def original(call: Call) -> Call:
+    """The function call that a `static_invoke` or `invoke` stands for."""
+    return replace(call, name=str(call.options[0]), options=call.options[3:])
+
+
+def invocation_text(call: Call, show: Show) -> str:
+    """`static_invoke(Base64.encode(bin#0, true))`."""
+    _, target, shown = call.options[:3]
+    form = template(str(shown))
+    assert form is not None
+    return f"{call.name}({target}({form(call, show)}))"
+
+
 def template(text: Text | str | None) -> Text | None:
     """A text function of a template; see `scalar`."""
     if text is None or not isinstance(text, str):
@@ -217,11 +306,32 @@ def template(text: Text | str | None) -> Text | None:
 
     def show_call(call: Call, show: Show) -> str:
         shown = [show(argument) for argument in call.arguments]
+        # A parameter that may be left out shows as Scala's Option.
+        options = {f"option{i}": "None" for i in range(len(shown), 5)}
+        options |= {f"option{i}": f"Some({value})" for i, value in enumerate(shown)}
         return form.format(
-            *shown, name=call.name, args=", ".join(shown), zone=f"Some({call.time_zone})"
+            *shown,
+            name=call.name,
+            upper=call.name.upper(),
+            args=", ".join(shown),
+            zone=f"Some({call.time_zone})",
+            ansi=str(call.ansi).lower(),
+            **options,
         )
 
     return show_call
+
+
+def is_call_to(expression: Expression, name: str) -> bool:
+    """Whether it is a call of that function."""
+    return isinstance(expression, Call) and expression.name == name
+
+
+def like_call(
+    call: Call, name: str, *arguments: Expression, options: tuple[object, ...] = ()
+) -> Call:
+    """A call under the settings of another, unchecked: for replacements of the right types."""
+    return replace(call, name=name, arguments=arguments, options=options)
 
 
 def conf_of(call: Call) -> Conf:

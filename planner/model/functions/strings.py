@@ -1,23 +1,44 @@
-"""String functions."""
+"""String functions: cases, parts, search, padding, encodings."""
 
 from __future__ import annotations
 
 from ..conf import Conf
-from ..expressions import Call, Expression
-from ..registry import Show, register
+from ..expressions import Call, CaseWhen, Expression, Literal, lit
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
 from ..types import (
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
     INT,
     STRING,
     ArrayType,
     BinaryType,
     DataType,
+    DecimalType,
+    NumericType,
+    StringType,
 )
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
 from .mismatch import type_mismatch, wrong_argument_count
-from .shapes import check_types, scalar, with_arguments
+from .shapes import (
+    always_null,
+    check_types,
+    invoked,
+    like_call,
+    named,
+    replaced,
+    resolve_like,
+    scalar,
+    with_arguments,
+)
 
-_TEXTS = ArrayType(STRING, True)
+MAX_INT = 2**31 - 1
+_TEXTS = ArrayType(STRING, False)
+
+
+# -------------------------------------------------------------------------------------- concat
 
 
 def _check_concat(call: Call, conf: Conf) -> Expression:
@@ -31,15 +52,12 @@ def _check_concat(call: Call, conf: Conf) -> Expression:
     if types and all(isinstance(t, BinaryType) for t in types):
         return call
     text = parameter("string")
-    targets = [text.implicit(t, ansi=conf.ansi) for t in types]
-    if any(t is None for t in targets):
+    if any(text.implicit(t, ansi=conf.ansi) is None for t in types):
         raise _concat_types(call)
     return with_arguments(call, [cast_to(a, STRING, conf) for a in call.arguments])
 
 
 def _concat_types(call: Call) -> Exception:
-    from ..text import pretty
-
     names = " or ".join(f'"{a.data_type.sql}"' for a in call.arguments)
     detail = f"Input to `concat` should all be the same type, but it's ({names})."
     return type_mismatch("DATA_DIFF_TYPES", pretty(call), detail)
@@ -51,6 +69,12 @@ def _concat_type(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
 
 
+def _concat_value(call: Call, *values: object) -> object:
+    if isinstance(call.data_type, ArrayType):
+        return tuple(item for value in values for item in value)  # type: ignore[attr-defined]
+    return "".join(str(value) for value in values)
+
+
 def _check_concat_ws(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
         raise wrong_argument_count("concat_ws", "> 0", 0)
@@ -58,18 +82,24 @@ def _check_concat_ws(call: Call, conf: Conf) -> Expression:
     return check_types(call, kinds, conf)
 
 
-def _trim(name: str, side: str) -> object:
-    """trim, ltrim, rtrim: the characters to trim come second, as in `TRIM(x FROM text)`."""
+def _check_elt(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) < 2:
+        raise wrong_argument_count("elt", "> 1", len(call.arguments))
+    kinds = ["int", *["string|binary"] * (len(call.arguments) - 1)]
+    return check_types(call, kinds, conf)
+
+
+# ---------------------------------------------------------------------------------------- trim
+
+
+def _trim(name: str, side: str) -> FunctionSpec:
+    """trim, ltrim, rtrim; the call keeps the text first, the characters (if any) second."""
 
     def check(call: Call, conf: Conf) -> Expression:
         if len(call.arguments) not in (1, 2):
             raise wrong_argument_count(name, "[1, 2]", len(call.arguments))
-        return check_types(call, ["string"] * len(call.arguments), conf)
-
-    def show_text(call: Call, show: Show) -> str:
-        shown = [show(a) for a in call.arguments]
-        characters = f"Some({shown[1]})" if len(shown) == 2 else "None"
-        return f"{name}({shown[0]}, {characters})"
+        turned = with_arguments(call, call.arguments[::-1])
+        return check_types(turned, ["string"] * len(call.arguments), conf)
 
     def show_pretty(call: Call, show: Show) -> str:
         shown = [show(a) for a in call.arguments]
@@ -77,20 +107,14 @@ def _trim(name: str, side: str) -> object:
             return f"{name}({shown[0]})"
         return f"TRIM({side} {shown[1]} FROM {shown[0]})"
 
-    def show_sql(call: Call, show: Show) -> str:
-        shown = [show(a) for a in call.arguments]
-        if len(shown) == 1:
-            return f"{name}({shown[0]})"
-        return f"trim({side} {shown[1]} FROM {shown[0]})"
-
     return scalar(
         name,
         "string, [string]",
         STRING,
         check=check,
-        text=show_text,
+        text="{name}({0}, {option1})",
         pretty=show_pretty,
-        sql=show_sql,
+        sql=show_pretty,
         evaluate=lambda call, *values: _trimmed(side, *values),
     )
 
@@ -101,34 +125,137 @@ def _trimmed(side: str, text: str, characters: str = " ") -> str:
     return text if side == "LEADING" else text.rstrip(characters)
 
 
-def _substring(call: Call, text: object, start: int, length: int = 2**31 - 1) -> object:
+def _btrim(call: Call) -> Expression:
+    return like_call(call, "trim", *call.arguments)
+
+
+# --------------------------------------------------------------------------------------- parts
+
+
+def _substring(call: Call, text: object, start: int, length: int) -> object:
     if not isinstance(text, str):
-        raise ValueError
+        raise ValueError(text)
     begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
     end = begin + length
     return text[max(begin, 0) : max(end, 0)] if end > begin else ""
 
 
+def _left(call: Call) -> Expression:
+    text, length = call.arguments
+    return like_call(call, "substring", text, lit(1), length)
+
+
+def _right(call: Call) -> Expression:
+    text, length = call.arguments
+    null = Literal(value=None, type_=STRING)
+    tail = like_call(call, "substring", text, _minus(call, length), lit(MAX_INT))
+    long_enough = like_call(call, "<=", length, lit(0))
+    shortened = like_call(call, "if", long_enough, lit(""), tail)
+    return like_call(call, "if", like_call(call, "isnull", text), null, shortened)
+
+
+def _minus(call: Call, length: Expression) -> Expression:
+    return like_call(call, "negative", length)
+
+
+def _split_part(call: Call) -> Expression:
+    text, delimiter, part = call.arguments
+    parts = like_call(call, "stringsplitsql", text, delimiter)
+    return like_call(call, "element_at", parts, part, options=("",)) if call else parts
+
+
+def _index_of(call: Call, needle: str, text: str, start: int = 1) -> int:
+    return text.find(needle, start - 1) + 1 if start > 0 else 0
+
+
+def _padded(call: Call, text: str, length: int, pad: str) -> str:
+    if length <= len(text) or not pad:
+        return text[: max(length, 0)]
+    fill = (pad * length)[: length - len(text)]
+    return fill + text if call.name == "lpad" else text + fill
+
+
+# ------------------------------------------------------------------------------------- regexps
+
+
+def _regexp_count(call: Call) -> Expression:
+    found = like_call(call, "regexp_extract_all", *call.arguments, lit(0))
+    return like_call(call, "size", found)
+
+
+def _regexp_substr(call: Call) -> Expression:
+    found = like_call(call, "regexp_extract", *call.arguments, lit(0))
+    null = Literal(value=None, type_=STRING)
+    return like_call(call, "if", like_call(call, "=", found, lit("")), null, found)
+
+
+# ------------------------------------------------------------------------------------ encodings
+
+
+def _decode(call: Call) -> Expression:
+    """`decode(bytes, charset)`, or `decode(value, search, result, ..., default)` as a CASE."""
+    if len(call.arguments) == 2:
+        return like_call(
+            call,
+            "static_invoke",
+            *call.arguments,
+            options=("decode", "StringDecode.decode", "{args}, false, false"),
+        )
+    value, *pairs = call.arguments
+    default = pairs.pop() if len(pairs) % 2 else None
+    return CaseWhen(
+        conditions=tuple(resolve_like(call, "<=>", value, search) for search in pairs[::2]),
+        values=tuple(pairs[1::2]),
+        otherwise=Literal(value=None, type_=pairs[1].data_type) if default is None else default,
+    )
+
+
+def _check_decode(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) < 2:
+        raise wrong_argument_count("decode", "> 1", len(call.arguments))
+    if len(call.arguments) == 2:
+        return check_types(call, ["binary", "string"], conf)
+    _decode(call)
+    return call
+
+
+def _decode_type(call: Call) -> DataType:
+    return STRING if len(call.arguments) == 2 else call.arguments[2].data_type
+
+
+def _to_char(call: Call, conf: Conf) -> Expression:
+    """Of a number it formats digits, of a date or time it is date_format, of bytes an encoding."""
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    kind = call.arguments[0].data_type
+    if not isinstance(kind, NumericType | StringType | BinaryType):
+        return resolve_like(call, "date_format", *call.arguments)
+    return check_types(like_call(call, "to_char", *call.arguments), ["decimal", "string"], conf)
+
+
+def _number_type(call: Call) -> DataType:
+    pattern = call.arguments[1]
+    text = str(pattern.value) if isinstance(pattern, Literal) else ""
+    whole, _, fraction = text.upper().replace("D", ".").partition(".")
+    scale = sum(c in "09" for c in fraction)
+    return DecimalType(max(sum(c in "09" for c in whole) + scale, 1), scale)
+
+
 register(
-    scalar("upper", "string", STRING, evaluate=lambda call, s: s.upper(), aliases=("ucase",)),
-    scalar("lower", "string", STRING, evaluate=lambda call, s: s.lower(), aliases=("lcase",)),
-    _trim("trim", "BOTH"),  # type: ignore[arg-type]
-    _trim("ltrim", "LEADING"),  # type: ignore[arg-type]
-    _trim("rtrim", "TRAILING"),  # type: ignore[arg-type]
-    scalar(
-        "substring",
-        "string|binary, int, [int=2147483647]",
-        0,
-        evaluate=_substring,
-        aliases=("substr",),
-    ),
+    *named(scalar("upper", "string", STRING, evaluate=lambda call, s: s.upper()), "ucase"),
+    *named(scalar("lower", "string", STRING, evaluate=lambda call, s: s.lower()), "lcase"),
+    _trim("trim", "BOTH"),
+    _trim("ltrim", "LEADING"),
+    _trim("rtrim", "TRAILING"),
+    replaced("btrim", "string, [string]", _btrim),
+    scalar("initcap", "string", STRING),
     scalar(
         "concat",
         "any...",
         _concat_type,
         check=_check_concat,
         null_intolerant=True,
-        evaluate=lambda call, *values: "".join(values),
+        evaluate=_concat_value,
     ),
     scalar(
         "concat_ws",
@@ -139,10 +266,112 @@ register(
         null_intolerant=False,
     ),
     scalar(
-        "length",
-        "string|binary",
-        INT,
-        evaluate=lambda call, s: len(s),
-        aliases=("char_length", "character_length", "len"),
+        "elt",
+        "int, any...",
+        1,
+        check=_check_elt,
+        text="elt({args}, {ansi})",
+        nullable=always_null,
+        null_intolerant=False,
+    ),
+    *named(
+        scalar("length", "string|binary", INT, evaluate=lambda call, s: len(s)),
+        "char_length",
+        "character_length",
+        "len",
+    ),
+    scalar("bit_length", "string|binary", INT),
+    scalar("octet_length", "string|binary", INT),
+    scalar("ascii", "string", INT),
+    *named(scalar("char", "bigint", STRING), "chr"),
+    scalar("reverse", "string|array", 0, evaluate=lambda call, s: s[::-1]),
+    scalar("repeat", "string, int", STRING, evaluate=lambda call, s, n: s * n),
+    scalar("space", "int", STRING, evaluate=lambda call, n: " " * n),
+    *named(
+        scalar("substring", f"string|binary, int, [int={MAX_INT}]", 0, evaluate=_substring),
+        "substr",
+    ),
+    scalar("substring_index", "string, string, int", STRING),
+    replaced("left", "string|binary, int", _left),
+    replaced("right", "string, int", _right),
+    *named(scalar("locate", "string, string, [int=1]", INT, evaluate=_index_of), "position"),
+    scalar("instr", "string, string", INT, evaluate=lambda call, s, t: s.find(t) + 1),
+    scalar("find_in_set", "string, string", INT),
+    scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded),
+    scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded),
+    scalar("overlay", "string|binary, string|binary, int, [int=-1]", 0),
+    scalar(
+        "replace",
+        "string, string, [string='']",
+        STRING,
+        evaluate=lambda call, s, a, b: s.replace(a, b) if a else s,
+    ),
+    scalar("translate", "string, string, string", STRING),
+    scalar("soundex", "string", STRING),
+    scalar("levenshtein", "string, string, [int]", INT, text="levenshtein({0}, {1}, {option2})"),
+    scalar("format_number", "numeric, int|string", STRING, nullable=always_null),
+    *named(scalar("format_string", "string, any...", STRING, null_intolerant=False), "printf"),
+    scalar("mask", "string, [string=X], [string=x], [string=n], [string]", STRING),
+    invoked("quote", "string", STRING, "ExpressionImplUtils.quote"),
+    invoked("luhn_check", "string", BOOLEAN, "ExpressionImplUtils.isLuhnNumber"),
+    invoked(
+        "jaro_winkler_similarity",
+        "string, string",
+        DOUBLE,
+        "ExpressionImplUtils.jaroWinklerSimilarity",
+    ),
+    invoked(
+        "sentences",
+        "string, [string=''], [string='']",
+        ArrayType(ArrayType(STRING, False), False),
+        "ExpressionImplUtils.getSentences",
+        nullable=always_null,
+    ),
+    # Splitting.
+    scalar("split", "string, string, [int=-1]", _TEXTS),
+    scalar("stringsplitsql", "string, string", _TEXTS),
+    replaced("split_part", "string, string, int", _split_part, sql="split_part({args})"),
+    # Regular expressions.
+    scalar("regexp_extract", "string, string, [int=1]", STRING),
+    scalar("regexp_extract_all", "string, string, [int=1]", ArrayType(STRING, True)),
+    scalar("regexp_replace", "string, string, string, [int=1]", STRING),
+    scalar("regexp_instr", "string, string, [int=0]", INT),
+    replaced("regexp_count", "string, string", _regexp_count),
+    replaced("regexp_substr", "string, string", _regexp_substr),
+    # Encodings.
+    invoked("base64", "binary", STRING, "Base64.encode", "{0}, true"),
+    scalar("unbase64", "string", BINARY, text="unbase64({0}, false)"),
+    scalar("hex", "bigint|binary|string", STRING),
+    scalar("unhex", "string", BINARY, text="unhex({0}, false)", nullable=always_null),
+    scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
+    scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
+    invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
+    FunctionSpec(
+        name="decode",
+        kind="scalar",
+        data_type=_decode_type,
+        nullable=always_null,
+        check=_check_decode,
+        sql=lambda call, show: f"decode({', '.join(show(a) for a in call.arguments)})",
+        replacement=_decode,
+    ),
+    FunctionSpec(
+        name="to_char",
+        kind="scalar",
+        data_type=lambda call: STRING,
+        check=_to_char,
+        null_intolerant=True,
+    ),
+    FunctionSpec(name="to_varchar", kind="scalar", data_type=lambda call: STRING, check=_to_char),
+    scalar("to_number", "string, string", _number_type),
+    scalar("try_to_number", "string, string", _number_type, nullable=always_null),
+    invoked("is_valid_utf8", "string", BOOLEAN, "{0}.isValid", "", kind="invoke"),
+    # URLs.
+    invoked("url_encode", "string", STRING, "UrlCodec.encode"),
+    invoked(
+        "url_decode", "string", STRING, "UrlCodec.decode", "{0}, true", text="url_decode({0}, true)"
+    ),
+    invoked(
+        "try_url_decode", "string", STRING, "UrlCodec.decode", "{0}, false", nullable=always_null
     ),
 )

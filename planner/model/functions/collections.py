@@ -1,0 +1,481 @@
+"""Functions of arrays and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..conf import Conf
+from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, lit
+from ..ids import fresh_id
+from ..registry import FunctionSpec, Show, null_if_any, register
+from ..text import pretty
+from ..types import (
+    BOOLEAN,
+    DATE,
+    INT,
+    LONG,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DataType,
+    IntegralType,
+    MapType,
+    NullType,
+    StructField,
+    StructType,
+)
+from .coercion import (
+    cast_to,
+    cast_unless_same,
+    coerce_to_common,
+    merge_types,
+    wider_without_strings,
+)
+from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
+from .predicates import is_orderable
+from .shapes import (
+    always_null,
+    check_types,
+    like_call,
+    named,
+    replaced,
+    scalar,
+    with_arguments,
+)
+
+
+def element_of(expression: Expression) -> DataType:
+    """The element type of an array, NULL for anything else."""
+    kind = expression.data_type
+    return kind.element_type if isinstance(kind, ArrayType) else NULL
+
+
+def _first_element(call: Call) -> DataType:
+    return element_of(call.arguments[0])
+
+
+def _keys(call: Call) -> DataType:
+    kind = call.arguments[0].data_type
+    return ArrayType(kind.key_type, False) if isinstance(kind, MapType) else kind
+
+
+def _values(call: Call) -> DataType:
+    kind = call.arguments[0].data_type
+    if isinstance(kind, MapType):
+        return ArrayType(kind.value_type, kind.value_contains_null)
+    return kind
+
+
+def _entries(call: Call) -> DataType:
+    kind = call.arguments[0].data_type
+    if not isinstance(kind, MapType):
+        return kind
+    fields = (
+        StructField("key", kind.key_type, False),
+        StructField("value", kind.value_type, kind.value_contains_null),
+    )
+    return ArrayType(StructType(fields), False)
+
+
+# ------------------------------------------------------------------- an array beside an element
+
+
+def _with_element(
+    position: int = 1, *, extra: tuple[str, ...] = (), ordered: bool = False
+) -> Callable[[Call, Conf], Expression]:
+    """Check `f(array, element)`: both at the common type of the elements."""
+
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != 2 + len(extra):
+            raise wrong_argument_count(call.name, str(2 + len(extra)), len(call.arguments))
+        array, element = call.arguments[0], call.arguments[position]
+        kind = array.data_type
+        if not isinstance(kind, ArrayType):
+            raise unexpected_type(call, 0, '"ARRAY"')
+        common = wider_without_strings(kind.element_type, element.data_type, conf)
+        if common is None or isinstance(element.data_type, NullType):
+            if isinstance(element.data_type, NullType) and common is not None:
+                return _over(call, position, array, cast_to(element, common, conf))
+            names = type_names([kind, element.data_type])
+            raise type_mismatch(
+                "ARRAY_FUNCTION_DIFF_TYPES",
+                pretty(call),
+                f'Input to `{call.name}` should have been "ARRAY" followed by a value with same '
+                f"element type, but it's {names}.",
+            )
+        array = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
+        return _over(call, position, array, cast_unless_same(element, common, conf))
+
+    return check
+
+
+def _over(call: Call, position: int, array: Expression, element: Expression) -> Call:
+    arguments = list(call.arguments)
+    arguments[0], arguments[position] = array, element
+    return with_arguments(call, arguments)
+
+
+def _grown(call: Call) -> DataType:
+    kind = call.arguments[0].data_type
+    return ArrayType(kind.element_type, True) if isinstance(kind, ArrayType) else kind
+
+
+def _two_arrays(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    for position, argument in enumerate(call.arguments):
+        if not isinstance(argument.data_type, ArrayType | NullType):
+            raise unexpected_type(call, position, '"ARRAY"')
+    values = coerce_to_common(call.arguments, conf, strings=False)
+    if values is None:
+        names = type_names([a.data_type for a in call.arguments])
+        raise type_mismatch(
+            "BINARY_ARRAY_DIFF_TYPES",
+            pretty(call),
+            f'Input to function `{call.name}` should have been two "ARRAY" with same element '
+            f"type, but it's {names}.",
+        )
+    return with_arguments(call, values)
+
+
+def _merged(call: Call) -> DataType:
+    return merge_types([a.data_type for a in call.arguments])
+
+
+# ------------------------------------------------------------------------------------ element_at
+
+
+def _check_element_at(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    base, key = call.arguments
+    match base.data_type:
+        case ArrayType():
+            if isinstance(key.data_type, IntegralType) and key.data_type != LONG:
+                return with_arguments(call, (base, cast_to(key, INT, conf)))
+            raise unexpected_type(call, 1, '"INT"')
+        case MapType(key_type=wanted):
+            common = wider_without_strings(wanted, key.data_type, conf)
+            if common is None:
+                raise unexpected_type(call, 1, f'"{wanted.sql}"')
+            return with_arguments(call, (base, cast_to(key, common, conf)))
+        case _:
+            raise unexpected_type(call, 0, '("ARRAY" or "MAP")')
+
+
+def _element_type(call: Call) -> DataType:
+    match call.arguments[0].data_type:
+        case ArrayType(element_type=inner) | MapType(value_type=inner):
+            return inner
+        case other:
+            return other
+
+
+def _element_text(call: Call, show: Show) -> str:
+    """The last two say what an index beyond the end gives: a default, an error."""
+    shown = ", ".join(show(a) for a in call.arguments)
+    if call.options == ("",):
+        return f"element_at({shown}, Some(), false)"
+    fails = str(call.ansi and not call.options).lower()
+    return f"element_at({shown}, None, {fails})"
+
+
+def _element_sql(call: Call, show: Show) -> str:
+    shown = ", ".join(show(a) for a in call.arguments)
+    parts = call.arguments[0]
+    if call.options == ("",) and isinstance(parts, Call):
+        inner = ", ".join(show(a) for a in parts.arguments)
+        return f"split_part({inner}, {show(call.arguments[1])})"
+    return f"{'try_' if call.options else ''}element_at({shown})"
+
+
+def _try_element_at(call: Call) -> Expression:
+    return like_call(call, "element_at", *call.arguments, options=("TRY",))
+
+
+# --------------------------------------------------------------------------------------- others
+
+
+def _check_sequence(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) not in (2, 3):
+        raise wrong_argument_count("sequence", "[2, 3]", len(call.arguments))
+    kinds = [a.data_type for a in call.arguments[:2]]
+    together = call.arguments if isinstance(kinds[0], IntegralType) else call.arguments[:2]
+    values = coerce_to_common(together, conf)
+    allowed = all(isinstance(k, IntegralType) or k in (DATE, TIMESTAMP) for k in kinds)
+    if values is None or not allowed:
+        raise type_mismatch(
+            "SEQUENCE_WRONG_INPUT_TYPES",
+            pretty(call),
+            "`sequence` uses the wrong parameter type. The parameter type must conform to:\n"
+            "1. The start and stop expressions must resolve to the same type.\n"
+            '2. If start and stop expressions resolve to the ("TIMESTAMP" or "TIMESTAMP_NTZ" or '
+            '"DATE") type, then the step expression must resolve to the ("INTERVAL" or "INTERVAL '
+            'YEAR TO MONTH" or "INTERVAL DAY TO SECOND") type.\n'
+            '3. Otherwise, if start and stop expressions resolve to the "INTEGRAL" type, then the '
+            "step expression must resolve to the same type.\n",
+        )
+    return with_arguments(call, (*values, *call.arguments[len(values) :]))
+
+
+def _zipped_names(call: Call) -> list[str]:
+    if call.options:
+        return [str(name) for name in call.options]
+    names = []
+    for position, argument in enumerate(call.arguments):
+        match argument:
+            case AttributeReference(name=name) | Alias(name=name) | GetStructField(name=name):
+                names.append(name)
+            case _:
+                names.append(str(position))
+    return names
+
+
+def _check_zip(call: Call, conf: Conf) -> Expression:
+    typed = check_types(call, ["array"] * len(call.arguments), conf)
+    return like_call(typed, "arrays_zip", *typed.arguments, options=tuple(_zipped_names(typed)))
+
+
+def _zipped(call: Call) -> DataType:
+    fields = tuple(
+        StructField(name, element_of(argument), True)
+        for name, argument in zip(_zipped_names(call), call.arguments, strict=True)
+    )
+    return ArrayType(StructType(fields), False)
+
+
+def _zip_text(call: Call, show: Show) -> str:
+    return f"arrays_zip({', '.join([*(show(a) for a in call.arguments), *_zipped_names(call)])})"
+
+
+def _flattened(call: Call) -> DataType:
+    outer = call.arguments[0].data_type
+    if isinstance(outer, ArrayType) and isinstance(outer.element_type, ArrayType):
+        inner = outer.element_type
+        return ArrayType(inner.element_type, inner.contains_null)
+    return outer
+
+
+def _flatten_nullable(call: Call) -> bool:
+    kind = call.arguments[0].data_type
+    return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
+
+
+def _map_of(call: Call) -> DataType:
+    keys, values = (a.data_type for a in call.arguments)
+    if isinstance(keys, ArrayType) and isinstance(values, ArrayType):
+        return MapType(keys.element_type, values.element_type, values.contains_null)
+    return keys
+
+
+def _map_from_entries(call: Call) -> DataType:
+    entry = element_of(call.arguments[0])
+    if isinstance(entry, StructType) and len(entry.fields) == 2:
+        key, value = entry.fields
+        return MapType(key.data_type, value.data_type, value.nullable)
+    return entry
+
+
+def _from_entries_nullable(call: Call) -> bool:
+    kind = call.arguments[0].data_type
+    return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
+
+
+def _check_map_concat(call: Call, conf: Conf) -> Expression:
+    for argument in call.arguments:
+        if not isinstance(argument.data_type, MapType):
+            names = type_names([a.data_type for a in call.arguments])
+            raise type_mismatch(
+                "MAP_CONCAT_DIFF_TYPES",
+                pretty(call),
+                f"The `map_concat` should all be of type map, but it's {names}.",
+            )
+    values = coerce_to_common(call.arguments, conf)
+    return with_arguments(call, values or call.arguments)
+
+
+def _array_join(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) not in (2, 3):
+        raise wrong_argument_count("array_join", "[2, 3]", len(call.arguments))
+    array, *texts = call.arguments
+    kind = array.data_type
+    if isinstance(kind, ArrayType) and kind.element_type != STRING:
+        array = cast_to(array, ArrayType(STRING, kind.contains_null), conf)
+    kinds = ["array<string>", *["string"] * len(texts)]
+    return check_types(with_arguments(call, (array, *texts)), kinds, conf)
+
+
+def _ordered(call: Call, conf: Conf) -> Expression:
+    if not is_orderable(element_of(call.arguments[0])):
+        raise type_mismatch(
+            "INVALID_ORDERING_TYPE",
+            pretty(call),
+            f"The `{call.name}` does not support ordering on type "
+            f'"{call.arguments[0].data_type.sql}".',
+        )
+    return call
+
+
+def _insert(call: Call, at: int) -> Expression:
+    array, element = call.arguments
+    return like_call(call, "array_insert", array, lit(at), element)
+
+
+def _compact(call: Call) -> Expression:
+    from ..expressions import LambdaFunction, LambdaVariable
+
+    array = call.arguments[0]
+    kind = array.data_type
+    nulls = kind.contains_null if isinstance(kind, ArrayType) else True
+    variable = LambdaVariable(
+        name="arg", type_=element_of(array), is_nullable=nulls, expr_id=fresh_id()
+    )
+    body = like_call(call, "isnotnull", variable)
+    kept = LambdaFunction(body=body, parameters=(variable,))
+    return like_call(call, "knownnotcontainsnull", like_call(call, "filter", array, kept))
+
+
+def _without_nulls(call: Call) -> DataType:
+    return ArrayType(element_of(call.arguments[0]), False)
+
+
+def _size(call: Call) -> Expression:
+    return like_call(call, "size", *call.arguments)
+
+
+def _size_value(call: Call, value: object) -> object:
+    return len(value) if isinstance(value, tuple) else None
+
+
+def _contains_key(call: Call) -> Expression:
+    mapping, key = call.arguments
+    return like_call(call, "array_contains", like_call(call, "map_keys", mapping), key)
+
+
+def _get(call: Call) -> Expression:
+    # Null beyond the end in every mode.
+    from dataclasses import replace
+
+    return replace(like_call(call, "get_array_item", *call.arguments), ansi=False)
+
+
+def _set_operation(name: str) -> FunctionSpec:
+    return scalar(name, "array, array", _merged, check=_two_arrays)
+
+
+def _nullable_elements(call: Call) -> bool:
+    kind = call.arguments[0].data_type
+    inner = kind.contains_null if isinstance(kind, ArrayType) else True
+    return null_if_any(call) or inner
+
+
+register(
+    *named(
+        scalar(
+            "size",
+            "array|map",
+            INT,
+            text="{name}({0}, false)",
+            evaluate=_size_value,
+        ),
+        "cardinality",
+    ),
+    replaced("array_size", "array", _size),
+    scalar(
+        "array_contains", "array, any", BOOLEAN, check=_with_element(), nullable=_nullable_elements
+    ),
+    scalar("array_position", "array, any", LONG, check=_with_element()),
+    scalar("array_remove", "array, any", 0, check=_with_element()),
+    scalar(
+        "array_append",
+        "array, any",
+        _grown,
+        check=_with_element(),
+        nullable=lambda call: call.arguments[0].nullable,
+        replacement=lambda call: _insert(call, -1),
+    ),
+    scalar(
+        "array_prepend",
+        "array, any",
+        _grown,
+        check=_with_element(),
+        nullable=lambda call: call.arguments[0].nullable,
+        replacement=lambda call: _insert(call, 1),
+    ),
+    scalar(
+        "array_insert",
+        "array, int, any",
+        _grown,
+        check=_with_element(2, extra=("int",)),
+        text="array_insert({args}, false)",
+        nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
+        null_intolerant=False,
+    ),
+    scalar("array_distinct", "array", 0),
+    _set_operation("array_union"),
+    _set_operation("array_intersect"),
+    _set_operation("array_except"),
+    scalar(
+        "arrays_overlap", "array, array", BOOLEAN, check=_two_arrays, nullable=_nullable_elements
+    ),
+    scalar("arrays_zip", "array...", _zipped, check=_check_zip, text=_zip_text),
+    scalar(
+        "array_join",
+        "array, string, [string]",
+        STRING,
+        check=_array_join,
+        text="array_join({0}, {1}, {option2})",
+        null_intolerant=False,
+    ),
+    scalar("array_max", "array", _first_element, then=_ordered, nullable=always_null),
+    scalar("array_min", "array", _first_element, then=_ordered, nullable=always_null),
+    scalar(
+        "array_repeat",
+        "any, int",
+        lambda call: ArrayType(call.arguments[0].data_type, call.arguments[0].nullable),
+        nullable=lambda call: call.arguments[1].nullable,
+        null_intolerant=False,
+    ),
+    replaced("array_compact", "array", _compact),
+    scalar("knownnotcontainsnull", "array", _without_nulls, sql="{0}"),
+    scalar("flatten", "array<array>", _flattened, nullable=_flatten_nullable),
+    scalar("slice", "array, int, int", 0),
+    scalar("sort_array", "array, [boolean=true]", 0, then=_ordered),
+    scalar("shuffle", "array", 0, deterministic=False),
+    scalar(
+        "sequence",
+        "any, any, [any]",
+        lambda call: ArrayType(call.arguments[0].data_type, False),
+        check=_check_sequence,
+        text="sequence({0}, {1}, {option2}, {zone})",
+    ),
+    FunctionSpec(
+        name="element_at",
+        kind="scalar",
+        data_type=_element_type,
+        nullable=lambda call: True,
+        check=_check_element_at,
+        text=_element_text,
+        sql=_element_sql,
+        null_intolerant=True,
+    ),
+    FunctionSpec(
+        name="try_element_at",
+        kind="scalar",
+        data_type=_element_type,
+        nullable=lambda call: True,
+        check=_check_element_at,
+        replacement=_try_element_at,
+    ),
+    replaced("get", "array, int", _get, sql="get({args})"),
+    # Maps.
+    scalar("map_keys", "map", _keys),
+    scalar("map_values", "map", _values),
+    scalar("map_entries", "map", _entries),
+    replaced("map_contains_key", "map, any", _contains_key),
+    scalar("map_concat", "map...", _merged, check=_check_map_concat),
+    scalar("map_from_arrays", "array, array", _map_of),
+    scalar("map_from_entries", "array", _map_from_entries, nullable=_from_entries_nullable),
+    scalar("str_to_map", "string, [string=,], [string=:]", MapType(STRING, STRING, True)),
+)

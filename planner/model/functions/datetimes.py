@@ -1,0 +1,442 @@
+"""Dates and times: now, parts, arithmetic, reading and writing."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+from ..conf import Conf
+from ..expressions import Call, Cast, Expression, Literal, lit
+from ..literal_text import session_time_zone
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import (
+    BYTE,
+    CALENDAR_INTERVAL,
+    DATE,
+    DOUBLE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    DayTimeIntervalType,
+    DecimalType,
+    TimestampNTZType,
+    YearMonthIntervalType,
+)
+from .cast_values import MICROS, local_micros, utc_micros
+from .coercion import cast_to
+from .mismatch import type_mismatch, wrong_argument_count
+from .shapes import (
+    always_null,
+    check_types,
+    conf_of,
+    like_call,
+    named,
+    never_null,
+    replaced,
+    resolve,
+    scalar,
+)
+
+_EPOCH = date(1970, 1, 1)
+_UNIX_FORMAT = "yyyy-MM-dd HH:mm:ss"
+
+
+def _day(days: int) -> date:
+    return _EPOCH + timedelta(days=days)
+
+
+def _part(name: str, evaluate: object, result: DataType = INT) -> FunctionSpec:
+    """A field of a date."""
+    return scalar(name, "date", result, evaluate=evaluate)  # type: ignore[arg-type]
+
+
+def _time_part(name: str, unit: int, limit: int) -> FunctionSpec:
+    """A field of the time of day, in the session's zone."""
+
+    def evaluate(call: Call, micros: int) -> int:
+        ntz = isinstance(call.arguments[0].data_type, TimestampNTZType)
+        local = micros if ntz else local_micros(micros, call.time_zone or session_time_zone())
+        return local // unit % limit
+
+    return scalar(name, "anytimestamp", INT, text="{name}({0}, {zone})", evaluate=evaluate)
+
+
+# ------------------------------------------------------------------------------------- extract
+
+_FIELDS: dict[str, str] = {
+    **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
+    "yearofweek": "yearofweek",
+    **dict.fromkeys(("quarter", "qtr"), "quarter"),
+    **dict.fromkeys(("month", "mon", "mons", "months"), "month"),
+    **dict.fromkeys(("week", "w", "weeks"), "weekofyear"),
+    **dict.fromkeys(("day", "d", "days"), "dayofmonth"),
+    **dict.fromkeys(("dayofweek", "dow"), "dayofweek"),
+    **dict.fromkeys(("dayofweek_iso", "dow_iso"), "weekday"),
+    "doy": "dayofyear",
+    **dict.fromkeys(("hour", "h", "hours", "hr", "hrs"), "hour"),
+    **dict.fromkeys(("minute", "m", "min", "mins", "minutes"), "minute"),
+    **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "secondwithfraction"),
+}
+_INTERVAL_FIELDS = {
+    "year": "years",
+    "month": "months",
+    "dayofmonth": "days",
+    "hour": "hours",
+    "minute": "minutes",
+    "secondwithfraction": "seconds",
+}
+
+
+def _extract(call: Call) -> Expression:
+    """The function that gives the field: `extract(hour FROM ts)` is `hour(ts)`."""
+    field, source = call.arguments
+    word = str(field.value).lower() if isinstance(field, Literal) else ""
+    function = _FIELDS.get(word)
+    interval = isinstance(source.data_type, DayTimeIntervalType | YearMonthIntervalType)
+    if function is None or (interval and function not in _INTERVAL_FIELDS):
+        raise type_mismatch(
+            "INVALID_EXTRACT_FIELD",
+            pretty(call),
+            f"Cannot extract {pretty(field)} from {pretty(source)}.",
+        )
+    if interval:
+        return like_call(call, f"extractansiinterval{_INTERVAL_FIELDS[function]}", source)
+    result = resolve(function, (source,), conf_of(call))
+    if function == "weekday":
+        return like_call(call, "+", result, lit(1))
+    return result
+
+
+def _extract_spec(name: str) -> FunctionSpec:
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != 2:
+            raise wrong_argument_count(name, "2", len(call.arguments))
+        _extract(call)
+        return call
+
+    def show_from(call: Call, show: Show) -> str:
+        return f"{name}({show(call.arguments[0])} FROM {show(call.arguments[1])})"
+
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=lambda call: _extract(call).data_type,
+        nullable=lambda call: _extract(call).nullable,
+        check=check,
+        pretty=None if name == "date_part" else show_from,
+        replacement=_extract,
+    )
+
+
+def _extract_interval(field: str, result: DataType) -> FunctionSpec:
+    unit = field.removesuffix("s")
+    return scalar(
+        f"extractansiinterval{field}",
+        "daytime|yearmonth",
+        result,
+        sql=f"extract({unit} FROM {{0}})",
+    )
+
+
+# ------------------------------------------------------------------------ reading and writing
+
+
+def _reader(name: str, target: DataType, *, date_only: bool = False) -> FunctionSpec:
+    """to_date, to_timestamp and kin: a cast, or with a format a parse."""
+    fails = "false" if name.startswith("try_") else "{ansi}"
+    kind = "" if date_only else f"{target.catalyst}, "
+    parser = "try_to_date" if date_only else "try_to_timestamp"
+
+    def mode(call: Call) -> bool:
+        return call.ansi and not name.startswith("try_")
+
+    def build(call: Call) -> Expression:
+        source = call.arguments[0]
+        wanted = TIMESTAMP if date_only else target
+        if len(call.arguments) == 2:
+            parsed: Expression = like_call(
+                call,
+                "gettimestamp",
+                *call.arguments,
+                options=(wanted, parser, mode(call)),
+            )
+            return cast_to(parsed, DATE, conf_of(call)) if date_only else parsed
+        return Cast(
+            child=source,
+            type_=target,
+            mode="ANSI" if mode(call) else "LEGACY",
+            time_zone=call.time_zone,
+            implicit=True,
+        )
+
+    takes = "string|date|anytimestamp" if date_only else "string|date|anytimestamp|numeric"
+    return replaced(
+        name,
+        f"{takes}, [string]",
+        build,
+        text=f"{{name}}({{0}}, {{option1}}, {kind}{{zone}}, {fails})",
+    )
+
+
+def _parsed_text(call: Call, show: Show) -> str:
+    target, parser, fails = call.options
+    assert isinstance(target, DataType)
+    shown = ", ".join(show(a) for a in call.arguments)
+    zone = f"Some({call.time_zone})"
+    return f"gettimestamp({shown}, {target.catalyst}, {parser}, {zone}, {str(fails).lower()})"
+
+
+def _parsed_sql(call: Call, show: Show) -> str:
+    target, _, fails = call.options
+    name = "to_timestamp_ntz" if isinstance(target, TimestampNTZType) else "to_timestamp"
+    if name == "to_timestamp" and not fails:
+        name = "try_to_timestamp"
+    return f"{name}({', '.join(show(a) for a in call.arguments)})"
+
+
+def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
+    def check(call: Call, conf: Conf) -> Expression:
+        given = list(call.arguments)
+        if not given and now:
+            given.append(resolve("current_timestamp", (), conf))
+        if len(given) == 1:
+            given.append(lit(_UNIX_FORMAT))
+        if len(given) != 2:
+            expected = "[0, 1, 2]" if now else "[1, 2]"
+            raise wrong_argument_count(name, expected, len(given))
+        full = like_call(call, name, *given)
+        return check_types(full, ["string|date|anytimestamp", "string"], conf)
+
+    return scalar(
+        name,
+        "any, any",
+        LONG,
+        check=check,
+        nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+        text="{name}({args}, {zone}, {ansi})",
+    )
+
+
+# ------------------------------------------------------------------------------------ truncation
+
+_TRUNCATED = {"day": 86_400, "dd": 86_400, "hour": 3600, "minute": 60, "second": 1}
+
+
+def _truncated(call: Call, unit: str, micros: int) -> int:
+    size = _TRUNCATED[unit.lower()] * MICROS
+    zone = call.time_zone or session_time_zone()
+    return utc_micros(local_micros(micros, zone) // size * size, zone)
+
+
+def _current(name: str, result: DataType, shown: str) -> FunctionSpec:
+    return scalar(name, "", result, nullable=never_null, text=shown)
+
+
+def _check_convert(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) == 2:
+        zone = resolve("current_timezone", (), conf)
+        call = like_call(call, call.name, zone, *call.arguments)
+    if len(call.arguments) != 3:
+        raise wrong_argument_count(call.name, "[2, 3]", len(call.arguments))
+    return check_types(call, ["string", "string", "timestamp_ntz"], conf)
+
+
+def _make_timestamp(name: str, target: DataType) -> FunctionSpec:
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) not in (6, 7):
+            raise wrong_argument_count(name, "[6, 7]", len(call.arguments))
+        kinds = [*["int"] * 5, "decimal", *["string"] * (len(call.arguments) - 6)]
+        typed = check_types(like_call(call, name, *call.arguments), kinds, conf)
+        seconds = cast_to(typed.arguments[5], DecimalType(16, 6), conf)
+        return like_call(call, name, *typed.arguments[:5], seconds, *typed.arguments[6:])
+
+    def show(call: Call, inner: Show) -> str:
+        shown = ", ".join(inner(a) for a in call.arguments[:6])
+        zone = f"Some({inner(call.arguments[6])})" if len(call.arguments) == 7 else "None"
+        ansi = str(call.ansi).lower()
+        return f"{name}({shown}, {zone}, Some({call.time_zone}), {ansi}, {target.catalyst})"
+
+    return scalar(
+        name,
+        "any...",
+        target,
+        check=check,
+        text=show,
+        nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+    )
+
+
+_ZERO_SECONDS = Literal(value=Decimal("0.000000"), type_=DecimalType(18, 6))
+
+
+def _interval_maker(name: str, kinds: list[str], result: DataType, extra: str = "") -> FunctionSpec:
+    """make_interval and kin: what is left out is zero."""
+
+    def check(call: Call, conf: Conf) -> Expression:
+        count = len(call.arguments)
+        if count > len(kinds):
+            expected = f"[{', '.join(str(i) for i in range(len(kinds) + 1))}]"
+            raise wrong_argument_count(name, expected, count)
+        rest = [_ZERO_SECONDS if k == "decimal" else lit(0) for k in kinds[count:]]
+        full = like_call(call, name, *call.arguments, *rest)
+        typed = check_types(full, kinds, conf)
+        if "decimal" not in kinds:
+            return typed
+        seconds = cast_to(typed.arguments[-1], DecimalType(18, 6), conf)
+        return like_call(call, name, *typed.arguments[:-1], seconds)
+
+    return scalar(name, "any...", result, check=check, text=f"{{name}}({{args}}{extra})")
+
+
+def _unit_function(name: str, takes: list[str], result: DataType | int) -> FunctionSpec:
+    """timestampadd and timestampdiff: the first argument is a unit."""
+
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != 3:
+            raise wrong_argument_count(name, "3", len(call.arguments))
+        return check_types(call, ["string", *takes], conf)
+
+    def show_sql(call: Call, show: Show) -> str:
+        unit, *rest = call.arguments
+        word = str(unit.value) if isinstance(unit, Literal) else show(unit)
+        return f"{name}({word}, {', '.join(show(a) for a in rest)})"
+
+    return scalar(name, "any...", result, check=check, text="{name}({args}, {zone})", sql=show_sql)
+
+
+register(
+    # Now. The optimizer puts the batch's time in their place.
+    _current("current_timestamp", TIMESTAMP, "current_timestamp()"),
+    _current("now", TIMESTAMP, "now()"),
+    _current("localtimestamp", TIMESTAMP_NTZ, "localtimestamp({zone})"),
+    _current("current_timezone", STRING, "current_timezone()"),
+    scalar(
+        "current_date",
+        "",
+        DATE,
+        nullable=never_null,
+        text="current_date({zone})",
+        aliases=("curdate",),
+    ),
+    # Parts.
+    _part("year", lambda call, d: _day(d).year),
+    _part("yearofweek", lambda call, d: _day(d).isocalendar().year),
+    _part("quarter", lambda call, d: (_day(d).month + 2) // 3),
+    _part("month", lambda call, d: _day(d).month),
+    _part("weekofyear", lambda call, d: _day(d).isocalendar().week),
+    *named(_part("dayofmonth", lambda call, d: _day(d).day), "day"),
+    _part("dayofweek", lambda call, d: _day(d).isoweekday() % 7 + 1),
+    _part("weekday", lambda call, d: _day(d).weekday()),
+    _part("dayofyear", lambda call, d: _day(d).timetuple().tm_yday),
+    _part("monthname", lambda call, d: _day(d).strftime("%b"), STRING),
+    _part("dayname", lambda call, d: _day(d).strftime("%a"), STRING),
+    _part("last_day", None, DATE),
+    _time_part("hour", 3600 * MICROS, 24),
+    _time_part("minute", 60 * MICROS, 60),
+    _time_part("second", MICROS, 60),
+    scalar(
+        "secondwithfraction",
+        "anytimestamp",
+        DecimalType(8, 6),
+        text="secondwithfraction({0}, {zone})",
+        sql="extract(second FROM {0})",
+    ),
+    _extract_spec("extract"),
+    _extract_spec("date_part"),
+    _extract_spec("datepart"),
+    _extract_interval("years", INT),
+    _extract_interval("months", BYTE),
+    _extract_interval("hours", BYTE),
+    _extract_interval("minutes", BYTE),
+    _extract_interval("seconds", DecimalType(8, 6)),
+    # Arithmetic.
+    scalar(
+        "date_add",
+        "date, int|smallint|tinyint",
+        DATE,
+        evaluate=lambda call, d, n: d + n,
+        aliases=("dateadd",),
+    ),
+    scalar("date_sub", "date, int|smallint|tinyint", DATE, evaluate=lambda call, d, n: d - n),
+    *named(scalar("datediff", "date, date", INT, evaluate=lambda call, a, b: a - b), "date_diff"),
+    scalar("add_months", "date, int|yearmonth", DATE),
+    scalar(
+        "months_between",
+        "timestamp, timestamp, [boolean=true]",
+        DOUBLE,
+        text="months_between({args}, {zone})",
+    ),
+    scalar("next_day", "date, string", DATE, text="next_day({args}, {ansi})", nullable=always_null),
+    scalar("trunc", "date, string", DATE, nullable=always_null),
+    scalar(
+        "date_trunc",
+        "string, timestamp",
+        TIMESTAMP,
+        text="date_trunc({args}, {zone})",
+        nullable=always_null,
+        evaluate=_truncated,
+    ),
+    _unit_function("timestampadd", ["bigint", "anytimestamp"], 2),
+    _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG),
+    scalar("from_utc_timestamp", "timestamp, string", TIMESTAMP),
+    scalar("to_utc_timestamp", "timestamp, string", TIMESTAMP),
+    scalar("convert_timezone", "any...", TIMESTAMP_NTZ, check=_check_convert),
+    # Numbers.
+    scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
+    scalar("date_from_unix_date", "int", DATE, evaluate=lambda call, n: n),
+    scalar("unix_micros", "timestamp", LONG, evaluate=lambda call, t: t),
+    scalar("unix_millis", "timestamp", LONG, evaluate=lambda call, t: t // 1000),
+    scalar("unix_seconds", "timestamp", LONG, evaluate=lambda call, t: t // MICROS),
+    scalar("timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n),
+    scalar("timestamp_millis", "integral", TIMESTAMP, evaluate=lambda call, n: n * 1000),
+    scalar("timestamp_seconds", "numeric", TIMESTAMP, evaluate=lambda call, n: int(n * MICROS)),
+    _unix_timestamp("unix_timestamp", now=True),
+    _unix_timestamp("to_unix_timestamp", now=False),
+    # Texts.
+    scalar("date_format", "timestamp, string", STRING, text="date_format({args}, {zone})"),
+    scalar(
+        "from_unixtime",
+        f"bigint, [string={_UNIX_FORMAT}]",
+        STRING,
+        text="from_unixtime({args}, {zone})",
+    ),
+    _reader("to_date", DATE, date_only=True),
+    _reader("try_to_date", DATE, date_only=True),
+    _reader("to_timestamp", TIMESTAMP),
+    _reader("to_timestamp_ltz", TIMESTAMP),
+    _reader("to_timestamp_ntz", TIMESTAMP_NTZ),
+    _reader("try_to_timestamp", TIMESTAMP),
+    scalar(
+        "gettimestamp",
+        "any, string",
+        lambda call: call.options[0] if isinstance(call.options[0], DataType) else TIMESTAMP,
+        text=_parsed_text,
+        sql=_parsed_sql,
+        nullable=lambda call: not call.options[2] or any(a.nullable for a in call.arguments),
+    ),
+    # Made of parts.
+    scalar(
+        "make_date",
+        "int, int, int",
+        DATE,
+        text="make_date({args}, {ansi})",
+        nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+        evaluate=lambda call, y, m, d: (date(y, m, d) - _EPOCH).days,
+    ),
+    _make_timestamp("make_timestamp", TIMESTAMP),
+    _make_timestamp("make_timestamp_ltz", TIMESTAMP),
+    _make_timestamp("make_timestamp_ntz", TIMESTAMP_NTZ),
+    _interval_maker("make_interval", [*["int"] * 6, "decimal"], CALENDAR_INTERVAL, ", {ansi}"),
+    _interval_maker("make_dt_interval", [*["int"] * 3, "decimal"], DayTimeIntervalType()),
+    _interval_maker("make_ym_interval", ["int", "int"], YearMonthIntervalType()),
+    scalar(
+        "time_bucket",
+        "daytime|yearmonth, anytimestamp, [any]",
+        1,
+        text="time_bucket({args}, {zone})",
+    ),
+)

@@ -1,0 +1,149 @@
+"""Generators: one row becomes several. A call's type is the struct of the columns it makes.
+
+`explode_outer(x)` is resolved to `explode(x)` in an outer Generate: its check gives the inner call
+and `is_outer` tells the two apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..conf import Conf
+from ..expressions import Call, Expression, Literal
+from ..registry import FunctionSpec, register
+from ..text import pretty
+from ..types import INT, STRING, ArrayType, DataType, MapType, StructField, StructType
+from .coercion import cast_to, common_type
+from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .shapes import check_types, with_arguments
+
+_OUTER = {
+    "explode_outer": "explode",
+    "posexplode_outer": "posexplode",
+    "inline_outer": "inline",
+}
+
+
+def is_outer(name: str) -> bool:
+    """Whether a generator of that name also gives a row for an empty or null collection."""
+    return name.lower() in _OUTER
+
+
+def inner_name(name: str) -> str:
+    """The generator without `_outer`."""
+    return _OUTER.get(name.lower(), name.lower())
+
+
+def _check_explode(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) != 1:
+        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    if not isinstance(call.arguments[0].data_type, ArrayType | MapType):
+        raise unexpected_type(call, 0, '("ARRAY" or "MAP")')
+    return replace(call, name=inner_name(call.name))
+
+
+def _exploded(call: Call) -> DataType:
+    fields: list[StructField] = []
+    if "pos" in call.name:
+        fields.append(StructField("pos", INT, False))
+    match call.arguments[0].data_type:
+        case ArrayType(element_type=element, contains_null=nulls):
+            fields.append(StructField("col", element, nulls))
+        case MapType(key_type=key, value_type=value, value_contains_null=nulls):
+            fields += [StructField("key", key, False), StructField("value", value, nulls)]
+    return StructType(tuple(fields))
+
+
+def _check_inline(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) != 1:
+        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    kind = call.arguments[0].data_type
+    if not (isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)):
+        raise unexpected_type(call, 0, '"ARRAY<STRUCT>"')
+    return replace(call, name=inner_name(call.name))
+
+
+def _inlined(call: Call) -> DataType:
+    kind = call.arguments[0].data_type
+    assert isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)
+    return StructType(
+        tuple(
+            StructField(f.name, f.data_type, f.nullable or kind.contains_null)
+            for f in kind.element_type.fields
+        )
+    )
+
+
+def _rows(call: Call) -> int:
+    count = call.arguments[0]
+    if isinstance(count, Literal) and isinstance(count.value, int) and count.value > 0:
+        return count.value
+    raise type_mismatch(
+        "VALUE_OUT_OF_RANGE",
+        pretty(call),
+        f"The `n` must be between (0, 2147483647] (current value = {pretty(count)}).",
+    )
+
+
+def _check_stack(call: Call, conf: Conf) -> Expression:
+    """Each column at the common type of its rows."""
+    if len(call.arguments) < 2:
+        raise wrong_argument_count("stack", "> 1", len(call.arguments))
+    rows, values = _rows(call), list(call.arguments[1:])
+    width = -(-len(values) // rows)
+    for column in range(width):
+        cells = values[column::width]
+        found = common_type([cell.data_type for cell in cells], conf)
+        if found is None:
+            raise type_mismatch(
+                "STACK_COLUMN_DIFF_TYPES",
+                pretty(call),
+                f"The data type of the column ({column}) do not have the same type: "
+                + " <> ".join(f'"{cell.data_type.sql}" ({i + 1})' for i, cell in enumerate(cells))
+                + ".",
+            )
+        values[column::width] = [cast_to(cell, found, conf) for cell in cells]
+    return with_arguments(call, (call.arguments[0], *values))
+
+
+def _stacked(call: Call) -> DataType:
+    rows, values = _rows(call), call.arguments[1:]
+    width = -(-len(values) // rows)
+    return StructType(
+        tuple(StructField(f"col{i}", values[i].data_type, True) for i in range(width))
+    )
+
+
+def _check_json_tuple(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) < 2:
+        raise wrong_argument_count("json_tuple", "> 1", len(call.arguments))
+    return check_types(call, ["string"] * len(call.arguments), conf)
+
+
+def _json_columns(call: Call) -> DataType:
+    return StructType(
+        tuple(StructField(f"c{i}", STRING, True) for i in range(len(call.arguments) - 1))
+    )
+
+
+def _generator(name: str, check: object, result: object, *, codegen: bool = True) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        kind="generator",
+        data_type=result,  # type: ignore[arg-type]
+        nullable=lambda call: False,
+        check=check,  # type: ignore[arg-type]
+        codegen=codegen,
+    )
+
+
+register(
+    _generator("explode", _check_explode, _exploded),
+    _generator("explode_outer", _check_explode, _exploded),
+    _generator("posexplode", _check_explode, _exploded),
+    _generator("posexplode_outer", _check_explode, _exploded),
+    _generator("inline", _check_inline, _inlined),
+    _generator("inline_outer", _check_inline, _inlined),
+    _generator("stack", _check_stack, _stacked),
+    _generator("json_tuple", _check_json_tuple, _json_columns, codegen=False),
+)

@@ -1,0 +1,280 @@
+"""Hashes and checksums; JSON, CSV and URLs read and written."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..conf import Conf
+from ..ddl import parse_schema, parse_type
+from ..errors import AnalysisError
+from ..expressions import Call, Expression, Literal
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import (
+    INT,
+    LONG,
+    STRING,
+    ArrayType,
+    DataType,
+    MapType,
+    StructType,
+    as_nullable,
+)
+from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .shapes import (
+    always_null,
+    check_types,
+    invoked,
+    like_call,
+    named,
+    never_null,
+    replaced,
+    scalar,
+)
+
+# --------------------------------------------------------------------------------------- hashes
+
+
+def _hash(name: str, result: DataType) -> FunctionSpec:
+    return scalar(
+        name,
+        "any, any...",
+        result,
+        nullable=never_null,
+        text="{name}({args}, 42)",
+        null_intolerant=False,
+    )
+
+
+def _sha2_value(call: Call, value: bytes, bits: int) -> object:
+    name = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
+    return None if name is None else hashlib.new(name, value).hexdigest()
+
+
+# ----------------------------------------------------------------------------------------- JSON
+
+
+def read_schema(schema: Expression, call: Call) -> DataType:
+    """The type that a constant schema argument says, as DDL or as `schema_of_json(...)`.
+
+    Raises:
+        AnalysisError: it is no constant, or no schema.
+    """
+    if isinstance(schema, Literal) and isinstance(schema.value, str):
+        text = schema.value
+        try:
+            return parse_schema(text)
+        except AnalysisError:
+            return parse_type(text)
+    condition = "INVALID_SCHEMA.NON_STRING_LITERAL"
+    raise AnalysisError(
+        condition,
+        f'[{condition}] The input schema "{pretty(schema)}" is not a valid schema string. '
+        "The input expression must be string literal and not null. SQLSTATE: 42K07",
+    )
+
+
+def _options(expression: Expression) -> tuple[tuple[str, str], ...]:
+    """The options of a `map('key', 'value', ...)`."""
+    if isinstance(expression, Call) and expression.name == "map":
+        values = [str(a.value) if isinstance(a, Literal) else "" for a in expression.arguments]
+        return tuple(zip(values[::2], values[1::2], strict=True))
+    raise type_mismatch("NON_MAP_FUNCTION", pretty(expression), "Must use the `map()` function.")
+
+
+def _check_from(name: str) -> Callable[[Call, Conf], Expression]:
+    """from_json and from_csv: schema and options leave the arguments and become options."""
+
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) not in (2, 3):
+            raise wrong_argument_count(name, "[2, 3]", len(call.arguments))
+        schema = as_nullable(read_schema(call.arguments[1], call))
+        extra = _options(call.arguments[2]) if len(call.arguments) == 3 else ()
+        short = replace(call, arguments=call.arguments[:1], options=(schema, extra))
+        return check_types(short, ["string"], conf)
+
+    return check
+
+
+def _schema_text(data_type: DataType) -> str:
+    if isinstance(data_type, StructType):
+        return ", ".join(
+            f"StructField({f.name},{scala_type(f.data_type)},{str(f.nullable).lower()})"
+            for f in data_type.fields
+        )
+    return scala_type(data_type)
+
+
+def scala_type(data_type: DataType) -> str:
+    """A type as Scala's toString has it: `ArrayType(IntegerType,true)`."""
+    match data_type:
+        case StructType():
+            return f"StructType({_schema_text(data_type).replace(', ', ',')})"
+        case ArrayType(element_type=element, contains_null=nulls):
+            return f"ArrayType({scala_type(element)},{str(nulls).lower()})"
+        case MapType(key_type=key, value_type=value, value_contains_null=nulls):
+            return f"MapType({scala_type(key)},{scala_type(value)},{str(nulls).lower()})"
+        case _:
+            return data_type.catalyst
+
+
+def _pairs(call: Call) -> tuple[tuple[str, str], ...]:
+    found = call.options[-1] if call.options else ()
+    return found if isinstance(found, tuple) else ()
+
+
+def _from_text(last: str) -> Callable[[Call, Show], str]:
+    def show_call(call: Call, show: Show) -> str:
+        schema = call.options[0]
+        assert isinstance(schema, DataType)
+        parts = [_schema_text(schema), *(f"({k},{v})" for k, v in _pairs(call))]
+        shown = ", ".join((*parts, show(call.arguments[0])))
+        return f"{call.name}({shown}, Some({call.time_zone}), {last})"
+
+    return show_call
+
+
+def _options_sql(call: Call) -> str:
+    from ..literal_text import sql_string
+
+    if not _pairs(call):
+        return ""
+    pairs = ", ".join(f"{sql_string(k)}, {sql_string(v)}" for k, v in _pairs(call))
+    return f", map({pairs})"
+
+
+def _from_sql(call: Call, show: Show) -> str:
+    from ..literal_text import sql_string
+    from ..spark_sql import type_sql
+
+    schema = call.options[0]
+    assert isinstance(schema, DataType)
+    value = show(call.arguments[0])
+    return f"{call.name}({value}, {sql_string(type_sql(schema))}{_options_sql(call)})"
+
+
+def _schema_of(call: Call) -> DataType:
+    found = call.options[0]
+    assert isinstance(found, DataType)
+    return found
+
+
+def _from_spec(name: str, last: str, *, codegen: bool) -> FunctionSpec:
+    return scalar(
+        name,
+        "string, any, [any]",
+        _schema_of,
+        check=_check_from(name),
+        text=_from_text(last),
+        pretty=f"{name}({{0}})",
+        sql=_from_sql,
+        nullable=always_null,
+        codegen=codegen,
+    )
+
+
+def _check_to(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) not in (1, 2):
+        raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
+    extra = _options(call.arguments[1]) if len(call.arguments) == 2 else ()
+    kind = call.arguments[0].data_type
+    nested = StructType | ArrayType | MapType if call.name == "to_json" else StructType
+    if not isinstance(kind, nested):
+        wanted = '("STRUCT" or "ARRAY" or "MAP")' if call.name == "to_json" else '"STRUCT"'
+        raise unexpected_type(call, 0, wanted)
+    return replace(call, arguments=call.arguments[:1], options=(extra,) if extra else ())
+
+
+def _to_text(call: Call, show: Show) -> str:
+    parts = [*(f"({k},{v})" for k, v in _pairs(call)), show(call.arguments[0])]
+    return f"{call.name}({', '.join(parts)}, Some({call.time_zone}))"
+
+
+def _to_sql(call: Call, show: Show) -> str:
+    return f"{call.name}({show(call.arguments[0])}{_options_sql(call)})"
+
+
+def _to_json(call: Call) -> Expression:
+    pairs = ", ".join(f"{k} -> {v}" for k, v in _pairs(call))
+    kind = scala_type(call.arguments[0].data_type)
+    zone = f"Some({call.time_zone})"
+    target = f"StructsToJsonEvaluator(Map({pairs}),{kind},{zone}).evaluate"
+    options = ("to_json", target, "{args}", *call.options)
+    return like_call(call, "invoke", *call.arguments, options=options)
+
+
+# ------------------------------------------------------------------------------------------ URLs
+
+
+def _parse_url(name: str, fails: str) -> FunctionSpec:
+    def build(call: Call) -> Expression:
+        ansi = str(call.ansi).lower() if fails == "{ansi}" else "false"
+        known = [str(a.value) if isinstance(a, Literal) else "null" for a in call.arguments[1:]] + [
+            "null"
+        ]
+        # The evaluator holds what is constant: url, part, key.
+        target = f"ParseUrlEvaluator(null,{known[0]},{known[1]},{ansi}).evaluate"
+        return like_call(call, "invoke", *call.arguments, options=(name, target, "{args}"))
+
+    return replaced(
+        name,
+        "string, string, [string]",
+        build,
+        text="parse_url({args}, {ansi})" if name == "parse_url" else None,
+        sql="{name}({args})",
+    )
+
+
+register(
+    _hash("hash", INT),
+    _hash("xxhash64", LONG),
+    scalar("crc32", "binary", LONG, evaluate=lambda call, b: zlib.crc32(b)),
+    scalar("md5", "binary", STRING, evaluate=lambda call, b: hashlib.md5(b).hexdigest()),
+    *named(
+        scalar("sha1", "binary", STRING, evaluate=lambda call, b: hashlib.sha1(b).hexdigest()),
+        "sha",
+    ),
+    scalar("sha2", "binary, int", STRING, nullable=always_null, evaluate=_sha2_value),
+    scalar("get_json_object", "string, string", STRING, nullable=always_null),
+    _from_spec("from_json", "false", codegen=False),
+    _from_spec("from_csv", "None", codegen=True),
+    scalar(
+        "to_json",
+        "any, [any]",
+        STRING,
+        check=_check_to,
+        text=_to_text,
+        pretty="to_json({0})",
+        sql=_to_sql,
+        replacement=_to_json,
+    ),
+    scalar(
+        "to_csv",
+        "any, [any]",
+        STRING,
+        check=_check_to,
+        text=_to_text,
+        pretty="to_csv({0})",
+        sql=_to_sql,
+        nullable=always_null,
+    ),
+    invoked(
+        "json_array_length",
+        "string",
+        INT,
+        "JsonExpressionUtils.lengthOfJsonArray",
+        nullable=always_null,
+    ),
+    invoked(
+        "json_object_keys",
+        "string",
+        ArrayType(STRING, True),
+        "JsonExpressionUtils.jsonObjectKeys",
+        nullable=always_null,
+    ),
+    _parse_url("parse_url", "{ansi}"),
+    _parse_url("try_parse_url", "false"),
+)

@@ -1,0 +1,214 @@
+"""Higher-order functions. Analysis binds the lambdas' parameters before it asks for the check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..conf import Conf
+from ..expressions import Call, Expression, LambdaFunction, LambdaVariable, lit
+from ..ids import fresh_id
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapType, same_type
+from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .shapes import like_call, with_arguments
+
+
+def _first(call: Call) -> DataType:
+    return call.arguments[0].data_type
+
+
+def _nullable_first(call: Call) -> bool:
+    return call.arguments[0].nullable
+
+
+def _checked(
+    wanted: str, count: int, *, predicate: bool = False
+) -> Callable[[Call, Conf], Expression]:
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != count:
+            raise wrong_argument_count(call.name, str(count), len(call.arguments))
+        kind = ArrayType if wanted == "ARRAY" else MapType
+        if not isinstance(call.arguments[0].data_type, kind):
+            raise unexpected_type(call, 0, f'"{wanted}"')
+        if predicate and not isinstance(call.arguments[-1].data_type, BooleanType):
+            raise unexpected_type(call, count - 1, '"BOOLEAN"')
+        return call
+
+    return check
+
+
+def _transformed(call: Call) -> DataType:
+    body = call.arguments[-1]
+    return ArrayType(body.data_type, body.nullable)
+
+
+def _with_keys(call: Call) -> DataType:
+    kind = _first(call)
+    if not isinstance(kind, MapType):
+        return kind
+    return MapType(call.arguments[1].data_type, kind.value_type, kind.value_contains_null)
+
+
+def _with_values(call: Call) -> DataType:
+    kind, body = _first(call), call.arguments[-1]
+    if not isinstance(kind, MapType):
+        return kind
+    return MapType(kind.key_type, body.data_type, body.nullable)
+
+
+def _any_nullable(call: Call) -> bool:
+    """exists and forall know three values: null where an element's test is null."""
+    return call.arguments[0].nullable or call.arguments[1].nullable
+
+
+def _identity(data_type: DataType, nullable: bool) -> LambdaFunction:
+    variable = LambdaVariable(name="id", type_=data_type, is_nullable=nullable, expr_id=fresh_id())
+    return LambdaFunction(body=variable, parameters=(variable,))
+
+
+def _check_aggregate(call: Call, conf: Conf) -> Expression:
+    """Without a last step the result is what was accumulated."""
+    if len(call.arguments) not in (3, 4):
+        raise wrong_argument_count(call.name, "[3, 4]", len(call.arguments))
+    if not isinstance(call.arguments[0].data_type, ArrayType):
+        raise unexpected_type(call, 0, '"ARRAY"')
+    zero, merge = call.arguments[1], call.arguments[2]
+    if not same_type(zero.data_type, merge.data_type):
+        raise unexpected_type(call, 2, f'"{zero.data_type.sql}"')
+    if len(call.arguments) == 3:
+        return with_arguments(call, (*call.arguments, _identity(zero.data_type, True)))
+    return call
+
+
+def _aggregate_nullable(call: Call) -> bool:
+    return call.arguments[0].nullable or call.arguments[-1].nullable
+
+
+def _aggregate_sql(call: Call, show: Show) -> str:
+    finish = call.arguments[-1]
+    given = call.arguments
+    if isinstance(finish, LambdaFunction) and finish.body == finish.parameters[0]:
+        given = given[:-1]
+    return f"{call.name}({', '.join(show(a) for a in given)})"
+
+
+def _comparator(call: Call, element: DataType, nullable: bool) -> LambdaFunction:
+    """Spark's own order: nulls last, then less and greater."""
+    left, right = (
+        LambdaVariable(name=name, type_=element, is_nullable=nullable, expr_id=fresh_id())
+        for name in ("left", "right")
+    )
+
+    def test(name: str, *arguments: Expression) -> Call:
+        return like_call(call, name, *arguments)
+
+    def choose(condition: Expression, value: int, other: Expression) -> Expression:
+        return test("if", condition, lit(value), other)
+
+    body = choose(test(">", left, right), 1, lit(0))
+    body = choose(test("<", left, right), -1, body)
+    body = choose(test("isnull", right), -1, body)
+    body = choose(test("isnull", left), 1, body)
+    both = test("and", test("isnull", left), test("isnull", right))
+    return LambdaFunction(body=choose(both, 0, body), parameters=(left, right))
+
+
+def _check_array_sort(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) not in (1, 2):
+        raise wrong_argument_count("array_sort", "[1, 2]", len(call.arguments))
+    kind = call.arguments[0].data_type
+    if not isinstance(kind, ArrayType):
+        raise unexpected_type(call, 0, '"ARRAY"')
+    if len(call.arguments) == 1:
+        order = _comparator(call, kind.element_type, kind.contains_null)
+        return like_call(call, "array_sort", call.arguments[0], order, options=("default",))
+    if call.arguments[1].data_type != INT:
+        raise type_mismatch(
+            "UNEXPECTED_RETURN_TYPE",
+            pretty(call),
+            f'The `array_sort` requires return "INT" type, but the actual is '
+            f'"{call.arguments[1].data_type.sql}" type.',
+        )
+    return call
+
+
+def _array_sort_sql(call: Call, show: Show) -> str:
+    given = call.arguments[:1] if call.options else call.arguments
+    return f"array_sort({', '.join(show(a) for a in given)})"
+
+
+def _zipped(call: Call) -> DataType:
+    body = call.arguments[-1]
+    return ArrayType(body.data_type, body.nullable)
+
+
+def _zipped_map(call: Call) -> DataType:
+    kind, body = _first(call), call.arguments[-1]
+    if not isinstance(kind, MapType):
+        return kind
+    return MapType(kind.key_type, body.data_type, body.nullable)
+
+
+def _two_nullable(call: Call) -> bool:
+    return call.arguments[0].nullable or call.arguments[1].nullable
+
+
+def _text(extra: str) -> Callable[[Call, Show], str]:
+    def show_call(call: Call, show: Show) -> str:
+        return f"{call.name}({', '.join(show(a) for a in call.arguments)}{extra})"
+
+    return show_call
+
+
+def _spec(
+    name: str,
+    check: Callable[[Call, Conf], Expression],
+    result: Callable[[Call], DataType],
+    nullable: Callable[[Call], bool] = _nullable_first,
+    *,
+    codegen: bool = True,
+    text: Callable[[Call, Show], str] | None = None,
+    sql: Callable[[Call, Show], str] | None = None,
+) -> FunctionSpec:
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=result,
+        nullable=nullable,
+        check=check,
+        text=text,
+        sql=sql,
+        codegen=codegen,
+    )
+
+
+register(
+    _spec("transform", _checked("ARRAY", 2), _transformed),
+    _spec("filter", _checked("ARRAY", 2, predicate=True), _first),
+    _spec("exists", _checked("ARRAY", 2, predicate=True), lambda call: BOOLEAN, _any_nullable),
+    _spec("forall", _checked("ARRAY", 2, predicate=True), lambda call: BOOLEAN, _any_nullable),
+    *(
+        _spec(
+            name,
+            _check_aggregate,
+            lambda call: call.arguments[-1].data_type,
+            _aggregate_nullable,
+            sql=_aggregate_sql,
+        )
+        for name in ("aggregate", "reduce")
+    ),
+    _spec(
+        "array_sort",
+        _check_array_sort,
+        _first,
+        codegen=False,
+        text=_text(", false"),
+        sql=_array_sort_sql,
+    ),
+    _spec("zip_with", _checked("ARRAY", 3), _zipped, _two_nullable, codegen=False),
+    _spec("map_filter", _checked("MAP", 2, predicate=True), _first, codegen=False),
+    _spec("transform_keys", _checked("MAP", 2), _with_keys, codegen=False),
+    _spec("transform_values", _checked("MAP", 2), _with_values, codegen=False),
+    _spec("map_zip_with", _checked("MAP", 3), _zipped_map, _two_nullable, codegen=False),
+)

@@ -1,0 +1,345 @@
+"""Mathematics: roots, logarithms, angles, rounding, bits, random numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+
+from ..conf import Conf
+from ..expressions import Call, Expression
+from ..registry import FunctionSpec, null_if_any, register
+from ..text import pretty
+from ..types import (
+    BYTE,
+    DOUBLE,
+    INT,
+    LONG,
+    DataType,
+    DecimalType,
+    IntegralType,
+    NumericType,
+)
+from .arithmetic import check_operands, coerce_operands
+from .casts import decimal_for
+from .coercion import cast_to
+from .mismatch import type_mismatch, wrong_argument_count
+from .shapes import (
+    always_null,
+    check_types,
+    like_call,
+    named,
+    never_null,
+    resolve,
+    resolve_like,
+    scalar,
+    with_arguments,
+)
+
+
+def _of_double(
+    name: str,
+    evaluate: Callable[[float], float] | None = None,
+    *,
+    null: bool = False,
+    lower: bool = False,
+) -> FunctionSpec:
+    """A function of one double, which plans show in upper case (a few in lower)."""
+    form = None if lower else "{upper}({args})"
+    return scalar(
+        name,
+        "double",
+        DOUBLE,
+        text=form,
+        pretty=form,
+        nullable=always_null if null else null_if_any,
+        evaluate=None if evaluate is None else (lambda call, value: evaluate(value)),
+    )
+
+
+def _of_two_doubles(name: str, *, lower: bool = False, null: bool = False) -> FunctionSpec:
+    form = None if lower else "{upper}({args})"
+    kind = always_null if null else null_if_any
+    return scalar(name, "double, double", DOUBLE, text=form, pretty=form, nullable=kind)
+
+
+def _constant(name: str, value: float) -> FunctionSpec:
+    return scalar(
+        name,
+        "",
+        DOUBLE,
+        text="{upper}()",
+        pretty="{upper}()",
+        nullable=never_null,
+        evaluate=lambda call: value,
+    )
+
+
+# ------------------------------------------------------------------------------------- rounding
+
+
+def _scale_of(call: Call) -> int | None:
+    scale = call.arguments[1]
+    from ..evaluation import evaluate
+
+    value = evaluate(scale)
+    return value.value if value is not None and isinstance(value.value, int) else None
+
+
+def _rounded_type(call: Call) -> DataType:
+    """A decimal keeps its whole digits and one more, and only the digits asked for behind."""
+    source = call.arguments[0].data_type
+    if not isinstance(source, DecimalType):
+        return source
+    scale = _scale_of(call)
+    if scale is None:
+        return source
+    whole = source.precision - source.scale + 1
+    if scale < 0:
+        return DecimalType(min(max(whole, -scale + 1), 38), 0)
+    kept = min(source.scale, scale)
+    return DecimalType(min(whole + kept, 38), kept)
+
+
+def _constant_scale(call: Call, conf: Conf) -> Expression:
+    scale = call.arguments[1]
+    if scale.foldable:
+        return call
+    raise type_mismatch(
+        "NON_FOLDABLE_INPUT",
+        pretty(call),
+        f'the input `scale` should be a foldable "INT" expression; however, got "{pretty(scale)}".',
+    )
+
+
+_ROUNDING = {
+    "round": ROUND_HALF_UP,
+    "bround": ROUND_HALF_EVEN,
+    "ceil": ROUND_CEILING,
+    "floor": ROUND_FLOOR,
+}
+
+
+def _round_value(call: Call, value: object, scale: int) -> object:
+    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
+    if not exact.is_finite():
+        return value
+    step = Decimal(1).scaleb(-scale)
+    rounded = (exact / step).to_integral_value(rounding=_ROUNDING[call.name]) * step
+    kind = call.data_type
+    if isinstance(kind, DecimalType):
+        return rounded.quantize(Decimal(1).scaleb(-kind.scale))
+    return int(rounded) if isinstance(kind, IntegralType) else float(rounded)
+
+
+def _check_ceil(call: Call, conf: Conf) -> Expression:
+    """One argument: a whole number; two: a decimal, as many digits behind as asked for."""
+    if len(call.arguments) not in (1, 2):
+        raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
+    if len(call.arguments) == 1:
+        return check_types(call, ["double|decimal|bigint"], conf)
+    typed = check_types(call, ["decimal", "int"], conf)
+    return _constant_scale(typed, conf)
+
+
+def _ceil_type(call: Call) -> DataType:
+    if len(call.arguments) == 2:
+        return _rounded_type(call)
+    source = call.arguments[0].data_type
+    if isinstance(source, DecimalType):
+        return DecimalType(min(source.precision - source.scale + 1, 38), 0)
+    return LONG
+
+
+def _ceil_value(call: Call, value: float | Decimal, scale: int = 0) -> object:
+    if len(call.arguments) == 2:
+        return _round_value(replace(call, name=_floor_or_ceil(call)), value, scale)
+    whole = math.floor(value) if _floor_or_ceil(call) == "floor" else math.ceil(value)
+    return Decimal(whole) if isinstance(call.data_type, DecimalType) else whole
+
+
+def _floor_or_ceil(call: Call) -> str:
+    return "floor" if call.name == "floor" else "ceil"
+
+
+def _ceil(name: str) -> FunctionSpec:
+    def form(call: Call, show: Callable[[Expression], str]) -> str:
+        shown = ", ".join(show(a) for a in call.arguments)
+        upper = len(call.arguments) == 1 and call.name != "ceiling"
+        return f"{call.name.upper() if upper else call.name}({shown})"
+
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=_ceil_type,
+        check=_check_ceil,
+        text=form,
+        pretty=form,
+        null_intolerant=True,
+        evaluate=_ceil_value,
+    )
+
+
+# -------------------------------------------------------------------------- remainders and shifts
+
+
+def _check_pmod(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    return check_operands(coerce_operands(call, conf, "numeric"), "numeric")
+
+
+def _remainder(call: Call) -> DataType:
+    return like_call(call, "%", *call.arguments).data_type
+
+
+def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
+    form = f"({{0}} {symbol} {{1}})"
+    return (
+        scalar(symbol, "int|bigint, int", 0, text=form, pretty=form, sql=f"{name}({{args}})"),
+        scalar(name, "int|bigint, int", 0),
+    )
+
+
+def _check_log(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) == 1:
+        call = with_arguments(call, (resolve("e", (), conf), *call.arguments))
+    if len(call.arguments) != 2:
+        raise wrong_argument_count("log", "[1, 2]", len(call.arguments))
+    return check_types(call, ["double", "double"], conf)
+
+
+# ------------------------------------------------------------------------------------ try_ forms
+
+_OPERATORS = {
+    "try_add": "+",
+    "try_subtract": "-",
+    "try_multiply": "*",
+    "try_divide": "/",
+    "try_mod": "%",
+}
+
+
+def _try(name: str) -> FunctionSpec:
+    operator = _OPERATORS[name]
+
+    def build(call: Call) -> Expression:
+        result = resolve_like(call, operator, *call.arguments)
+        if isinstance(result, Call) and result.name == operator:
+            return replace(result, options=("TRY",))
+        return like_call(call, "tryeval", result)
+
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != 2:
+            raise wrong_argument_count(name, "2", len(call.arguments))
+        build(call)
+        return call
+
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=lambda call: build(call).data_type,
+        nullable=always_null,
+        check=check,
+        sql=lambda call, show: f"{name}({', '.join(show(a) for a in call.arguments)})",
+        replacement=build,
+    )
+
+
+def _check_random(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) > 1:
+        raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
+    return check_types(call, ["int|bigint"] * len(call.arguments), conf)
+
+
+def _abs_value(call: Call, value: float) -> object:
+    return abs(value)
+
+
+def as_decimal(expression: Expression, conf: Conf) -> Expression:
+    """A number as the decimal that holds it."""
+    assert isinstance(expression.data_type, NumericType)
+    return cast_to(expression, decimal_for(expression.data_type), conf)
+
+
+register(
+    *(_of_double(name) for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt")),
+    *(_of_double(name) for name in ("cos", "cosh", "cot", "csc", "sec", "sin", "sinh", "tan")),
+    *(_of_double(name) for name in ("tanh", "degrees", "radians", "expm1")),
+    _of_double("exp", math.exp),
+    _of_double("sqrt", math.sqrt),
+    *(_of_double(name, null=True) for name in ("log10", "log1p", "log2")),
+    _of_double("ln", null=True, lower=True),
+    _of_double("rint", lower=True),
+    *named(_of_double("signum")),
+    _of_double("sign", lower=True),
+    scalar(
+        "log",
+        "double, double",
+        DOUBLE,
+        check=_check_log,
+        text="LOG({args})",
+        pretty="LOG({args})",
+        nullable=always_null,
+    ),
+    _of_two_doubles("atan2"),
+    _of_two_doubles("hypot"),
+    _of_two_doubles("power"),
+    _of_two_doubles("pow", lower=True),
+    _constant("e", math.e),
+    _constant("pi", math.pi),
+    scalar(
+        "round",
+        "numeric, [int=0]",
+        _rounded_type,
+        then=_constant_scale,
+        evaluate=_round_value,
+    ),
+    scalar(
+        "bround",
+        "numeric, [int=0]",
+        _rounded_type,
+        then=_constant_scale,
+        evaluate=_round_value,
+    ),
+    *named(_ceil("ceil"), "ceiling"),
+    _ceil("floor"),
+    scalar("factorial", "int", LONG, nullable=always_null),
+    FunctionSpec(
+        name="pmod",
+        kind="scalar",
+        data_type=_remainder,
+        nullable=always_null,
+        check=_check_pmod,
+        null_intolerant=True,
+    ),
+    FunctionSpec(
+        name="mod",
+        kind="scalar",
+        data_type=_remainder,
+        nullable=always_null,
+        check=_check_pmod,
+        null_intolerant=True,
+    ),
+    scalar("width_bucket", "double, double, double, bigint", LONG, nullable=always_null),
+    scalar("bit_count", "integral|boolean", INT),
+    *named(scalar("bit_get", "integral, int", BYTE), "getbit"),
+    *_shift("shiftleft", "<<"),
+    *_shift("shiftright", ">>"),
+    *_shift("shiftrightunsigned", ">>>"),
+    *(_try(name) for name in _OPERATORS),
+    scalar("tryeval", "any", 0, nullable=always_null, sql="{0}"),
+    *(
+        scalar(
+            name,
+            "",
+            DOUBLE,
+            check=_check_random,
+            deterministic=False,
+            nullable=never_null,
+            null_intolerant=False,
+        )
+        for name in ("rand", "randn", "random")
+    ),
+)

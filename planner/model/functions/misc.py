@@ -1,0 +1,145 @@
+"""The rest: types by name as functions, JVM invocations, facts about the session."""
+
+from __future__ import annotations
+
+from ..conf import Conf
+from ..expressions import Call, Cast, Expression, Literal
+from ..registry import FunctionSpec, register
+from ..types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    DecimalType,
+)
+from .mismatch import wrong_argument_count
+from .shapes import (
+    invocation_text,
+    like_call,
+    never_null,
+    original,
+    replaced,
+    resolve_like,
+    scalar,
+)
+
+
+def _type_function(name: str, data_type: DataType) -> FunctionSpec:
+    """`int(x)` is CAST(x AS INT)."""
+
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != 1:
+            raise wrong_argument_count(name, "1", len(call.arguments))
+        return Cast(
+            child=call.arguments[0],
+            type_=data_type,
+            mode="ANSI" if conf.ansi else "LEGACY",
+            time_zone=conf.time_zone,
+        )
+
+    return FunctionSpec(name=name, kind="scalar", data_type=lambda call: data_type, check=check)
+
+
+def _typeof(call: Call) -> Expression:
+    return Literal(value=call.arguments[0].data_type.simple, type_=STRING)
+
+
+def _equal_null(call: Call) -> Expression:
+    return resolve_like(call, "<=>", *call.arguments)
+
+
+def _to_binary(call: Call) -> Expression:
+    """By the format: hex digits, an encoding, base64."""
+    value, *rest = call.arguments
+    form = str(rest[0].value).lower() if rest and isinstance(rest[0], Literal) else "hex"
+    if form in ("utf-8", "utf8"):
+        charset = Literal(value="UTF-8", type_=STRING)
+        options = ("encode", "Encode.encode", "{args}, false, false")
+        return like_call(call, "static_invoke", value, charset, options=options)
+    if form == "base64":
+        return like_call(call, "unbase64", value, options=(True,))
+    return like_call(call, "unhex", value, options=(True,))
+
+
+def _invocation(name: str) -> FunctionSpec:
+    def show_sql(call: Call, show: object) -> str:
+        function = original(call)
+        form = function.spec.sql
+        if form is not None:
+            return form(function, show)  # type: ignore[arg-type]
+        return f"{function.name}({', '.join(show(a) for a in function.arguments)})"  # type: ignore[operator]
+
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=lambda call: original(call).data_type,
+        nullable=lambda call: original(call).nullable,
+        text=invocation_text,
+        sql=show_sql,
+    )
+
+
+register(
+    _type_function("boolean", BOOLEAN),
+    _type_function("tinyint", BYTE),
+    _type_function("smallint", SHORT),
+    _type_function("int", INT),
+    _type_function("bigint", LONG),
+    _type_function("float", FLOAT),
+    _type_function("double", DOUBLE),
+    _type_function("decimal", DecimalType(10, 0)),
+    _type_function("string", STRING),
+    _type_function("binary", BINARY),
+    _type_function("date", DATE),
+    _type_function("timestamp", TIMESTAMP),
+    replaced("typeof", "any", _typeof),
+    replaced("equal_null", "any, any", _equal_null),
+    replaced(
+        "to_binary",
+        "string, [string]",
+        _to_binary,
+        text="to_binary({0}, {option1}, false)",
+        sql="to_binary({args})",
+    ),
+    _invocation("static_invoke"),
+    _invocation("invoke"),
+    scalar("input_file_name", "", STRING, deterministic=False, nullable=never_null),
+    scalar(
+        "spark_partition_id",
+        "",
+        INT,
+        deterministic=False,
+        nullable=never_null,
+        text="SPARK_PARTITION_ID()",
+        pretty="SPARK_PARTITION_ID()",
+    ),
+    scalar("monotonically_increasing_id", "", LONG, deterministic=False, nullable=never_null),
+    scalar("uuid", "", STRING, deterministic=False, nullable=never_null),
+    scalar("current_user", "", STRING, nullable=never_null),
+    scalar("user", "", STRING, nullable=never_null),
+    scalar("session_user", "", STRING, nullable=never_null),
+    scalar(
+        "current_schema",
+        "",
+        STRING,
+        nullable=never_null,
+        aliases=("current_database",),
+        evaluate=lambda call: "default",
+    ),
+    scalar(
+        "current_catalog",
+        "",
+        STRING,
+        nullable=never_null,
+        evaluate=lambda call: "spark_catalog",
+    ),
+    scalar("version", "", STRING, nullable=never_null),
+)
