@@ -1,1 +1,34 @@
-"""What streaming does not support, refused for each output mode as Spark refuses it."""
+"""What streaming does not support: the checks between analysis and planning."""
+
+from __future__ import annotations
+
+from ...planner.model.conf import Conf
+from ...planner.model.logical import LogicalPlan
+from .chains import check_chains
+from .operators import check_operators
+from .output_modes import check_output_mode
+from .refusals import refuse
+
+__all__ = ["check_for_streaming"]
+
+
+def check_for_streaming(plan: LogicalPlan, output_mode: str, conf: Conf) -> None:
+    """Refuse an analyzed query that a stream cannot run in the output mode.
+
+    The checks, their order and their words are those of Spark's UnsupportedOperationChecker:
+    a stream at all, the output mode, each operator from the sources up, then chains of stateful
+    operators. `output_mode` is `append`, `update` or `complete`.
+
+    Raises:
+        StreamingCheckError: the query is refused.
+    """
+    if not plan.is_streaming:
+        raise refuse(
+            "Queries without streaming sources cannot be executed with writeStream.start()",
+            plan,
+            conf,
+            hint="Read at least one source with FROM STREAM.",
+        )
+    check_output_mode(plan, output_mode)
+    check_operators(plan, output_mode, conf)
+    check_chains(plan, output_mode, conf)

@@ -1,0 +1,62 @@
+"""Stateful operators above others whose rows may be late for them."""
+
+from __future__ import annotations
+
+from ...planner.model.conf import Conf
+from ...planner.model.logical import (
+    Aggregate,
+    Deduplicate,
+    Distinct,
+    Join,
+    LogicalPlan,
+)
+from .refusals import refuse
+
+CORRECTNESS = "spark.sql.streaming.statefulOperator.checkCorrectness.enabled"
+MESSAGE = (
+    "Detected pattern of possible 'correctness' issue due to global watermark. The query contains"
+    " stateful operation which can emit rows older than the current watermark plus allowed late"
+    ' record delay, which are "late rows" in downstream stateful operations and these rows can be'
+    " discarded. Please refer the programming guide doc for more details. If you understand the"
+    " possible risk of correctness issue and still need to run the query, you can disable this"
+    f" check by setting the config `{CORRECTNESS}` to false."
+)
+
+
+def check_chains(plan: LogicalPlan, mode: str, conf: Conf) -> None:
+    """Outside append mode an aggregation may emit late rows: nothing stateful may stand above it.
+
+    Raises:
+        StreamingCheckError: something does, and the check is not switched off.
+    """
+    if not conf.flag(CORRECTNESS):
+        return
+    if mode != "append" and _is_stateful_above(plan):
+        raise refuse(
+            MESSAGE, plan, conf, hint="Use append mode with watermarks, or one aggregation only."
+        )
+
+
+def _is_stateful_above(plan: LogicalPlan) -> bool:
+    """Whether a stateful operator has an aggregation over a stream below it."""
+    for operator in plan.walk():
+        if is_stateful(operator) and any(
+            _emits_late_rows(below) for child in operator.children for below in child.walk()
+        ):
+            return True
+    return False
+
+
+def _emits_late_rows(plan: LogicalPlan) -> bool:
+    return isinstance(plan, Aggregate | Distinct) and plan.is_streaming
+
+
+def is_stateful(plan: LogicalPlan) -> bool:
+    """Whether a stream keeps state for the operator."""
+    match plan:
+        case Aggregate() | Distinct() | Deduplicate():
+            return plan.is_streaming
+        case Join(left=left, right=right):
+            return left.is_streaming and right.is_streaming
+        case _:
+            return False

@@ -1,0 +1,31 @@
+"""How a refused query is told."""
+
+from __future__ import annotations
+
+from ...planner.model.conf import Conf
+from ...planner.model.errors import StreamingCheckError
+from ...planner.model.logical import Aggregate, Distinct, LogicalPlan
+from ...planner.model.logical_text import tree_text
+
+
+def refuse(message: str, plan: LogicalPlan, conf: Conf, *, hint: str = "") -> StreamingCheckError:
+    """Most refusals share one condition; the message and the operator's tree tell them apart."""
+    limit = conf.integer("spark.sql.debug.maxToStringFields")
+    tree = tree_text(plan, limit)
+    return StreamingCheckError("_LEGACY_ERROR_TEMP_3102", message, hint=hint, tree=tree)
+
+
+def refuse_mode(mode: str, operation: str, *, hint: str) -> StreamingCheckError:
+    """An output mode that does not go with the query."""
+    condition = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+    return StreamingCheckError(
+        condition,
+        f"[{condition}] Invalid streaming output mode: {mode}. This output mode is not supported"
+        f" for {operation} on streaming DataFrames/DataSets. SQLSTATE: 42KDE",
+        hint=hint,
+    )
+
+
+def streaming_aggregates(plan: LogicalPlan) -> list[LogicalPlan]:
+    """The aggregations over streams, outermost first; DISTINCT is one."""
+    return [p for p in plan.walk() if isinstance(p, Aggregate | Distinct) and p.is_streaming]
