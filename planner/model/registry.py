@@ -52,10 +52,10 @@ class AggregateForms:
     `{1}` for the arguments' SQL; `partial_sql` adds the FILTER, at the end or, in an expression
     of several aggregates, where `{filter}` stands. `final` is a scalar SQL expression over
     `{b0}`, `{b1}`, ... and gives the result, overflow and ANSI rules included. `finish` names a
-    kernel (`runtime/kernels/merge.py: finish_column`) that turns the buffers into one column
-    first, where SQL cannot: `{b0}` in `final` is then that column. `plan` holds the buffers as
-    they stand in Spark's own plan and state schema where they differ from what we keep. An
-    aggregate that cannot be merged here has `plan` alone.
+    kernel (`runtime/kernels/merge.py: finish_column`) that turns the buffers into one column of
+    the result's type first, where SQL cannot: `{b0}` in `final` is that column. `plan` holds
+    the buffers as they stand in Spark's own plan and state schema where they differ from what we
+    keep. An aggregate that cannot be merged here has `plan` alone.
     """
 
     buffers: tuple[Buffer, ...]

@@ -43,6 +43,17 @@ def decimal_sum_overflow() -> KernelError:
     )
 
 
+def average_out_of_range(value: str, precision: int, scale: int) -> KernelError:
+    """An average of decimals has more digits than its type."""
+    condition = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
+    return KernelError(
+        condition,
+        f"[{condition}]  {value} cannot be represented as Decimal({precision}, {scale}). If "
+        'necessary set "spark.sql.ansi.enabled" to "false" to bypass this error, and return NULL '
+        "instead. SQLSTATE: 22003",
+    )
+
+
 def interval_sum_overflow() -> KernelError:
     """A sum of intervals leaves 64 bits of microseconds."""
     return KernelError(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from .decimal_average import decimal_average
 from .distinct_estimate import distinct_estimate
 from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
 from .merge_lists import merge_concat, merge_registers, merge_union
@@ -70,13 +71,26 @@ def finish_column(name: str, buffers: Sequence[Any]) -> Any:
     """The one column that an aggregate's `final` reads, of all its buffers.
 
     Args:
-        name: the forms' `finish`: a kernel's name, `:` and its constant.
+        name: the forms' `finish`: a kernel's name and its constants, parted by `:`.
         buffers: an Arrow array per buffer.
+
+    Raises:
+        KernelError: a result does not fit its type where the session's mode does not let it.
     """
-    kernel, _, constant = name.partition(":")
-    return FINISHERS[kernel](buffers, int(constant))
+    kernel, *constants = name.split(":")
+    return FINISHERS[kernel](buffers, [int(constant) for constant in constants])
 
 
-FINISHERS: dict[str, Callable[[Sequence[Any], int], Any]] = {
-    "distinct_estimate": lambda buffers, bits: distinct_estimate(buffers[0], bits),
+def _distinct_estimate(buffers: Sequence[Any], constants: list[int]) -> Any:
+    return distinct_estimate(buffers[0], constants[0])
+
+
+def _decimal_average(buffers: Sequence[Any], constants: list[int]) -> Any:
+    precision, scale, lenient = constants
+    return decimal_average(buffers[0], buffers[1], precision, scale, bool(lenient))
+
+
+FINISHERS: dict[str, Callable[[Sequence[Any], list[int]], Any]] = {
+    "distinct_estimate": _distinct_estimate,
+    "decimal_average": _decimal_average,
 }

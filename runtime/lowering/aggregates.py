@@ -22,7 +22,7 @@ from ...physical.stateful import (
 from ...planner.model.errors import InternalError, RuntimeFailure
 from ...planner.model.expressions import AggregateExpression, AttributeReference
 from ...planner.model.registry import AggregateForms
-from ...planner.model.types import LONG, ArrayType, DataType, DoubleType, FloatType, StructType
+from ...planner.model.types import ArrayType, DataType, DoubleType, FloatType, StructType
 from ..kernels.aggregate import AggregateKernel
 from ..kernels.buffers import Buffers, MergeStep, OutputColumn
 from ..kernels.session import SessionKernel
@@ -55,7 +55,7 @@ class Function:
         """The columns that the kernel gives for it."""
         if self.forms.finish is None:
             return self.buffers
-        return [Column(f"b{self.position}_0", LONG)]
+        return [Column(f"b{self.position}_0", self.aggregate.function.data_type)]
 
     @property
     def partials(self) -> list[str]:

@@ -161,22 +161,15 @@ def _avg(call: Call, partial: str, sum_type: DataType) -> AggregateForms:
 def _decimal_avg(call: Call, decimal: DecimalType) -> AggregateForms:
     total = bounded(decimal.precision + 10, decimal.scale)
     lenient = _is_try(call) or not call.ansi
-    forms = _avg(call, "try_sum({0})" if lenient else "sum({0})", total)
-    result = call.data_type.simple
-    cast = "try_cast" if lenient else "CAST"
-    # Whole part and remainder are divided apart: one division of decimals would round once to
-    # fewer digits than the result has, or twice.
-    count = "CAST({b1} AS DECIMAL(12, 0))"
-    rest = f"CAST({{b0}} % {count} AS DECIMAL({min(12 + decimal.scale, 38)}, {decimal.scale}))"
-    whole = f"(({{b0}} - ({{b0}} % {count})) / {count})"
-    mean = f"{cast}({whole} AS {result}) + {cast}({rest} / {count} AS {result})"
+    result = call.data_type
+    assert isinstance(result, DecimalType)
+    strict = (Merge("sum", (0,)), Merge("sum_wrap", (1,)))
     return AggregateForms(
-        buffers=forms.buffers,
-        partial=forms.partial,
-        merges=(Merge("try_sum_count", (0, 1)),)
-        if lenient
-        else (Merge("sum", (0,)), Merge("sum_wrap", (1,))),
-        final=f"CASE WHEN {{b1}} > 0 THEN {cast}({mean} AS {result}) END",
+        buffers=(Buffer("sum", total), COUNT_BUFFER),
+        partial=("try_sum({0})" if lenient else "sum({0})", "count({0})"),
+        merges=(Merge("try_sum_count", (0, 1)),) if lenient else strict,
+        final="{b0}",
+        finish=f"decimal_average:{result.precision}:{result.scale}:{int(lenient)}",
     )
 
 
