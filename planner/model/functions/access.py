@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ..conf import Conf
 from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, Literal, lit
@@ -131,6 +132,24 @@ def _map_type(call: Call) -> DataType:
     )
 
 
+def _map_value(call: Call, *values: object) -> object:
+    keys = values[::2]
+    if any(key is None for key in keys) or len(set(map(repr, keys))) < len(keys):
+        raise ValueError(keys)
+    return tuple(zip(keys, values[1::2], strict=True))
+
+
+def _item_value(call: Call, base: object, key: object) -> object:
+    if isinstance(call.arguments[0].data_type, MapType):
+        return next((v for k, v in base if k == key), None)  # type: ignore[attr-defined]
+    items = cast("tuple[object, ...]", base)
+    if isinstance(key, int) and 0 <= key < len(items):
+        return items[key]
+    if call.ansi:
+        raise IndexError(key)
+    return None
+
+
 def struct_type(call: Call) -> DataType:
     """The type of `named_struct(name, value, ...)`."""
     names, values = call.arguments[::2], call.arguments[1::2]
@@ -171,15 +190,17 @@ def _check_struct(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
         raise wrong_argument_count("struct", "> 0", 0)
     arguments: list[Expression] = []
+    aliases = []
     for position, value in enumerate(call.arguments):
         name, inner = _struct_part(value, position)
         arguments.extend((Literal(value=name, type_=STRING), inner))
+        aliases.append(name if isinstance(value, Alias) else "")
     return Call(
         name="named_struct",
         arguments=tuple(arguments),
         ansi=call.ansi,
         time_zone=call.time_zone,
-        options=("struct",),
+        options=("struct", *aliases),
     )
 
 
@@ -202,7 +223,9 @@ def _struct_text(call: Call, show: Show) -> str:
 
 def _struct_pretty(call: Call, show: Show) -> str:
     if call.options:
-        return f"struct({', '.join(show(a) for a in call.arguments[1::2])})"
+        parts = zip(call.arguments[1::2], call.options[1:], strict=True)
+        shown = (f"{show(a)} AS {alias}" if alias else show(a) for a, alias in parts)
+        return f"struct({', '.join(shown)})"
     return f"named_struct({', '.join(show(a) for a in call.arguments)})"
 
 
@@ -225,6 +248,7 @@ register(
         text=_item,
         pretty=_item,
         sql=_item,
+        evaluate=_item_value,
         null_intolerant=True,
     ),
     FunctionSpec(
@@ -236,6 +260,7 @@ register(
         text=_item,
         pretty=_item,
         sql=_item,
+        evaluate=_item_value,
         null_intolerant=True,
     ),
     FunctionSpec(
@@ -244,9 +269,15 @@ register(
         data_type=_array_type,
         nullable=never_null,
         check=_check_array,
+        evaluate=lambda call, *values: values,
     ),
     FunctionSpec(
-        name="map", kind="scalar", data_type=_map_type, nullable=never_null, check=_check_map
+        name="map",
+        kind="scalar",
+        data_type=_map_type,
+        nullable=never_null,
+        check=_check_map,
+        evaluate=_map_value,
     ),
     FunctionSpec(
         name="named_struct",
@@ -254,6 +285,7 @@ register(
         data_type=struct_type,
         nullable=never_null,
         check=_check_named_struct,
+        evaluate=lambda call, *values: values[1::2],
         text=_struct_text,
         pretty=_struct_pretty,
         sql=_struct_sql,

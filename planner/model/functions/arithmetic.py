@@ -31,6 +31,7 @@ from ..types import (
     YearMonthIntervalType,
 )
 from . import coercion
+from . import operator_values as values
 from .casts import decimal_for
 from .coercion import adjusted_decimal, cast_to, decimal_of_literal, tightest_common_type
 from .inputs import parameter
@@ -461,6 +462,7 @@ def _operator(
         pretty=infix,
         sql=infix,
         null_intolerant=True,
+        evaluate=values.ARITHMETIC.get(name),
         aliases=aliases,
     )
 
@@ -483,7 +485,15 @@ register(
     _operator("&", _check_bits, _first),
     _operator("|", _check_bits, _first),
     _operator("^", _check_bits, _first),
-    scalar("~", "integral", 0, text="~{0}", pretty="~{0}", sql="(~{0})"),
+    scalar(
+        "~",
+        "integral",
+        0,
+        text="~{0}",
+        pretty="~{0}",
+        sql="(~{0})",
+        evaluate=lambda call, value: ~value,
+    ),
     scalar(
         "negative",
         "numeric|daytime|yearmonth|interval",
@@ -491,6 +501,7 @@ register(
         text="-{0}",
         pretty="(- {0})",
         sql="(- {0})",
+        evaluate=values.negative,
     ),
     scalar(
         "positive",
@@ -501,7 +512,7 @@ register(
         sql="(+ {0})",
         replacement=lambda call: call.arguments[0],
     ),
-    scalar("abs", "numeric|daytime|yearmonth", 0),
+    scalar("abs", "numeric|daytime|yearmonth", 0, evaluate=values.absolute),
     # What dates, times and intervals make of the operators.
     scalar(
         "timestamp_add_interval",
@@ -510,6 +521,7 @@ register(
         text="{0} + {1}",
         pretty="{0} + {1}",
         sql="({0} + {1})",
+        evaluate=values.add_interval,
     ),
     scalar(
         "timestamp_add_ym_interval",
@@ -518,6 +530,7 @@ register(
         text="{0} + {1}",
         pretty="{0} + {1}",
         sql="({0} + {1})",
+        evaluate=values.add_interval,
     ),
     scalar(
         "date_add_ym_interval",
@@ -526,6 +539,7 @@ register(
         text="{0} + {1}",
         pretty="{0} + {1}",
         sql="({0} + {1})",
+        evaluate=values.add_to_date,
     ),
     scalar(
         "date_add_interval",
@@ -534,6 +548,7 @@ register(
         text="{0} + {1}",
         pretty="{0} + {1}",
         sql="({0} + {1})",
+        evaluate=values.add_to_date,
     ),
     scalar(
         "datetime_sub",
@@ -549,7 +564,13 @@ register(
         sql="({0} - {1})",
         replacement=sub_replacement,
     ),
-    scalar("extractansiintervaldays", "daytime", INT, sql="extract(day FROM {0})"),
+    scalar(
+        "extractansiintervaldays",
+        "daytime",
+        INT,
+        sql="extract(day FROM {0})",
+        evaluate=values.days_of_interval,
+    ),
     scalar(
         "subtract_dates",
         "date, date",
@@ -557,6 +578,7 @@ register(
         text="({0} - {1})",
         pretty="({0} - {1})",
         sql="({0} - {1})",
+        evaluate=values.subtract_dates,
     ),
     scalar(
         "subtract_timestamps",
@@ -565,6 +587,7 @@ register(
         text="({0} - {1})",
         pretty="({0} - {1})",
         sql="({0} - {1})",
+        evaluate=values.subtract_times,
     ),
     scalar(
         "multiply_interval",
@@ -573,6 +596,7 @@ register(
         text="({0} * {1})",
         pretty="({0} * {1})",
         sql="({0} * {1})",
+        evaluate=values.scale_interval,
     ),
     scalar(
         "divide_interval",
@@ -581,5 +605,6 @@ register(
         text="({0} / {1})",
         pretty="({0} / {1})",
         sql="({0} / {1})",
+        evaluate=values.scale_interval,
     ),
 )

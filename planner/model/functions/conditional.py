@@ -11,6 +11,7 @@ from ..text import pretty
 from ..types import BOOLEAN, DOUBLE, BooleanType, DataType, NullType, StringType
 from .coercion import cast_to, coerce_to_common, merge_types
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
+from .operator_values import extreme
 from .predicates import is_orderable
 from .shapes import never_null, resolve_like, scalar, with_arguments
 
@@ -174,6 +175,7 @@ register(
         data_type=_branches,
         nullable=_branch_nullable,
         check=_check_if,
+        evaluate=lambda call, test, yes, no: yes if test else no,
         text=_if_text,
         pretty=lambda call, show: f"(IF({', '.join(show(a) for a in call.arguments)}))",
         sql=lambda call, show: f"if({', '.join(show(a) for a in call.arguments)})",
@@ -184,11 +186,13 @@ register(
         data_type=_merged,
         nullable=_all_nullable,
         check=_same_types(1),
+        evaluate=lambda call, *values: next((v for v in values if v is not None), None),
     ),
     FunctionSpec(
         name="greatest",
         kind="scalar",
         data_type=_merged,
+        evaluate=extreme(1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
     ),
@@ -196,6 +200,7 @@ register(
         name="least",
         kind="scalar",
         data_type=_merged,
+        evaluate=extreme(-1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
     ),

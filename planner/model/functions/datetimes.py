@@ -23,12 +23,16 @@ from ..types import (
     DataType,
     DayTimeIntervalType,
     DecimalType,
+    NullType,
+    NumericType,
+    StringType,
     TimestampNTZType,
     YearMonthIntervalType,
 )
 from .cast_values import MICROS, local_micros, utc_micros
 from .coercion import cast_to
 from .mismatch import type_mismatch, wrong_argument_count
+from .operator_values import add_months, last_day
 from .shapes import (
     always_null,
     check_types,
@@ -249,10 +253,11 @@ def _make_timestamp(name: str, target: DataType) -> FunctionSpec:
     def check(call: Call, conf: Conf) -> Expression:
         if len(call.arguments) not in (6, 7):
             raise wrong_argument_count(name, "[6, 7]", len(call.arguments))
-        kinds = [*["int"] * 5, "decimal", *["string"] * (len(call.arguments) - 6)]
-        typed = check_types(like_call(call, name, *call.arguments), kinds, conf)
-        seconds = cast_to(typed.arguments[5], DecimalType(16, 6), conf)
-        return like_call(call, name, *typed.arguments[:5], seconds, *typed.arguments[6:])
+        given = list(call.arguments)
+        if isinstance(given[5].data_type, NumericType | StringType | NullType):
+            given[5] = cast_to(given[5], DecimalType(16, 6), conf)
+        kinds = [*["int"] * 5, "decimal", *["string"] * (len(given) - 6)]
+        return check_types(like_call(call, name, *given), kinds, conf)
 
     def show(call: Call, inner: Show) -> str:
         shown = ", ".join(inner(a) for a in call.arguments[:6])
@@ -283,13 +288,42 @@ def _interval_maker(name: str, kinds: list[str], result: DataType, extra: str = 
             raise wrong_argument_count(name, expected, count)
         rest = [_ZERO_SECONDS if k == "decimal" else lit(0) for k in kinds[count:]]
         full = like_call(call, name, *call.arguments, *rest)
-        typed = check_types(full, kinds, conf)
-        if "decimal" not in kinds:
-            return typed
-        seconds = cast_to(typed.arguments[-1], DecimalType(18, 6), conf)
-        return like_call(call, name, *typed.arguments[:-1], seconds)
+        if "decimal" in kinds:
+            seconds = cast_to(full.arguments[-1], DecimalType(18, 6), conf)
+            full = like_call(call, name, *full.arguments[:-1], seconds)
+        return check_types(full, kinds, conf)
 
-    return scalar(name, "any...", result, check=check, text=f"{{name}}({{args}}{extra})")
+    return scalar(
+        name,
+        "any...",
+        result,
+        check=check,
+        text=f"{{name}}({{args}}{extra})",
+        evaluate=_interval_value,
+    )
+
+
+def _check_bucket(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) not in (2, 3):
+        raise wrong_argument_count("time_bucket", "[2, 3]", len(call.arguments))
+    if len(call.arguments) == 2:
+        origin = Literal(value=0, type_=TIMESTAMP)
+        call = like_call(call, "time_bucket", *call.arguments, origin)
+    return check_types(call, ["daytime|yearmonth", "anytimestamp", "anytimestamp"], conf)
+
+
+def _interval_value(call: Call, *parts: int) -> object:
+    seconds = int(Decimal(parts[-1]) * MICROS) if len(parts) > 2 else 0
+    match call.name:
+        case "make_interval":
+            years, months, weeks, days, hours, minutes, _ = parts
+            micros = (hours * 3600 + minutes * 60) * MICROS + seconds
+            return years * 12 + months, weeks * 7 + days, micros
+        case "make_dt_interval":
+            days, hours, minutes, _ = parts
+            return ((days * 24 + hours) * 60 + minutes) * 60 * MICROS + seconds
+        case _:
+            return parts[0] * 12 + parts[1]
 
 
 def _unit_function(name: str, takes: list[str], result: DataType | int) -> FunctionSpec:
@@ -334,7 +368,7 @@ register(
     _part("dayofyear", lambda call, d: _day(d).timetuple().tm_yday),
     _part("monthname", lambda call, d: _day(d).strftime("%b"), STRING),
     _part("dayname", lambda call, d: _day(d).strftime("%a"), STRING),
-    _part("last_day", None, DATE),
+    _part("last_day", last_day, DATE),
     _time_part("hour", 3600 * MICROS, 24),
     _time_part("minute", 60 * MICROS, 60),
     _time_part("second", MICROS, 60),
@@ -363,7 +397,7 @@ register(
     ),
     scalar("date_sub", "date, int|smallint|tinyint", DATE, evaluate=lambda call, d, n: d - n),
     *named(scalar("datediff", "date, date", INT, evaluate=lambda call, a, b: a - b), "date_diff"),
-    scalar("add_months", "date, int|yearmonth", DATE),
+    scalar("add_months", "date, int|yearmonth", DATE, evaluate=add_months),
     scalar(
         "months_between",
         "timestamp, timestamp, [boolean=true]",
@@ -435,8 +469,9 @@ register(
     _interval_maker("make_ym_interval", ["int", "int"], YearMonthIntervalType()),
     scalar(
         "time_bucket",
-        "daytime|yearmonth, anytimestamp, [any]",
+        "daytime|yearmonth, anytimestamp, anytimestamp",
         1,
+        check=_check_bucket,
         text="time_bucket({args}, {zone})",
     ),
 )

@@ -1,12 +1,9 @@
 """Generators: one row becomes several. A call's type is the struct of the columns it makes.
 
-`explode_outer(x)` is resolved to `explode(x)` in an outer Generate: its check gives the inner call
-and `is_outer` tells the two apart.
+Analysis makes `explode_outer(x)` an outer Generate of `explode(x)`.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal
@@ -17,29 +14,13 @@ from .coercion import cast_to, common_type
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import check_types, with_arguments
 
-_OUTER = {
-    "explode_outer": "explode",
-    "posexplode_outer": "posexplode",
-    "inline_outer": "inline",
-}
-
-
-def is_outer(name: str) -> bool:
-    """Whether a generator of that name also gives a row for an empty or null collection."""
-    return name.lower() in _OUTER
-
-
-def inner_name(name: str) -> str:
-    """The generator without `_outer`."""
-    return _OUTER.get(name.lower(), name.lower())
-
 
 def _check_explode(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 1:
         raise wrong_argument_count(call.name, "1", len(call.arguments))
     if not isinstance(call.arguments[0].data_type, ArrayType | MapType):
         raise unexpected_type(call, 0, '("ARRAY" or "MAP")')
-    return replace(call, name=inner_name(call.name))
+    return call
 
 
 def _exploded(call: Call) -> DataType:
@@ -60,7 +41,7 @@ def _check_inline(call: Call, conf: Conf) -> Expression:
     kind = call.arguments[0].data_type
     if not (isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)):
         raise unexpected_type(call, 0, '"ARRAY<STRUCT>"')
-    return replace(call, name=inner_name(call.name))
+    return call
 
 
 def _inlined(call: Call) -> DataType:

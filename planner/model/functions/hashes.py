@@ -31,7 +31,6 @@ from .shapes import (
     like_call,
     named,
     never_null,
-    replaced,
     scalar,
 )
 
@@ -219,10 +218,12 @@ def _parse_url(name: str, fails: str) -> FunctionSpec:
         target = f"ParseUrlEvaluator(null,{known[0]},{known[1]},{ansi}).evaluate"
         return like_call(call, "invoke", *call.arguments, options=(name, target, "{args}"))
 
-    return replaced(
+    return scalar(
         name,
         "string, string, [string]",
-        build,
+        STRING,
+        nullable=always_null,
+        replacement=build,
         text="parse_url({args}, {ansi})" if name == "parse_url" else None,
         sql="{name}({args})",
     )

@@ -25,6 +25,7 @@ from .arithmetic import check_operands, coerce_operands
 from .casts import decimal_for
 from .coercion import cast_to
 from .mismatch import type_mismatch, wrong_argument_count
+from .operator_values import ARITHMETIC, pmod
 from .shapes import (
     always_null,
     check_types,
@@ -313,6 +314,7 @@ register(
         nullable=always_null,
         check=_check_pmod,
         null_intolerant=True,
+        evaluate=pmod,
     ),
     FunctionSpec(
         name="mod",
@@ -320,6 +322,7 @@ register(
         data_type=_remainder,
         nullable=always_null,
         check=_check_pmod,
+        evaluate=ARITHMETIC["%"],
         null_intolerant=True,
     ),
     scalar("width_bucket", "double, double, double, bigint", LONG, nullable=always_null),

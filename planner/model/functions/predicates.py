@@ -25,6 +25,7 @@ from ..types import (
     StructType,
 )
 from . import coercion
+from . import operator_values as values
 from .arithmetic import infix, promote, with_decimals
 from .coercion import cast_to, tightest_common_type, wider_decimal
 from .mismatch import binary_diff_types, diff_types, type_mismatch, wrong_argument_count
@@ -159,6 +160,7 @@ def _comparison(name: str, aliases: tuple[str, ...] = ()) -> FunctionSpec:
         pretty=infix,
         sql=infix,
         null_intolerant=not null_safe,
+        evaluate=values.COMPARISONS[name],
         aliases=aliases,
     )
 
@@ -208,6 +210,7 @@ def _logic_spec(name: str) -> FunctionSpec:
         text=show_logic,
         pretty=show_logic,
         sql=show_logic,
+        evaluate=values.both if name == "and" else values.either,
     )
 
 
@@ -379,6 +382,7 @@ register(
         pretty="(NOT {0})",
         sql="(NOT {0})",
         null_intolerant=True,
+        evaluate=lambda call, value: not value,
         aliases=("!",),
     ),
     scalar(
@@ -399,7 +403,13 @@ register(
         sql="({0} IS NOT NULL)",
         evaluate=lambda call, value: value is not None,
     ),
-    scalar("isnan", "double|float", BOOLEAN, nullable=never_null),
+    scalar(
+        "isnan",
+        "double|float",
+        BOOLEAN,
+        nullable=never_null,
+        evaluate=lambda call, value: value is not None and value != value,
+    ),
     FunctionSpec(
         name="in",
         kind="scalar",
@@ -408,6 +418,7 @@ register(
         text=_in_text,
         pretty=_in_pretty,
         sql=_in_pretty,
+        evaluate=values.is_in,
     ),
     FunctionSpec(
         name="inset",
@@ -416,6 +427,7 @@ register(
         text=_inset_text,
         pretty=_in_pretty,
         sql=_in_pretty,
+        evaluate=values.is_in,
     ),
     FunctionSpec(
         name="between",
@@ -450,14 +462,42 @@ register(
         text="RLIKE({0}, {1})",
         pretty="RLIKE({0}, {1})",
         sql="rlike({0}, {1})",
-        aliases=("regexp", "regexp_like"),
+    ),
+    *(
+        scalar(
+            name,
+            "string, string",
+            BOOLEAN,
+            text="RLIKE({0}, {1})",
+            pretty="{upper}({0}, {1})",
+            sql="rlike({0}, {1})",
+        )
+        for name in ("regexp", "regexp_like")
     ),
     _many_patterns("likeany", "ANY", False),
     _many_patterns("likeall", "ALL", False),
     _many_patterns("notlikeany", "ANY", True),
     _many_patterns("notlikeall", "ALL", True),
     # LIKE '%text%' and its kin after the optimizer; also functions of their own.
-    scalar("contains", "string|binary, string|binary", BOOLEAN, text="Contains({0}, {1})"),
-    scalar("startswith", "string|binary, string|binary", BOOLEAN, text="StartsWith({0}, {1})"),
-    scalar("endswith", "string|binary, string|binary", BOOLEAN, text="EndsWith({0}, {1})"),
+    scalar(
+        "contains",
+        "string|binary, string|binary",
+        BOOLEAN,
+        text="Contains({0}, {1})",
+        evaluate=lambda call, text, part: part in text,
+    ),
+    scalar(
+        "startswith",
+        "string|binary, string|binary",
+        BOOLEAN,
+        text="StartsWith({0}, {1})",
+        evaluate=lambda call, text, part: text.startswith(part),
+    ),
+    scalar(
+        "endswith",
+        "string|binary, string|binary",
+        BOOLEAN,
+        text="EndsWith({0}, {1})",
+        evaluate=lambda call, text, part: text.endswith(part),
+    ),
 )

@@ -9,7 +9,7 @@ from .. import registry
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Kind, Show
-from ..types import DataType, NullType
+from ..types import STRING, DataType, NullType
 from .coercion import cast_to
 from .inputs import Parameter, parameter
 from .mismatch import unexpected_type, wrong_argument_count
@@ -74,6 +74,8 @@ def parameters(text: str) -> Parameters:
 
 
 def _constant(text: str) -> Literal:
+    if text == "null":
+        return Literal(value=None, type_=STRING)
     if text in ("true", "false"):
         return lit(text == "true")
     return lit(int(text)) if text.lstrip("-").isdigit() else lit(text.strip("'"))
@@ -295,7 +297,9 @@ def invocation_text(call: Call, show: Show) -> str:
     _, target, shown = call.options[:3]
     form = template(str(shown))
     assert form is not None
-    return f"{call.name}({target}({form(call, show)}))"
+    # A method of a column's own value.
+    name = str(target).replace("{0}", show(call.arguments[0]))
+    return f"{call.name}({name}({form(call, show)}))"
 
 
 def template(text: Text | str | None) -> Text | None:

@@ -223,6 +223,11 @@ def _decode_type(call: Call) -> DataType:
     return STRING if len(call.arguments) == 2 else call.arguments[2].data_type
 
 
+def _unhex_text(call: Call, show: Show) -> str:
+    """The last says whether bad input is an error."""
+    return f"{call.name}({show(call.arguments[0])}, {'true' if call.options else 'false'})"
+
+
 def _to_char(call: Call, conf: Conf) -> Expression:
     """Of a number it formats digits, of a date or time it is date_format, of bytes an encoding."""
     if len(call.arguments) != 2:
@@ -311,7 +316,13 @@ register(
     scalar("levenshtein", "string, string, [int]", INT, text="levenshtein({0}, {1}, {option2})"),
     scalar("format_number", "numeric, int|string", STRING, nullable=always_null),
     *named(scalar("format_string", "string, any...", STRING, null_intolerant=False), "printf"),
-    scalar("mask", "string, [string=X], [string=x], [string=n], [string]", STRING),
+    scalar(
+        "mask",
+        "string, [string=X], [string=x], [string=n], [string=null]",
+        STRING,
+        null_intolerant=False,
+        nullable=lambda call: call.arguments[0].nullable,
+    ),
     invoked("quote", "string", STRING, "ExpressionImplUtils.quote"),
     invoked("luhn_check", "string", BOOLEAN, "ExpressionImplUtils.isLuhnNumber"),
     invoked(
@@ -340,9 +351,9 @@ register(
     replaced("regexp_substr", "string, string", _regexp_substr),
     # Encodings.
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true"),
-    scalar("unbase64", "string", BINARY, text="unbase64({0}, false)"),
+    scalar("unbase64", "string", BINARY, text=_unhex_text),
     scalar("hex", "bigint|binary|string", STRING),
-    scalar("unhex", "string", BINARY, text="unhex({0}, false)", nullable=always_null),
+    scalar("unhex", "string", BINARY, text=_unhex_text, nullable=always_null),
     scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
     scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
