@@ -26,9 +26,9 @@ def bracketed(expressions: Iterable[Expression], max_fields: int, separator: str
 
 
 def counted(label: str, expressions: Sequence[Expression]) -> tuple[str, str]:
-    """A line of a formatted plan: `Output [2]` and all of them."""
+    """A line of a formatted plan: `Output [2]` and all of them; no count where there are none."""
     items = ", ".join(map(plan_text, expressions))
-    return f"{label} [{len(expressions)}]", f"[{items}]"
+    return f"{label} [{len(expressions)}]" if expressions else label, f"[{items}]"
 
 
 def arguments(*parts: str | None) -> str:
