@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..planner.model.conf import Conf
@@ -20,12 +24,25 @@ _STARTING = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.log.level": "ERROR",
 }
+# What fails is told once, by our own error: the JVM's log would tell it several times more.
+_QUIET_LOG = """status = off
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n
+rootLogger.level = off
+rootLogger.appenderRef.stdout.ref = console
+"""
 
 
 def start_session(
-    master: str | None = None, name: str = "stateplan", settings: Mapping[str, str] | None = None
+    master: str | None = None,
+    name: str = "stateplan",
+    settings: Mapping[str, str] | None = None,
+    *,
+    quiet: bool = True,
 ) -> SparkSession:
     """A Spark session for a program that has none, or the one there is.
 
@@ -34,6 +51,7 @@ def start_session(
             starts with `sc://` is a Spark Connect server.
         name: the application's name.
         settings: more settings.
+        quiet: without the JVM's log, if this starts the JVM.
 
     Raises:
         RuntimeFailure: there is no usable Java, or PySpark is not installed.
@@ -56,7 +74,11 @@ def start_session(
         check_java()
     if master is not None or "MASTER" not in os.environ:
         builder = builder.master(master or "local[*]")
-    for key, value in {**_STARTING, **(settings or {})}.items():
+    chosen = {**_STARTING, **(settings or {})}
+    if quiet:
+        options = chosen.get("spark.driver.extraJavaOptions", "")
+        chosen["spark.driver.extraJavaOptions"] = f"{options} {_quiet_option()}".strip()
+    for key, value in chosen.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
@@ -64,6 +86,17 @@ def start_session(
         if error.getCondition() == "JAVA_GATEWAY_EXITED":
             raise _no_java("Java did not start, or is too old") from error
         raise
+
+
+def _quiet_option() -> str:
+    """Turns the JVM's log off, and PySpark's own log of the errors that it raises."""
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
+    descriptor, path = tempfile.mkstemp(prefix="stateplan-log4j2-", suffix=".properties")
+    with os.fdopen(descriptor, "w") as file:
+        file.write(_QUIET_LOG)
+    atexit.register(lambda: Path(path).unlink(missing_ok=True))
+    return f"-Dlog4j2.configurationFile=file://{path}"
 
 
 def check_java() -> None:
