@@ -31,6 +31,7 @@ from .expressions import (
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
+    UnresolvedOrdinal,
     UnresolvedStar,
     WindowExpression,
     WindowTime,
@@ -118,6 +119,8 @@ def _unresolved_text(expression: Expression) -> str | None:
         case UnresolvedStar(target=target, except_names=excepted):
             star = ".".join((*target, "*"))
             return star if not excepted else f"{star} EXCEPT ({_names(excepted)})"
+        case UnresolvedOrdinal(ordinal=ordinal):
+            return f"unresolvedordinal({ordinal})"
         case UnresolvedAlias(child=child):
             return f"unresolvedalias({plan_text(child)})"
         case UnresolvedFunction():

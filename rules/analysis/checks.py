@@ -17,6 +17,8 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import (
     Aggregate,
+    Deduplicate,
+    Distinct,
     EventTimeWatermark,
     Filter,
     GlobalLimit,
@@ -30,8 +32,11 @@ from ...planner.model.logical import (
 from ...planner.model.logical_text import tree_text
 from ...planner.model.text import pretty
 from ...planner.model.types import (
+    ArrayType,
     BooleanType,
+    DataType,
     IntegerType,
+    MapType,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -166,15 +171,16 @@ def aggregate_shape(plan: LogicalPlan) -> AnalysisError | None:
         return None
     for expression in plan.aggregates:
         for node in expression.walk():
-            if isinstance(node, AggregateExpression) and any(
-                has_aggregate(argument) for argument in node.children
-            ):
+            if not isinstance(node, AggregateExpression):
+                continue
+            inner = [n for a in node.children for n in a.collect(AggregateExpression)]
+            if inner:
                 return failure(
                     "NESTED_AGGREGATE_FUNCTION",
                     "It is not allowed to use an aggregate function in the argument of another"
                     " aggregate function. Please use the inner aggregate function in a sub-query.",
                     state="42607",
-                    origin=node.origin,
+                    origin=inner[0].origin,
                 )
     for item in plan.grouping:
         if has_aggregate(item):
@@ -265,6 +271,8 @@ def limits(plan: LogicalPlan) -> AnalysisError | None:
 
         number = evaluate(value)
         if number is None:
+            return None
+        if number.value is None:
             kind, rest = "IS_NULL", ""
             text = text.replace("must be", "must not be null.")
         elif isinstance(number.value, int) and number.value < 0:
@@ -305,6 +313,36 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
     return None
 
 
+def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
+    """DISTINCT compares rows, and maps cannot be compared."""
+    if not isinstance(plan, Distinct | Deduplicate):
+        return None
+    columns = plan.output if isinstance(plan, Distinct) else plan.keys
+    for column in columns:
+        if isinstance(column, AttributeReference) and _has_map(column.type_):
+            return failure(
+                "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
+                "The feature is not supported: Cannot have MAP type columns in a set operation"
+                " (INTERSECT, EXCEPT, etc.), but the type of column"
+                f' {quoted((column.name,))} is "{column.type_.sql}".',
+                state="0A000",
+                origin=plan.origin,
+            )
+    return None
+
+
+def _has_map(data_type: DataType) -> bool:
+    match data_type:
+        case MapType():
+            return True
+        case ArrayType(element_type=element):
+            return _has_map(element)
+        case StructType(fields=fields):
+            return any(_has_map(f.data_type) for f in fields)
+        case _:
+            return False
+
+
 def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
     """Aggregate functions in WHERE."""
     if not isinstance(plan, Filter) or not has_aggregate(plan.condition):
@@ -329,5 +367,6 @@ CHECKS: tuple[Check, ...] = (
     aggregate_shape,
     limits,
     union_columns,
+    distinct_maps,
     misplaced_aggregates,
 )

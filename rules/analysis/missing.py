@@ -47,7 +47,12 @@ def resolve_over(
         resolved = tuple(resolver.resolve(e) for e in expressions)
     if all(e.resolved and _is_covered(e, child) for e in resolved):
         return resolved, child
-    return _add_missing(resolved, child, context)
+    added, below = _add_missing(resolved, child, context)
+    if all(e.resolved and _is_covered(e, below) for e in added):
+        return added, below
+    # What lies below cannot be reached from here: such names stay unresolved.
+    resolver = Resolver(context.scope(child.output), context)
+    return tuple(resolver.resolve(e) for e in expressions), child
 
 
 def _aggregate_below(plan: LogicalPlan) -> Aggregate | None:

@@ -18,7 +18,7 @@ from ...planner.model.expressions import (
     UnresolvedFunction,
     WindowTime,
 )
-from ...planner.model.intervals import interval_text, parse_interval
+from ...planner.model.intervals import parse_interval
 from ...planner.model.text import pretty
 from ...planner.model.types import (
     CALENDAR_INTERVAL,
@@ -84,8 +84,7 @@ def _interval_micros(text: str, function: UnresolvedFunction) -> int:
     if months:
         raise failure(
             "_LEGACY_ERROR_TEMP_3231",
-            "Intervals greater than a month is not supported"
-            f" ({interval_text(months, days, micros)}).",
+            f"Intervals greater than a month is not supported ({text}).",
             hint="Months have no fixed length: write days.",
         )
     return days * 86_400_000_000 + micros

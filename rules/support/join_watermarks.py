@@ -104,7 +104,7 @@ def _collect(
             return False
         case Call(name="-", arguments=(one, two)):
             return _collect(one, sign, terms) and _collect(two, -sign, terms)
-        case Call(arguments=(one, two)) if expression.name in ("+", "timestampaddinterval"):
+        case Call(arguments=(one, two)) if expression.name in ("+", "timestamp_add_interval"):
             return _collect(one, sign, terms) and _collect(two, sign, terms)
         case Call(name="negative", arguments=(one,)):
             return _collect(one, -sign, terms)

@@ -47,9 +47,8 @@ def _keys(plan: LogicalPlan) -> Sequence[Expression]:
 
 
 def _delay(key: Expression) -> int | None:
-    """The delay of an event-time column; Spark looks inside expressions too."""
-    found = (a.delay_ms for a in key.collect(AttributeReference))
-    return next((delay for delay in found if delay is not None), None)
+    """The delay of an event-time column; an expression over one has none."""
+    return key.delay_ms if isinstance(key, AttributeReference) else None
 
 
 def _is_session(key: Expression) -> bool:
