@@ -87,6 +87,8 @@ def failure(
 
 def located(error: AnalysisError, origin: Origin | None) -> AnalysisError:
     """The error with a position, unless its message has one already."""
+    if getattr(error, "placeless", False):
+        return error
     if origin is None or "; line " in error.message or " (line " in error.message:
         return error
     message = error.message + position(origin)

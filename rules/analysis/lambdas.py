@@ -13,7 +13,6 @@ from ...planner.model.expressions import (
     UnresolvedLambdaVariable,
     lit,
 )
-from ...planner.model.ids import fresh_id
 from ...planner.model.types import INT, ArrayType, DataType, MapType
 from .context import Context
 from .extraction import extract
@@ -85,7 +84,7 @@ def _entries(value: Expression) -> list[Parameter]:
 def _bind(function: LambdaFunction, types: list[Parameter], resolver: Resolver) -> LambdaFunction:
     names = _names(function)
     variables = [
-        LambdaVariable(name=f"{name}_{fresh_id()}", type_=data_type, is_nullable=nullable)
+        LambdaVariable(name=name, type_=data_type, is_nullable=nullable)
         for name, (data_type, nullable) in zip(names, types, strict=False)
     ]
     fold = resolver.scope.fold

@@ -87,7 +87,7 @@ def _check_array(call: Call, conf: Conf) -> Expression:
         return call
     values = coerce_to_common(call.arguments, conf)
     if values is None:
-        raise diff_types(call)
+        raise diff_types(call, choice=True)
     return with_arguments(call, values)
 
 
@@ -100,7 +100,7 @@ def _array_type(call: Call) -> DataType:
 
 def _check_map(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) % 2:
-        raise wrong_argument_count("map", "2n (n > 0)", len(call.arguments))
+        raise wrong_argument_count("map", "2n (n > 0)", len(call.arguments), placeless=True)
     keys = coerce_to_common(call.arguments[::2], conf) if call.arguments else ()
     values = coerce_to_common(call.arguments[1::2], conf) if call.arguments else ()
     for sub_condition, found, given in (
@@ -172,7 +172,9 @@ def _field_name(name: Expression) -> str:
 
 def _check_named_struct(call: Call, conf: Conf) -> Expression:
     if not call.arguments or len(call.arguments) % 2:
-        raise wrong_argument_count("named_struct", "2n (n > 0)", len(call.arguments))
+        raise wrong_argument_count(
+            "named_struct", "2n (n > 0)", len(call.arguments), placeless=True
+        )
     for name in call.arguments[::2]:
         if not name.foldable or not isinstance(name.data_type, StringType):
             names = ", ".join(f'"{pretty(n)}"' for n in call.arguments[::2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..conf import Conf
+from ..errors import AnalysisError
 from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
@@ -29,9 +30,11 @@ from .coercion import (
     cast_to,
     cast_unless_same,
     coerce_to_common,
+    implicit,
     merge_types,
     wider_without_strings,
 )
+from .inputs import parameter
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .predicates import is_orderable
 from .shapes import (
@@ -93,10 +96,18 @@ def _with_element(
         kind = array.data_type
         if not isinstance(kind, ArrayType):
             raise unexpected_type(call, 0, '"ARRAY"')
+        if isinstance(element.data_type, NullType):
+            raise type_mismatch(
+                "NULL_TYPE",
+                pretty(call),
+                f"Null typed values cannot be used as arguments of `{call.name}`.",
+            )
+        for at, wanted in enumerate(extra):
+            given = call.arguments[1 + at].data_type
+            if parameter(wanted).implicit(given, ansi=False) != given:
+                raise unexpected_type(call, 1 + at, parameter(wanted).sql)
         common = wider_without_strings(kind.element_type, element.data_type, conf)
-        if common is None or isinstance(element.data_type, NullType):
-            if isinstance(element.data_type, NullType) and common is not None:
-                return _over(call, position, array, cast_to(element, common, conf))
+        if common is None:
             names = type_names([kind, element.data_type])
             raise type_mismatch(
                 "ARRAY_FUNCTION_DIFF_TYPES",
@@ -124,10 +135,8 @@ def _grown(call: Call) -> DataType:
 def _two_arrays(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 2:
         raise wrong_argument_count(call.name, "2", len(call.arguments))
-    for position, argument in enumerate(call.arguments):
-        if not isinstance(argument.data_type, ArrayType | NullType):
-            raise unexpected_type(call, position, '"ARRAY"')
-    values = coerce_to_common(call.arguments, conf, strings=False)
+    arrays = all(isinstance(a.data_type, ArrayType) for a in call.arguments)
+    values = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
     if values is None:
         names = type_names([a.data_type for a in call.arguments])
         raise type_mismatch(
@@ -158,10 +167,33 @@ def _check_element_at(call: Call, conf: Conf) -> Expression:
         case MapType(key_type=wanted):
             common = wider_without_strings(wanted, key.data_type, conf)
             if common is None:
-                raise unexpected_type(call, 1, f'"{wanted.sql}"')
+                raise _bad_key(call)
             return with_arguments(call, (base, cast_to(key, common, conf)))
         case _:
             raise unexpected_type(call, 0, '("ARRAY" or "MAP")')
+
+
+def _bad_key(call: Call) -> AnalysisError:
+    names = type_names([a.data_type for a in call.arguments])
+    return type_mismatch(
+        "MAP_FUNCTION_DIFF_TYPES",
+        pretty(call),
+        f'Input to `{call.name}` should have been "MAP" followed by a value with same key type, '
+        f"but it's {names}.",
+    )
+
+
+def _check_contains_key(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    mapping, key = call.arguments
+    kind = mapping.data_type
+    if not isinstance(kind, MapType):
+        raise unexpected_type(call, 0, '"MAP"')
+    common = wider_without_strings(kind.key_type, key.data_type, conf)
+    if common is None:
+        raise _bad_key(call)
+    return with_arguments(call, (mapping, cast_to(key, common, conf)))
 
 
 def _element_type(call: Call) -> DataType:
@@ -203,7 +235,10 @@ def _check_sequence(call: Call, conf: Conf) -> Expression:
     kinds = [a.data_type for a in call.arguments[:2]]
     together = call.arguments if isinstance(kinds[0], IntegralType) else call.arguments[:2]
     values = coerce_to_common(together, conf)
-    allowed = all(isinstance(k, IntegralType) or k in (DATE, TIMESTAMP) for k in kinds)
+    allowed = values is not None and all(
+        isinstance(v.data_type, IntegralType) or v.data_type in (DATE, TIMESTAMP)
+        for v in values[:2]
+    )
     if values is None or not allowed:
         raise type_mismatch(
             "SEQUENCE_WRONG_INPUT_TYPES",
@@ -216,6 +251,10 @@ def _check_sequence(call: Call, conf: Conf) -> Expression:
             '3. Otherwise, if start and stop expressions resolve to the "INTEGRAL" type, then the '
             "step expression must resolve to the same type.\n",
         )
+    kind = values[0].data_type
+    if any(a.data_type != kind for a in call.arguments[: len(values)]):
+        # As soon as one needs a cast, Spark casts all of them.
+        values = tuple(implicit(a, kind, conf) for a in call.arguments[: len(values)])
     return with_arguments(call, (*values, *call.arguments[len(values) :]))
 
 
@@ -302,7 +341,7 @@ def _array_join(call: Call, conf: Conf) -> Expression:
     kind = array.data_type
     if isinstance(kind, ArrayType) and kind.element_type != STRING:
         array = cast_to(array, ArrayType(STRING, kind.contains_null), conf)
-    kinds = ["array<string>", *["string"] * len(texts)]
+    kinds = ["array<string>", *["!string"] * len(texts)]
     return check_types(with_arguments(call, (array, *texts)), kinds, conf)
 
 
@@ -432,7 +471,7 @@ register(
     scalar("array_min", "array", _first_element, then=_ordered, nullable=always_null),
     scalar(
         "array_repeat",
-        "any, int",
+        "any, !int",
         lambda call: ArrayType(call.arguments[0].data_type, call.arguments[0].nullable),
         nullable=lambda call: call.arguments[1].nullable,
         null_intolerant=False,
@@ -473,7 +512,13 @@ register(
     scalar("map_keys", "map", _keys),
     scalar("map_values", "map", _values),
     scalar("map_entries", "map", _entries),
-    replaced("map_contains_key", "map, any", _contains_key),
+    scalar(
+        "map_contains_key",
+        "map, any",
+        BOOLEAN,
+        check=_check_contains_key,
+        replacement=_contains_key,
+    ),
     scalar("map_concat", "map...", _merged, check=_check_map_concat),
     scalar("map_from_arrays", "array, array", _map_of),
     scalar("map_from_entries", "array", _map_from_entries, nullable=_from_entries_nullable),

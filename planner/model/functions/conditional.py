@@ -8,12 +8,21 @@ from ..conf import Conf
 from ..expressions import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
-from ..types import BOOLEAN, DOUBLE, BooleanType, DataType, NullType, StringType
+from ..types import (
+    BOOLEAN,
+    DOUBLE,
+    BooleanType,
+    DataType,
+    FloatType,
+    NullType,
+    NumericType,
+    StringType,
+)
 from .coercion import cast_to, coerce_to_common, merge_types
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import extreme
 from .predicates import is_orderable
-from .shapes import never_null, resolve_like, scalar, with_arguments
+from .shapes import check_types, never_null, resolve_like, scalar, with_arguments
 
 
 def _count(call: Call, expected: int) -> None:
@@ -59,10 +68,11 @@ def _same_types(
 ) -> Callable[[Call, Conf], Expression]:
     def check(call: Call, conf: Conf) -> Expression:
         if len(call.arguments) < least:
-            raise wrong_argument_count(call.name, f"> {least - 1}", len(call.arguments))
+            expected = f"> {least - 1}"
+            raise wrong_argument_count(call.name, expected, len(call.arguments), placeless=True)
         values = coerce_to_common(call.arguments, conf, strings=strings)
         if values is None:
-            raise _collected_types(call) if call.name == "coalesce" else diff_types(call)
+            raise diff_types(call, choice=call.name == "coalesce")
         if ordered and not is_orderable(values[0].data_type):
             detail = (
                 f'The `{call.name}` does not support ordering on type "{values[0].data_type.sql}".'
@@ -71,12 +81,6 @@ def _same_types(
         return with_arguments(call, values)
 
     return check
-
-
-def _collected_types(call: Call) -> Exception:
-    names = " or ".join(f'"{a.data_type.sql}"' for a in call.arguments)
-    detail = f"Input to `{call.name}` should all be the same type, but it's ({names})."
-    return type_mismatch("DATA_DIFF_TYPES", pretty(call), detail)
 
 
 def _merged(call: Call) -> DataType:
@@ -157,15 +161,14 @@ def _if_text(call: Call, show: Show) -> str:
 def _check_nanvl(call: Call, conf: Conf) -> Expression:
     _count(call, 2)
     left, right = call.arguments
-    if any(isinstance(a.data_type, StringType | NullType) for a in (left, right)) or (
-        left.data_type != right.data_type
-    ):
-        left, right = cast_to(left, DOUBLE, conf), cast_to(right, DOUBLE, conf)
-    typed = with_arguments(call, (left, right))
-    for position, side in enumerate(typed.arguments):
-        if side.data_type.simple not in ("double", "float"):
-            raise unexpected_type(typed, position, '("DOUBLE" or "FLOAT")')
-    return typed
+    if left.data_type != right.data_type or not isinstance(left.data_type, FloatType):
+        call = with_arguments(call, [_as_double(left, conf), _as_double(right, conf)])
+    return check_types(call, ["double|float", "double|float"], conf)
+
+
+def _as_double(expression: Expression, conf: Conf) -> Expression:
+    number = isinstance(expression.data_type, NumericType | StringType | NullType)
+    return cast_to(expression, DOUBLE, conf) if number else expression
 
 
 register(

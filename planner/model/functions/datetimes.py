@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from ..conf import Conf
+from ..errors import AnalysisError
 from ..expressions import Call, Cast, Expression, Literal, lit
 from ..literal_text import session_time_zone
 from ..registry import FunctionSpec, Show, register
@@ -31,7 +32,7 @@ from ..types import (
 )
 from .cast_values import MICROS, local_micros, utc_micros
 from .coercion import cast_to
-from .mismatch import type_mismatch, wrong_argument_count
+from .mismatch import wrong_argument_count
 from .operator_values import add_months, last_day
 from .shapes import (
     always_null,
@@ -102,10 +103,10 @@ def _extract(call: Call) -> Expression:
     function = _FIELDS.get(word)
     interval = isinstance(source.data_type, DayTimeIntervalType | YearMonthIntervalType)
     if function is None or (interval and function not in _INTERVAL_FIELDS):
-        raise type_mismatch(
+        raise AnalysisError(
             "INVALID_EXTRACT_FIELD",
-            pretty(call),
-            f"Cannot extract {pretty(field)} from {pretty(source)}.",
+            f'[INVALID_EXTRACT_FIELD] Cannot extract `{pretty(field)}` from "{pretty(source)}". '
+            "SQLSTATE: 42601",
         )
     if interval:
         return like_call(call, f"extractansiinterval{_INTERVAL_FIELDS[function]}", source)
@@ -213,7 +214,7 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
             expected = "[0, 1, 2]" if now else "[1, 2]"
             raise wrong_argument_count(name, expected, len(given))
         full = like_call(call, name, *given)
-        return check_types(full, ["string|date|anytimestamp", "string"], conf)
+        return check_types(full, ["!string|date|anytimestamp", "string"], conf)
 
     return scalar(
         name,
@@ -303,6 +304,16 @@ def _interval_maker(name: str, kinds: list[str], result: DataType, extra: str = 
     )
 
 
+def _check_date_add(call: Call, conf: Conf) -> Expression:
+    """Days are whole numbers of at most 32 bits, or a string that says one."""
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    day, count = call.arguments
+    if isinstance(count.data_type, StringType):
+        call = like_call(call, call.name, day, cast_to(count, INT, conf))
+    return check_types(call, ["date", "!int|smallint|tinyint"], conf)
+
+
 def _check_bucket(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) not in (2, 3):
         raise wrong_argument_count("time_bucket", "[2, 3]", len(call.arguments))
@@ -390,12 +401,19 @@ register(
     # Arithmetic.
     scalar(
         "date_add",
-        "date, int|smallint|tinyint",
+        "date, int",
         DATE,
+        check=_check_date_add,
         evaluate=lambda call, d, n: d + n,
         aliases=("dateadd",),
     ),
-    scalar("date_sub", "date, int|smallint|tinyint", DATE, evaluate=lambda call, d, n: d - n),
+    scalar(
+        "date_sub",
+        "date, int",
+        DATE,
+        check=_check_date_add,
+        evaluate=lambda call, d, n: d - n,
+    ),
     *named(scalar("datediff", "date, date", INT, evaluate=lambda call, a, b: a - b), "date_diff"),
     scalar("add_months", "date, int|yearmonth", DATE, evaluate=add_months),
     scalar(
@@ -427,11 +445,11 @@ register(
     scalar("unix_seconds", "timestamp", LONG, evaluate=lambda call, t: t // MICROS),
     scalar("timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n),
     scalar("timestamp_millis", "integral", TIMESTAMP, evaluate=lambda call, n: n * 1000),
-    scalar("timestamp_seconds", "numeric", TIMESTAMP, evaluate=lambda call, n: int(n * MICROS)),
+    scalar("timestamp_seconds", "!numeric", TIMESTAMP, evaluate=lambda call, n: int(n * MICROS)),
     _unix_timestamp("unix_timestamp", now=True),
     _unix_timestamp("to_unix_timestamp", now=False),
     # Texts.
-    scalar("date_format", "timestamp, string", STRING, text="date_format({args}, {zone})"),
+    scalar("date_format", "formatted, string", STRING, text="date_format({args}, {zone})"),
     scalar(
         "from_unixtime",
         f"bigint, [string={_UNIX_FORMAT}]",

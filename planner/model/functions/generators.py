@@ -46,7 +46,8 @@ def _check_inline(call: Call, conf: Conf) -> Expression:
 
 def _inlined(call: Call) -> DataType:
     kind = call.arguments[0].data_type
-    assert isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)
+    if not (isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)):
+        return StructType(())
     return StructType(
         tuple(
             StructField(f.name, f.data_type, f.nullable or kind.contains_null)
@@ -74,7 +75,7 @@ def _check_stack(call: Call, conf: Conf) -> Expression:
     width = -(-len(values) // rows)
     for column in range(width):
         cells = values[column::width]
-        found = common_type([cell.data_type for cell in cells], conf)
+        found = common_type([cell.data_type for cell in cells], conf, strings=False)
         if found is None:
             raise type_mismatch(
                 "STACK_COLUMN_DIFF_TYPES",

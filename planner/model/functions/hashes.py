@@ -37,11 +37,39 @@ from .shapes import (
 # --------------------------------------------------------------------------------------- hashes
 
 
+def _check_hash(call: Call, conf: Conf) -> Expression:
+    if not call.arguments:
+        raise wrong_argument_count(call.name, "> 0", 0, placeless=True)
+    if any(_has_map(a.data_type) for a in call.arguments):
+        raise type_mismatch(
+            "HASH_MAP_TYPE",
+            pretty(call),
+            f'Input to the function `{call.name}` cannot contain elements of the "MAP" type. In '
+            "Spark, same maps may have different hashcode, thus hash expressions are prohibited on "
+            '"MAP" elements. To restore previous behavior set "spark.sql.legacy.allowHashOnMapType"'
+            ' to "true".',
+        )
+    return call
+
+
+def _has_map(data_type: DataType) -> bool:
+    match data_type:
+        case MapType():
+            return True
+        case ArrayType(element_type=element):
+            return _has_map(element)
+        case StructType(fields=fields):
+            return any(_has_map(field.data_type) for field in fields)
+        case _:
+            return False
+
+
 def _hash(name: str, result: DataType) -> FunctionSpec:
     return scalar(
         name,
-        "any, any...",
+        "any...",
         result,
+        check=_check_hash,
         nullable=never_null,
         text="{name}({args}, 42)",
         null_intolerant=False,
@@ -93,7 +121,7 @@ def _check_from(name: str) -> Callable[[Call, Conf], Expression]:
         schema = as_nullable(read_schema(call.arguments[1], call))
         extra = _options(call.arguments[2]) if len(call.arguments) == 3 else ()
         short = replace(call, arguments=call.arguments[:1], options=(schema, extra))
-        return check_types(short, ["string"], conf)
+        return check_types(short, ["!string"], conf)
 
     return check
 
@@ -127,8 +155,9 @@ def _pairs(call: Call) -> tuple[tuple[str, str], ...]:
 
 def _from_text(last: str) -> Callable[[Call, Show], str]:
     def show_call(call: Call, show: Show) -> str:
-        schema = call.options[0]
-        assert isinstance(schema, DataType)
+        schema = call.options[0] if call.options else None
+        if not isinstance(schema, DataType):
+            return f"{call.name}({', '.join(show(a) for a in call.arguments)})"
         parts = [_schema_text(schema), *(f"({k},{v})" for k, v in _pairs(call))]
         shown = ", ".join((*parts, show(call.arguments[0])))
         return f"{call.name}({shown}, Some({call.time_zone}), {last})"
@@ -182,8 +211,13 @@ def _check_to(call: Call, conf: Conf) -> Expression:
     kind = call.arguments[0].data_type
     nested = StructType | ArrayType | MapType if call.name == "to_json" else StructType
     if not isinstance(kind, nested):
-        wanted = '("STRUCT" or "ARRAY" or "MAP")' if call.name == "to_json" else '"STRUCT"'
-        raise unexpected_type(call, 0, wanted)
+        if call.name == "to_csv":
+            raise unexpected_type(call, 0, '"STRUCT"')
+        raise type_mismatch(
+            "INVALID_JSON_SCHEMA",
+            pretty(call),
+            f'Input schema "{kind.sql}" must be a struct, an array, a map or a variant.',
+        )
     return replace(call, arguments=call.arguments[:1], options=(extra,) if extra else ())
 
 
@@ -239,7 +273,7 @@ register(
         "sha",
     ),
     scalar("sha2", "binary, int", STRING, nullable=always_null, evaluate=_sha2_value),
-    scalar("get_json_object", "string, string", STRING, nullable=always_null),
+    scalar("get_json_object", "!string, !string", STRING, nullable=always_null),
     _from_spec("from_json", "false", codegen=False),
     _from_spec("from_csv", "None", codegen=True),
     scalar(

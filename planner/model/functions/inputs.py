@@ -62,6 +62,9 @@ _EXACT: dict[str, DataType] = {
         NULL,
     )
 }
+# What date_format says it takes; times of day and nanoseconds are not known here.
+_FORMATTED = 'TIMESTAMP" or "TIME" or "(TIMESTAMP_LTZ(P) OR TIMESTAMP_NTZ(P) WITH P IN [7, 9])'
+_EXACT["formatted"] = TIMESTAMP
 # Families of types: the class that is accepted, the type taken if a cast is needed, the name.
 _FAMILIES: dict[str, tuple[tuple[type[DataType], ...], DataType, str]] = {
     "any": ((DataType,), NULL, "ANY"),
@@ -93,8 +96,10 @@ class Accepts:
     @property
     def sql(self) -> str:
         """Its name in messages, without quotes."""
+        if self.name == "formatted":
+            return _FORMATTED
         if self.element is not None:
-            return f"ARRAY<{self.element.sql}>"
+            return f'ARRAY" of "{self.element.sql}'
         return self.exact.sql if self.exact is not None else _FAMILIES[self.name][2]
 
     @property
@@ -157,20 +162,26 @@ class Accepts:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What one parameter takes: the first of the choices that fits, or can be cast to."""
+    """What one parameter takes: the first of the choices that fits, or can be cast to.
+
+    A strict one takes no casts, but for a bare null's.
+    """
 
     choices: tuple[Accepts, ...]
+    strict: bool = False
 
     @property
     def sql(self) -> str:
         """`"STRING"`, or `("INT" or "BIGINT")`."""
         names = " or ".join(f'"{choice.sql}"' for choice in self.choices)
-        return names if len(self.choices) == 1 else f"({names})"
+        return f"({names})" if '" or "' in names else names
 
     def implicit(self, data_type: DataType, *, ansi: bool) -> DataType | None:
         """The type that an argument is cast to (its own where it fits), or None."""
         if any(choice.accepts(data_type) for choice in self.choices):
             return data_type
+        if self.strict:
+            return self.choices[0].default if isinstance(data_type, NullType) else None
         for choice in self.choices:
             found = choice.implicit(data_type, ansi=ansi)
             if found is not None:
@@ -188,5 +199,6 @@ def _accepts(text: str) -> Accepts:
 
 @cache
 def parameter(text: str) -> Parameter:
-    """Read `string` or `int|smallint|tinyint`."""
-    return Parameter(tuple(_accepts(part.strip()) for part in text.split("|")))
+    """Read `string`, `int|smallint|tinyint`, or `!int` for a strict one."""
+    kinds = text.removeprefix("!").split("|")
+    return Parameter(tuple(_accepts(part.strip()) for part in kinds), text.startswith("!"))

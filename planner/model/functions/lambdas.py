@@ -74,10 +74,10 @@ def _check_aggregate(call: Call, conf: Conf) -> Expression:
     if not isinstance(call.arguments[0].data_type, ArrayType):
         raise unexpected_type(call, 0, '"ARRAY"')
     zero, merge = call.arguments[1], call.arguments[2]
+    if len(call.arguments) == 3:
+        call = with_arguments(call, (*call.arguments, _identity(zero.data_type, True)))
     if not same_type(zero.data_type, merge.data_type):
         raise unexpected_type(call, 2, f'"{zero.data_type.sql}"')
-    if len(call.arguments) == 3:
-        return with_arguments(call, (*call.arguments, _identity(zero.data_type, True)))
     return call
 
 

@@ -251,7 +251,7 @@ def _try(name: str) -> FunctionSpec:
 def _check_random(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) > 1:
         raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
-    return check_types(call, ["int|bigint"] * len(call.arguments), conf)
+    return check_types(call, ["!int|bigint"] * len(call.arguments), conf)
 
 
 def _abs_value(call: Call, value: float) -> object:
@@ -326,7 +326,7 @@ register(
         null_intolerant=True,
     ),
     scalar("width_bucket", "double, double, double, bigint", LONG, nullable=always_null),
-    scalar("bit_count", "integral|boolean", INT),
+    scalar("bit_count", "!integral|boolean", INT),
     *named(scalar("bit_get", "integral, int", BYTE), "getbit"),
     *_shift("shiftleft", "<<"),
     *_shift("shiftright", ">>"),

@@ -9,6 +9,19 @@ from ..expressions import Call
 from ..text import pretty
 from ..types import DataType
 
+
+class ArgumentError(AnalysisError):
+    """What is wrong with a call's arguments.
+
+    Attributes:
+        call: the call as far as its arguments could be cast, for the plan in the message.
+        placeless: Spark's message names no position.
+    """
+
+    call: Call | None = None
+    placeless: bool = False
+
+
 _ORDINALS = (
     *("first", "second", "third", "fourth", "fifth"),
     *("sixth", "seventh", "eighth", "ninth", "tenth"),
@@ -25,13 +38,22 @@ def type_names(types: Sequence[DataType]) -> str:
     return "[" + ", ".join(f'"{t.sql}"' for t in types) + "]"
 
 
-def type_mismatch(sub_condition: str, sql: str, detail: str) -> AnalysisError:
+def type_choice(types: Sequence[DataType]) -> str:
+    """`("INT" or "STRING")`."""
+    return "(" + " or ".join(f'"{t.sql}"' for t in types) + ")"
+
+
+def type_mismatch(
+    sub_condition: str, sql: str, detail: str, call: Call | None = None
+) -> ArgumentError:
     """DATATYPE_MISMATCH.<sub_condition> about the expression that reads `sql`."""
     condition = f"DATATYPE_MISMATCH.{sub_condition}"
-    return AnalysisError(
+    error = ArgumentError(
         condition,
         f'[{condition}] Cannot resolve "{sql}" due to data type mismatch: {detail} SQLSTATE: 42K09',
     )
+    error.call = call
+    return error
 
 
 def unexpected_type(call: Call, position: int, wanted: str) -> AnalysisError:
@@ -42,16 +64,18 @@ def unexpected_type(call: Call, position: int, wanted: str) -> AnalysisError:
         pretty(call),
         f"The {ordinal(position)} parameter requires the {wanted} type, however "
         f'"{pretty(argument)}" has the type "{argument.data_type.sql}".',
+        call,
     )
 
 
-def diff_types(call: Call, function: str | None = None) -> AnalysisError:
-    """Arguments that should all have one type have several."""
-    names = type_names([a.data_type for a in call.arguments])
+def diff_types(call: Call, *, choice: bool = False) -> AnalysisError:
+    """Arguments that should all have one type have several, shown as a list or a choice."""
+    types = [a.data_type for a in call.arguments]
+    names = type_choice(types) if choice else type_names(types)
     return type_mismatch(
         "DATA_DIFF_TYPES",
         pretty(call),
-        f"Input to `{function or call.name}` should all be the same type, but it's {names}.",
+        f"Input to `{call.name}` should all be the same type, but it's {names}.",
     )
 
 
@@ -63,6 +87,7 @@ def binary_diff_types(call: Call) -> AnalysisError:
         pretty(call),
         f"the left and right operands of the binary operator have incompatible types "
         f'("{left}" and "{right}").',
+        call,
     )
 
 
@@ -73,15 +98,23 @@ def binary_wrong_type(call: Call, wanted: str) -> AnalysisError:
         "BINARY_OP_WRONG_TYPE",
         pretty(call),
         f'the binary operator requires the input type {wanted}, not "{actual}".',
+        call,
     )
 
 
-def wrong_argument_count(name: str, expected: str, actual: int) -> AnalysisError:
-    """WRONG_NUM_ARGS: `expected` reads `1`, `[1, 2]`, `> 0`, ..."""
+def wrong_argument_count(
+    name: str, expected: str, actual: int, *, placeless: bool = False
+) -> AnalysisError:
+    """WRONG_NUM_ARGS: `expected` reads `1`, `[1, 2]`, `> 0`, ...
+
+    `placeless`: found when types are checked, not when the function is looked up.
+    """
     condition = "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"
-    return AnalysisError(
+    error = ArgumentError(
         condition,
         f"[{condition}] The `{name}` requires {expected} parameters but the actual number is "
         f"{actual}. Please, refer to 'https://spark.apache.org/docs/latest/sql-ref-functions.html'"
         " for a fix. SQLSTATE: 42605",
     )
+    error.placeless = placeless
+    return error

@@ -232,18 +232,7 @@ def _check_in(call: Call, conf: Conf) -> Expression:
         kind = typed.arguments[0].data_type.sql
         detail = f'The `in` does not support ordering on type "{kind}".'
         raise type_mismatch("INVALID_ORDERING_TYPE", pretty(call), detail)
-    # A cast from a type to itself is no cast.
-    return with_arguments(
-        typed,
-        [
-            _without_self_cast(old, new)
-            for old, new in zip(call.arguments, typed.arguments, strict=True)
-        ],
-    )
-
-
-def _without_self_cast(old: Expression, new: Expression) -> Expression:
-    return old if old.data_type == new.data_type else new
+    return typed
 
 
 def _in_text(call: Call, show: Show) -> str:

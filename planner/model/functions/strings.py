@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..conf import Conf
 from ..expressions import Call, CaseWhen, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
 from ..types import (
     BINARY,
     BOOLEAN,
@@ -21,10 +20,11 @@ from ..types import (
 )
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
-from .mismatch import type_mismatch, wrong_argument_count
+from .mismatch import diff_types, wrong_argument_count
 from .shapes import (
     always_null,
     check_types,
+    conf_of,
     invoked,
     like_call,
     named,
@@ -47,20 +47,14 @@ def _check_concat(call: Call, conf: Conf) -> Expression:
     if types and all(isinstance(t, ArrayType) for t in types):
         values = coerce_to_common(call.arguments, conf)
         if values is None:
-            raise _concat_types(call)
+            raise diff_types(call, choice=True)
         return with_arguments(call, values)
     if types and all(isinstance(t, BinaryType) for t in types):
         return call
     text = parameter("string")
     if any(text.implicit(t, ansi=conf.ansi) is None for t in types):
-        raise _concat_types(call)
+        raise diff_types(call, choice=True)
     return with_arguments(call, [cast_to(a, STRING, conf) for a in call.arguments])
-
-
-def _concat_types(call: Call) -> Exception:
-    names = " or ".join(f'"{a.data_type.sql}"' for a in call.arguments)
-    detail = f"Input to `concat` should all be the same type, but it's ({names})."
-    return type_mismatch("DATA_DIFF_TYPES", pretty(call), detail)
 
 
 def _concat_type(call: Call) -> DataType:
@@ -195,10 +189,12 @@ def _regexp_substr(call: Call) -> Expression:
 def _decode(call: Call) -> Expression:
     """`decode(bytes, charset)`, or `decode(value, search, result, ..., default)` as a CASE."""
     if len(call.arguments) == 2:
+        text, charset = call.arguments
         return like_call(
             call,
             "static_invoke",
-            *call.arguments,
+            cast_to(text, BINARY, conf_of(call)),
+            charset,
             options=("decode", "StringDecode.decode", "{args}, false, false"),
         )
     value, *pairs = call.arguments
@@ -214,7 +210,7 @@ def _check_decode(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) < 2:
         raise wrong_argument_count("decode", "> 1", len(call.arguments))
     if len(call.arguments) == 2:
-        return check_types(call, ["binary", "string"], conf)
+        return check_types(call, ["string|binary", "string"], conf)
     _decode(call)
     return call
 
