@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from ..planner.model.expressions import (
     Alias,
     AttributeReference,
+    Call,
+    Cast,
     Expression,
     SortOrder,
     to_attribute,
@@ -33,6 +35,8 @@ def canonical(expression: Expression) -> Expression:
 def _bare(expression: Expression) -> Expression:
     if isinstance(expression, AttributeReference):
         return AttributeReference(name="", type_=NULL, expr_id=expression.expr_id)
+    if isinstance(expression, Call | Cast) and expression.time_zone is not None:
+        return replace(expression, time_zone=None)  # one session has one
     return expression
 
 

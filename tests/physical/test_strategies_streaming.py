@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from stateplan.planner.model.errors import StateplanError
@@ -65,11 +67,28 @@ StreamingDeduplicate [user#0, ts#1-T600000ms]
     )
 
 
+def two_streams(make):
+    """Two streams and a column of each."""
+    other = make.user.new_instance()
+    return make.events, replace(make.events, name="more", attributes=(other,)), make.user, other
+
+
 def test_join_of_two_streams_is_refused_by_name(make) -> None:
+    left, right, one, other = two_streams(make)
+    join = Join(left=left, right=right, join_type="Inner", condition=make.call("=", other, one))
     with pytest.raises(StateplanError) as caught:
-        make.planned(Join(left=make.events, right=make.events, join_type="Inner"))
+        make.planned(join)
     assert caught.value.condition == "STATEPLAN_JOIN_NOT_SUPPORTED"
     assert "Join" in caught.value.message
+
+
+def test_join_without_an_equality_is_refused_as_in_spark(make) -> None:
+    left, right, one, other = two_streams(make)
+    join = Join(left=left, right=right, join_type="Inner", condition=make.call(">", one, other))
+    with pytest.raises(StateplanError) as caught:
+        make.planned(join)
+    assert caught.value.condition == "_LEGACY_ERROR_TEMP_1181"
+    assert caught.value.tree.startswith("~Join Inner")
 
 
 def test_an_unknown_operator_is_named(make) -> None:
