@@ -8,6 +8,7 @@ from . import arithmetic as arithmetic
 from . import collections as collections
 from . import conditional as conditional
 from . import datetimes as datetimes
+from . import decimal_parts as decimal_parts
 from . import generators as generators
 from . import hashes as hashes
 from . import lambdas as lambdas

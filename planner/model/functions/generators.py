@@ -127,5 +127,5 @@ register(
     _generator("inline", _check_inline, _inlined),
     _generator("inline_outer", _check_inline, _inlined),
     _generator("stack", _check_stack, _stacked),
-    _generator("json_tuple", _check_json_tuple, _json_columns, codegen=False),
+    _generator("json_tuple", _check_json_tuple, _json_columns),
 )
