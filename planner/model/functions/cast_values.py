@@ -10,11 +10,13 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import cast
 
 from ..evaluation import NotFolded
+from ..intervals import read_interval
 from ..literal_text import float_text, value_text, zone
 from ..types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    CalendarIntervalType,
     DataType,
     DateType,
     DayTimeIntervalType,
@@ -80,8 +82,12 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
             return _to_timestamp(value, source, time_zone)
         case TimestampNTZType():
             return _to_timestamp(value, source, "UTC") if isinstance(source, DateType) else _no()
+        case CalendarIntervalType() if isinstance(source, StringType):
+            return read_interval(str(value))
         case BinaryType() if isinstance(source, StringType):
             return str(value).encode()
+        case CalendarIntervalType() if isinstance(source, StringType):
+            return parse_interval(str(value))
         case DayTimeIntervalType() if isinstance(source, DayTimeIntervalType):
             unit = (DAY_MICROS, 3600 * MICROS, 60 * MICROS, 1)[target.end]
             amount = cast(int, value)
