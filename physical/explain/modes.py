@@ -11,11 +11,12 @@ from ...planner.model.logical import LogicalPlan
 from ..plan import SparkPlan
 from ..text import cut
 from .formatted import formatted_text
+from .graph import dot_text, mermaid_text
 from .plan_json import json_text
 from .stateful import stateful_text
 from .tree import tree_text
 
-MODES = ("simple", "extended", "formatted", "json", "stateful")
+MODES = ("simple", "extended", "formatted", "json", "stateful", "mermaid", "dot")
 _PHYSICAL = "== Physical Plan ==\n"
 
 
@@ -41,7 +42,8 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
         execution: the query's phases.
         mode: `simple` is Spark's text of the physical plan, `extended` that of all phases,
             `formatted` a bare tree with a block per operator; `json` is the plan as JSON
-            (plan_json.py), `stateful` what each stateful operator keeps, and for how long.
+            (plan_json.py), `stateful` what each stateful operator keeps, and for how long;
+            `mermaid` and `dot` draw the plan (graph.py).
 
     Raises:
         DescriptionError: there is no such mode.
@@ -62,6 +64,10 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
             return _extended(execution, plan, widest)
         case "formatted":
             return _PHYSICAL + formatted_text(plan, widest)
+        case "mermaid":
+            return mermaid_text(plan)
+        case "dot":
+            return dot_text(plan)
         case "json":
             return json_text(plan)
         case _:

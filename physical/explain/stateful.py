@@ -17,6 +17,7 @@ from ..stateful import (
 )
 
 _WIDTH = 13
+_EXCERPT = 80
 _NEVER = "never: "
 
 
@@ -63,8 +64,10 @@ def _schema(schema: StructType) -> str:
 
 def _place(origin: Origin) -> str:
     place = f"line {origin.line}, position {origin.position}"
-    excerpt = " ".join(origin.source[origin.start : origin.stop].split())
-    return f"{place}: {excerpt[:80]}" if excerpt else place
+    excerpt = " ".join(origin.source[origin.start : origin.stop + 1].split())  # stop is the last
+    if len(excerpt) > _EXCERPT:
+        excerpt = excerpt[: _EXCERPT - 3] + "..."
+    return f"{place}: {excerpt}" if excerpt else place
 
 
 def _stores(writer: StateStoreWriter) -> str:

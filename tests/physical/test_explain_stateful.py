@@ -95,7 +95,7 @@ def test_a_limit_counts_for_ever(make) -> None:
 
 def test_the_place_in_the_query(make) -> None:
     source = "SELECT user, count(*)\nFROM STREAM events GROUP BY user"
-    origin = Origin(line=2, position=19, start=41, stop=54, source=source)
+    origin = Origin(line=2, position=19, start=41, stop=53, source=source)
     logical = replace(make.counted(make.user), origin=origin)
     assert facts(make, logical, "update")["from"] == "line 2, position 19: GROUP BY user"
 
