@@ -2,8 +2,9 @@
 
 Spark reads keywords as names where it can, so whether a word fits depends on all that follows;
 these rules say what may come after what, and nothing about meaning. Notation: `|` alternatives, `?`
-optional, `*` any number, `+` one or more; words in capitals are keywords, in small letters rules.
-NAME is any word or quoted name, STRICT the same without the words of joins and set operations.
+optional, `*` any number, `+` one or more; words in capitals are keywords, in small letters rules,
+with `$` token classes: $NAME is any word or quoted name, $STRICT the same without the words of
+joins and set operations.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ query: with? term organization ;
 with: WITH RECURSIVE? definition (',' definition)* ;
 definition: cname columns? AS? '(' query ')' ;
 columns: '(' cname (',' cname)* ')' ;
-cname: NAME ('-' NAME)* ;
+cname: $NAME ('-' $NAME)* ;
 multi: cname ('.' cname)* ;
-qualified: NAME ('.' NAME)* ;
+qualified: $NAME ('.' $NAME)* ;
 term: primary_query (set_operator quantifier? primary_query)* ;
 set_operator: UNION | EXCEPT | MINUS | SETMINUS | INTERSECT ;
 quantifier: ALL | DISTINCT ;
@@ -32,7 +33,7 @@ primary_query: select | '(' query ')' | TABLE multi | inline_table | from select
 inline_table: VALUES expr (',' expr)* alias ;
 select: select_head from? select_tail ;
 select_body: select_head select_tail organization ;
-select_head: SELECT HINT* (quantifier | DISTINCT ON '(' exprs ')' (WITHIN WATERMARK)?)? items ;
+select_head: SELECT $HINT* (quantifier | DISTINCT ON '(' exprs ')' (WITHIN WATERMARK)?)? items ;
 select_tail: lateral_view* (WHERE expr)? group? (HAVING expr)? windows? ;
 items: item (',' item)* ;
 item: expr (AS? (cname | columns))? ;
@@ -57,7 +58,7 @@ window_spec: cname | '(' cname ')'
 frame: (RANGE | ROWS) bound | (RANGE | ROWS) BETWEEN bound AND bound ;
 bound: UNBOUNDED (PRECEDING | FOLLOWING) | CURRENT ROW | expr (PRECEDING | FOLLOWING) ;
 from: FROM relation (',' relation)* lateral_view* pivot? ;
-lateral_view: LATERAL VIEW OUTER? qualified '(' exprs? ')' NAME (AS? NAME (',' NAME)*)? ;
+lateral_view: LATERAL VIEW OUTER? qualified '(' exprs? ')' $NAME (AS? $NAME (',' $NAME)*)? ;
 pivot: PIVOT '(' items FOR (cname | columns) IN '(' pivot_value (',' pivot_value)* ')' ')' ;
 pivot_value: expr (AS? cname)? ;
 relation: LATERAL? relation_primary (join | pivot)* ;
@@ -68,51 +69,51 @@ relation_primary: table sample? watermark? alias | '(' query ')' sample? waterma
   | '(' relation ')' sample? watermark? alias | inline_table
   | qualified '(' arguments? ')' watermark? alias ;
 table: multi | STREAM multi | STREAM '(' multi ')' ;
-sample: TABLESAMPLE '(' (NUMBER PERCENT | expr ROWS | expr)? ')' (REPEATABLE '(' INTEGER ')')? ;
+sample: TABLESAMPLE '(' ($NUMBER PERCENT | expr ROWS | expr)? ')' (REPEATABLE '(' $INTEGER ')')? ;
 watermark: WATERMARK item DELAY OF interval ;
-alias: (AS? STRICT columns?)? ;
+alias: (AS? $STRICT columns?)? ;
 interval: INTERVAL (units range? | range) ;
-units: (interval_value UNIT)+ ;
-range: interval_value RANGE_UNIT TO RANGE_UNIT ;
-interval_value: ('+' | '-')? (NUMBER | STRING) ;
+units: (interval_value $UNIT)+ ;
+range: interval_value $RANGE_UNIT TO $RANGE_UNIT ;
+interval_value: ('+' | '-')? ($NUMBER | $STRING) ;
 expr: negated ((AND | OR) negated)* ;
 negated: (NOT | '!') negated | EXISTS '(' query ')' | value predicate? ;
 predicate: not? BETWEEN value AND value | not? IN '(' exprs ')' | not? IN '(' query ')'
   | not? (RLIKE | REGEXP) value
   | not? (LIKE | ILIKE) (ANY | SOME | ALL) '(' exprs? ')'
-  | not? (LIKE | ILIKE) value (ESCAPE STRING)?
+  | not? (LIKE | ILIKE) value (ESCAPE $STRING)?
   | IS not? (NULL | TRUE | FALSE | UNKNOWN) | IS not? DISTINCT FROM value ;
 not: NOT | '!' ;
 value: unary (operator unary)* ;
 operator: '*' | '/' | '%' | DIV | '+' | '-' | '||' | '<' '<' | '>' '>' | '>' '>' '>' | '&' | '^'
   | '|' | '=' | '==' | '<=>' | '<>' | '!=' | '<' | '<=' | '>' | '>=' ;
 unary: ('-' | '+' | '~') unary | postfix ;
-postfix: primary ('[' value ']' | '.' NAME | '::' type | COLLATE qualified)* ;
-primary: constant | case | cast | call | special | lambda | NAME | star
-  | '(' item (',' item)* ')' | '(' query ')' ;
+postfix: primary ('[' value ']' | '.' $NAME | '::' type | COLLATE qualified)* ;
+primary: constant | case | cast | call | special | lambda | $NAME | star
+  | '(' expr ')' | '(' item (',' item)+ ')' | '(' query ')' ;
 star: '*' except? | qualified '.' '*' except? ;
 except: EXCEPT '(' multi (',' multi)* ')' ;
-constant: NULL | TRUE | FALSE | NUMBER | STRING+ | interval | NAME STRING | '?' | ':' NAME ;
+constant: NULL | TRUE | FALSE | $NUMBER | $STRING+ | interval | $NAME $STRING | '?' | ':' $NAME ;
 case: CASE expr? (WHEN expr THEN expr)+ (ELSE expr)? END ;
 cast: (CAST | TRY_CAST) '(' expr AS type ')' ;
-lambda: NAME '->' expr | '(' NAME (',' NAME)+ ')' '->' expr ;
+lambda: $NAME '->' expr | '(' $NAME (',' $NAME)+ ')' '->' expr ;
 call: function_name '(' (quantifier? arguments)? ')' (WITHIN GROUP '(' ORDER BY sorts ')')?
   (FILTER '(' WHERE expr ')')? ((IGNORE | RESPECT) NULLS)? (OVER window_spec)? ;
 function_name: qualified ;
 arguments: argument (',' argument)* ;
-argument: expr | NAME '=>' expr ;
+argument: expr | $NAME '=>' expr ;
 special: STRUCT '(' items? ')' | (FIRST | LAST | ANY_VALUE) '(' expr (IGNORE NULLS)? ')'
-  | POSITION '(' value IN value ')' | EXTRACT '(' NAME FROM value ')'
+  | POSITION '(' value IN value ')' | EXTRACT '(' $NAME FROM value ')'
   | (SUBSTR | SUBSTRING) '(' value (FROM | ',') value ((FOR | ',') value)? ')'
   | TRIM '(' (BOTH | LEADING | TRAILING)? value? FROM value ')'
   | OVERLAY '(' value PLACING value FROM value (FOR value)? ')' ;
 type: ARRAY '<' type '>' | MAP '<' type ',' type '>' | STRUCT ('<' fields? '>' | '<>')
-  | INTERVAL RANGE_UNIT (TO RANGE_UNIT)? | NAME ('(' INTEGER (',' INTEGER)* ')')?
-  | STRING_TYPE COLLATE qualified ;
+  | INTERVAL $RANGE_UNIT (TO $RANGE_UNIT)? | $NAME ('(' $INTEGER (',' $INTEGER)* ')')?
+  | STRING COLLATE qualified ;
 fields: field (',' field)* ;
-field: cname ':'? type (NOT NULL)? (COMMENT STRING)? ;
+field: cname ':'? type (NOT NULL)? (COMMENT $STRING)? ;
 """
-_SYMBOL = re.compile(r"\s*(?:('[^']+')|([A-Za-z_]+)|([()?*+|;:]))")
+_SYMBOL = re.compile(r"\s*(?:('[^']+')|(\$?[A-Za-z_]+)|([()?*+|;:]))")
 
 Alternative = tuple[str, ...]
 Rules = dict[str, list[Alternative]]

@@ -368,7 +368,7 @@ class StreamingParser(ExpressionParser):
         if self._word("WATERMARK"):
             column = self._parse_watermark_column()
             self._expect_word("DELAY", "OF")
-            watermark = (column, self._parse_interval())
+            watermark = (column, self._parse_delay())
         alias = self._parse_relation_alias()
         if alias is not None:
             node.set("alias", alias)
@@ -377,6 +377,14 @@ class StreamingParser(ExpressionParser):
             column, delay = watermark
             node = self._mark(start, Watermark(this=node, column=column, delay=delay))
         return node
+
+    def _parse_delay(self) -> Node:
+        """An interval with its units outside the string: Spark takes no other here."""
+        start = self._index
+        delay = self._parse_interval()
+        if delay is None or not delay.args["units"]:
+            self.raise_error("Expected an interval with units")
+        return self._mark(start, delay)
 
     def _parse_watermark_column(self) -> Node:
         start = self._index

@@ -34,6 +34,21 @@ _OTHER_STATEMENTS = frozenset(
      "REFRESH", "RESET", "SET", "SHOW", "TRUNCATE", "UNCACHE", "UPDATE", "USE"}
 )  # fmt: skip
 
+_END, _QUOTE = "end of input", "'"
+_BEGINS_EXPRESSION = frozenset({"$NAME", "$NUMBER", "$STRING", "CASE"})
+_INFIX_WORDS = frozenset(
+    {"AND", "OR", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IN", "IS", "DIV", "NOT"}
+)
+_CLOSERS = frozenset({"')'", "']'", "'('", _END})
+_REQUIRED = frozenset({"')'", "']'", "AND", "INTERVAL", "OF", "DELAY"})
+# What may go on an expression that is already whole.
+_CONTINUATIONS = frozenset(
+    {"'*'", "'/'", "'%'", "DIV", "'+'", "'-'", "'||'", "'<'", "'>'", "'&'", "'^'", "'|'", "'='",
+     "'=='", "'<=>'", "'<>'", "'!='", "'<='", "'>='", "'['", "'.'", "'::'", "COLLATE",
+     "AND", "OR", "NOT", "'!'", "BETWEEN", "IN", "RLIKE", "REGEXP", "LIKE", "ILIKE", "IS", "OVER",
+     "WITHIN", "FILTER", "IGNORE", "RESPECT", "'->'", "'=>'", "$STRING"}
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Token:
@@ -57,22 +72,22 @@ def _terminals(match: re.Match[str]) -> frozenset[str]:
     text = match.group()
     match match.lastgroup:
         case "hint":
-            return frozenset({"HINT"})
+            return frozenset({"$HINT"})
         case "string":
-            return frozenset({"STRING"})
+            return frozenset({"$STRING"})
         case "quoted":
-            return frozenset({"NAME", "STRICT"})
+            return frozenset({"$NAME", "$STRICT"})
         case "number":
-            return frozenset({"NUMBER", "INTEGER"} if text.isdigit() else {"NUMBER"})
+            return frozenset({"$NUMBER", "$INTEGER"} if text.isdigit() else {"$NUMBER"})
         case "word":
             word = text.upper()
-            found = {word, "NAME"}
+            found = {word, "$NAME"}
             if word not in JOIN_AND_SET_WORDS:
-                found.add("STRICT")
+                found.add("$STRICT")
             if word in _UNITS or word.removesuffix("S") in _UNITS:
-                found.add("UNIT")
+                found.add("$UNIT")
             if word in _RANGE_UNITS:
-                found.add("RANGE_UNIT")
+                found.add("$RANGE_UNIT")
             return frozenset(found)
     return frozenset({f"'{text}'"})
 
@@ -116,6 +131,8 @@ def first_misfit(tokens: list[Token], start: str) -> tuple[int, frozenset[str]] 
                 for name, a, dot, began in states[index]
             )
             return None if whole else (index, wanted)
+        if any(n == start and d == len(a) and not b for n, a, d, b in states[index]):
+            wanted |= {_END}
         fits = tokens[index].terminals
         moved = {(n, a, dot + 1, b) for n, a, dot, b in waiting if a[dot] in fits}
         if not moved:
@@ -167,6 +184,11 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     if found is None:
         return None
     index, wanted = found
+    reread = _read_as_name(tokens, index)
+    if reread != index:
+        index = reread
+        shorter = first_misfit([*tokens[:index], Token("", 0, frozenset())], start)
+        wanted = shorter[1] if shorter else wanted
     if index == 0 and tokens and tokens[0].text.upper() in _OTHER_STATEMENTS:
         return AnalysisError(
             "STATEPLAN_UNSUPPORTED_SQL",
@@ -180,22 +202,98 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     position = place - (text.rfind("\n", 0, place) + 1)
     lines = text.split("\n")
     above, below = "\n".join(lines[:line]), "\n".join(lines[line:])
+    repair = _repair(tokens, index, wanted, start)
     shown = f"{above}\n{'-' * position}^^^" + (f"\n{below}" if below else "")
     return AnalysisError(
         "PARSE_SYNTAX_ERROR",
-        f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{_repair(tokens, found)}. "
+        f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{repair}. "
         f"SQLSTATE: 42601 (line {line}, pos {position})\n\n== SQL ==\n{shown}",
         hint=_hint(wanted),
     )
 
 
-def _repair(tokens: list[Token], found: tuple[int, frozenset[str]]) -> str:
-    """Spark's remark where leaving out or adding one token would mend the text."""
+def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str) -> str:
+    """Spark's remark where leaving out or adding one token would mend the text.
+
+    Spark remarks on it where its parser had already decided what must come: behind a finished
+    expression, not where an expression should begin.
+    """
+    if wanted >= _BEGINS_EXPRESSION:
+        return ""
+    closing = wanted - _CONTINUATIONS
+    if "AND" in wanted and "OR" not in wanted:
+        closing |= {"AND"}  # that of BETWEEN
+    if wanted <= {"';'", _END}:
+        return f": extra input '{tokens[index].text}'"
+    near = _END if index == len(tokens) else f"'{tokens[index].text}'"
+    following = tokens[index + 1].terminals if index + 1 < len(tokens) else frozenset({_END})
+    if index < len(tokens) and following & closing & _CLOSERS:
+        return f": extra input {near}"
+    if _in_list(tokens, index, wanted) or {"WHEN", "END"} <= wanted:
+        return f": extra input {near}"
+    required = closing - {"','"} if "')'" in closing else closing
+    if len(required) == 1 and required <= _REQUIRED:
+        missing = next(iter(required))
+        added = Token("", 0, frozenset({missing}))
+        again = first_misfit([*tokens[:index], added, *tokens[index : index + 1]], start)
+        if again is None or again[0] > index + 1:
+            return f": missing '{missing.strip(_QUOTE)}'"
     return ""
 
 
+def _in_list(tokens: list[Token], index: int, wanted: frozenset[str]) -> bool:
+    """Whether the misfit stands in a bracketed list that has had a comma already."""
+    if not {"','", "')'"} <= wanted:
+        return False
+    depth = 0
+    for token in reversed(tokens[:index]):
+        depth += (token.text in (")", "]")) - (token.text in ("(", "["))
+        if depth < 0:
+            return False
+        if depth == 0 and token.text == ",":
+            return True
+    return False
+
+
+def _read_as_name(tokens: list[Token], index: int) -> int:
+    """Where Spark sees the fault if a keyword before the misfit could have been a name.
+
+    `WHERE a AND` ends too early; but `AND` might be a name, so Spark takes the expression to end
+    before it and stumbles over `AND` itself. Likewise `CASE` whose END is missing is a column.
+    """
+    case = _open_case(tokens, index)
+    if case is not None and case + 1 < index:
+        first_alias = case + 1 if _in_select_list(tokens, case) else case
+        return first_alias + 1
+    if index and tokens[index - 1].terminals & _INFIX_WORDS and index > 1:
+        before = tokens[index - 2].terminals
+        return index if before & {"NOT", "IS"} else index - 1
+    by = index > 1 and "BY" in tokens[index - 1].terminals
+    return index - 1 if by and tokens[index - 2].terminals & {"GROUP", "ORDER"} else index
+
+
+def _open_case(tokens: list[Token], index: int) -> int | None:
+    """The outermost `CASE WHEN` before the token that has no END yet."""
+    opened: list[int] = []
+    for place, token in enumerate(tokens[:index]):
+        if "CASE" in token.terminals:
+            opened.append(place)
+        elif "END" in token.terminals and opened:
+            opened.pop()
+    searched = [p for p in opened if p + 1 < len(tokens) and "WHEN" in tokens[p + 1].terminals]
+    return searched[0] if searched else None
+
+
+def _in_select_list(tokens: list[Token], index: int) -> bool:
+    """Whether a name without AS could follow: the nearest clause word before is SELECT."""
+    for token in reversed(tokens[:index]):
+        if token.terminals & {"SELECT", "WHERE", "HAVING", "ON", "BY"}:
+            return "SELECT" in token.terminals
+    return False
+
+
 def _hint(wanted: frozenset[str]) -> str:
-    keywords = sorted(w for w in wanted if w not in ("NAME", "STRICT", "NUMBER", "HINT"))
+    keywords = sorted(w for w in wanted if w not in ("$NAME", "$STRICT", "$NUMBER", "$HINT"))
     if not keywords or len(keywords) > 12:
         return "Mend the query at that place."
     return f"Expected here: {', '.join(keywords)}."
