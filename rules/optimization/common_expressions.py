@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
@@ -16,7 +16,6 @@ from ...planner.model.expressions import (
     Literal,
     to_attribute,
 )
-from ...planner.model.ids import fresh_id
 from ...planner.model.logical import Aggregate, LogicalPlan, Project
 from ...planner.model.types import DataType
 from .calls import ITEM_LOOKUPS
@@ -25,19 +24,17 @@ from .semantics import Canonical, canonical
 
 @dataclass(frozen=True, kw_only=True)
 class CommonReference(Expression):
-    """Stands for the value of a common expression."""
+    """Stands for the value of a common expression, named by what it is."""
 
-    type_: DataType
-    is_nullable: bool
-    expr_id: int = field(default_factory=fresh_id)
+    definition: Expression
 
     @property
     def data_type(self) -> DataType:
-        return self.type_
+        return self.definition.data_type
 
     @property
     def nullable(self) -> bool:
-        return self.is_nullable
+        return self.definition.nullable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +191,7 @@ def _inlined(expression: Expression) -> Expression:
 
 def _filled(body: Expression, reference: CommonReference, value: Expression) -> Expression:
     def visit(node: Expression) -> Expression:
-        if isinstance(node, CommonReference) and node.expr_id == reference.expr_id:
+        if isinstance(node, CommonReference) and node.definition == reference.definition:
             return value
         return node.map_children(visit)
 

@@ -19,6 +19,8 @@ from .trees import rewrite_up
 
 MAX_LONG_DIGITS = 18
 MAX_DOUBLE_DIGITS = 15
+# What cannot overflow needs no try_, and loses the name that it was written with.
+_PLAIN = {"sum": "sum", "try_sum": "sum", "avg": "avg", "mean": "avg", "try_avg": "avg"}
 
 
 def speed_up_decimal_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -40,15 +42,16 @@ def _rewritten(expression: Expression, conf: Conf) -> Expression:
     if not isinstance(expression, AggregateExpression):
         return expression.map_children(lambda child: _rewritten(child, conf))
     function = expression.function
-    if function.name not in ("sum", "avg", "mean") or len(function.arguments) != 1:
+    name = _PLAIN.get(function.name)
+    if name is None:
         return expression
     argument = function.arguments[0]
     if not isinstance(argument.data_type, DecimalType):
         return expression
     precision, scale = argument.data_type.precision, argument.data_type.scale
-    unscaled = replace(function, arguments=(call("unscaledvalue", argument),))
+    unscaled = replace(function, name=name, arguments=(call("unscaledvalue", argument),))
     over_longs = replace(expression, function=unscaled)
-    if function.name == "sum":
+    if name == "sum":
         if precision + 10 > MAX_LONG_DIGITS:
             return expression
         return Call(name="makedecimal", arguments=(over_longs,), options=(precision + 10, scale))

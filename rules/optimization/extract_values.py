@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...planner.model.expressions import Call, CaseWhen, Expression, GetStructField, Literal
+from ...planner.model.types import StructType
 from .calls import call, is_call, null_of
 from .semantics import same
 
@@ -29,6 +32,8 @@ def _field(field: GetStructField) -> Expression:
     made = field.child
     if is_call(made, "named_struct"):
         return made.children[2 * field.ordinal + 1]
+    if isinstance(made, Call) and made.name == "from_json":
+        return _parsed_field(field, made)
     if is_call(made, "array"):
         items = [
             GetStructField(child=item, ordinal=field.ordinal, name=field.name)
@@ -36,6 +41,15 @@ def _field(field: GetStructField) -> Expression:
         ]
         return call("array", *items)
     return field
+
+
+def _parsed_field(field: GetStructField, parsed: Call) -> Expression:
+    """`from_json(text, 'a INT, b INT').b` parses b alone."""
+    schema, options = parsed.options
+    if options or not isinstance(schema, StructType) or len(schema.fields) < 2:
+        return field
+    wanted = StructType((schema.fields[field.ordinal],))
+    return replace(field, ordinal=0, child=replace(parsed, options=(wanted, options)))
 
 
 def _entry(lookup: Call, entries: tuple[Expression, ...], key: Expression) -> Expression:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from ...planner.model.conf import Conf
 from ...planner.model.logical import LogicalPlan, SubqueryAlias, View
+from ..analysis.ctes import inline_ctes
 from .trees import rewrite_up
+
+
+def inline_definitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """What WITH names stands where it is used: `WithCTE(def 0, Project, CTERelationRef 0)` ->
+    `Project, def 0`. Idempotent.
+    """
+    return inline_ctes(plan)
 
 
 def eliminate_names(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

@@ -18,6 +18,7 @@ from ...planner.model.logical import (
     SubqueryAlias,
     Union,
     View,
+    WithCTE,
 )
 from .collapse_projects import collapse_projects
 from .common_expressions import pull_out_common_expressions
@@ -29,6 +30,7 @@ from .distinct import (
 )
 from .empty_relations import optimize_limit_zero, propagate_empty_relations
 from .executor import Batch, rule
+from .generators import explode_smallest_field
 from .grouping import (
     pull_out_grouping_expressions,
     remove_constants_from_grouping,
@@ -36,9 +38,10 @@ from .grouping import (
 )
 from .infer_filters import infer_filters_from_constraints, infer_filters_from_generators
 from .limits import eliminate_limits, push_limits_down, push_projections_through_limits
-from .names import eliminate_names
+from .names import eliminate_names, inline_definitions
 from .noop_operators import remove_noop_operators
 from .null_in_predicates import replace_null_with_false
+from .nullability import CHANGE_NULLABILITY, update_nullability
 from .outer_joins import eliminate_outer_joins
 from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
@@ -60,6 +63,7 @@ OPERATORS = (
     rule(push_limits_down, LocalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.
     rule(prune_columns, Project, Aggregate, Expand, Join),
+    rule(explode_smallest_field, Generate),
     # Pruning leaves adjacent projections.
     rule(collapse_projects, Project),
     rule(eliminate_limits, GlobalLimit, LocalLimit),
@@ -94,8 +98,12 @@ BATCHES = (
     Batch(
         "finish analysis",
         (
+            # A definition is optimized with each query that uses it, not on its own.
+            rule(inline_definitions, WithCTE),
             # Names have done their work; the other rules would have to look through them.
             rule(eliminate_names, SubqueryAlias, View),
+            # Before any rule asks what may be null.
+            rule(update_nullability, *CHANGE_NULLABILITY),
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
             rule(pull_out_grouping_expressions, Aggregate),

@@ -24,6 +24,8 @@ from .calls import COMPARISONS, call, is_call
 from .trees import replace_attributes, rewrite_up
 
 Constants = dict[int, Expression]
+# What a column equals, and the condition that says so.
+Equalities = dict[int, tuple[Literal, Expression]]
 
 
 def propagate_equalities(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -32,7 +34,7 @@ def propagate_equalities(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     def visit(node: LogicalPlan) -> LogicalPlan:
         if not isinstance(node, Filter):
             return node
-        new, _, _ = _traverse(node.condition, replaces=True, null_is_false=True)
+        new, _ = _traverse(node.condition, replaces=True, null_is_false=True)
         return node if new is node.condition else replace(node, condition=new)
 
     return rewrite_up(plan, visit, frozenset((Filter,)))
@@ -40,52 +42,49 @@ def propagate_equalities(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 def _traverse(
     condition: Expression, *, replaces: bool, null_is_false: bool
-) -> tuple[Expression, Constants, list[Expression]]:
-    """The condition rewritten, the columns that it makes constant, the equalities that do so."""
+) -> tuple[Expression, Equalities]:
+    """The condition rewritten, and the columns that it makes constant, each by one equality."""
     if not isinstance(condition, Call):
-        return condition, {}, []
+        return condition, {}
     if condition.name in ("=", "<=>"):
-        return _equality(condition, null_is_false)
+        return condition, _equality(condition, null_is_false)
     if condition.name == "and":
-        left, found_left, made_left = _traverse(
-            condition.arguments[0], replaces=False, null_is_false=null_is_false
+        (left, left_found), (right, right_found) = (
+            _traverse(side, replaces=False, null_is_false=null_is_false)
+            for side in condition.arguments
         )
-        right, found_right, made_right = _traverse(
-            condition.arguments[1], replaces=False, null_is_false=null_is_false
-        )
-        found, made = {**found_left, **found_right}, made_left + made_right
+        found = {**left_found, **right_found}
         if found and replaces:
-            left, right = _put_in(left, found, made), _put_in(right, found, made)
+            left, right = _put_in(left, found), _put_in(right, found)
         if left is condition.arguments[0] and right is condition.arguments[1]:
-            return condition, found, made
-        return call("and", left, right), found, made
+            return condition, found
+        return call("and", left, right), found
     if condition.name in ("or", "not"):
         keep = null_is_false and condition.name == "or"
         whole: Expression = condition
         new = whole.map_children(lambda e: _traverse(e, replaces=True, null_is_false=keep)[0])
-        return new, {}, []
-    return condition, {}, []
+        return new, {}
+    return condition, {}
 
 
-def _equality(
-    condition: Call, null_is_false: bool
-) -> tuple[Expression, Constants, list[Expression]]:
+def _equality(condition: Call, null_is_false: bool) -> Equalities:
     left, right = condition.arguments
     if isinstance(left, Literal):
         left, right = right, left
-    is_constant = isinstance(left, AttributeReference) and isinstance(right, Literal)
-    if is_constant and (null_is_false or not left.nullable):
-        assert isinstance(left, AttributeReference)
-        return condition, {left.expr_id: right}, [condition]
-    return condition, {}, []
+    if not isinstance(left, AttributeReference) or not isinstance(right, Literal):
+        return {}
+    if null_is_false or not left.nullable:
+        return {left.expr_id: (right, condition)}
+    return {}
 
 
-def _put_in(expression: Expression, found: Constants, made: list[Expression]) -> Expression:
+def _put_in(expression: Expression, found: Equalities) -> Expression:
     if isinstance(expression, Call) and expression.name in COMPARISONS:
-        if any(expression is equality for equality in made):
+        if any(expression is equality for _, equality in found.values()):
             return expression
-        return replace_attributes(expression, found)
-    return expression.map_children(lambda child: _put_in(child, found, made))
+        constants = {column: value for column, (value, _) in found.items()}
+        return replace_attributes(expression, constants)
+    return expression.map_children(lambda child: _put_in(child, found))
 
 
 _PASSES = (Filter, GlobalLimit, LocalLimit, Offset, Generate, Distinct, Sort)

@@ -55,7 +55,7 @@ def _shared(call: Call) -> tuple[CommonReference | None, Call]:
     if position is None or is_cheap(call.arguments[position]):
         return None, call
     shared = call.arguments[position]
-    reference = CommonReference(type_=shared.data_type, is_nullable=shared.nullable)
+    reference = CommonReference(definition=shared)
     arguments = list(call.arguments)
     arguments[position] = reference
     return reference, replace(call, arguments=tuple(arguments))

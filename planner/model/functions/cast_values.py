@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import cast
 
 from ..evaluation import NotFolded
-from ..intervals import read_interval
+from ..intervals import read_interval, read_interval
 from ..literal_text import float_text, value_text, zone
 from ..types import (
     ArrayType,
@@ -87,7 +87,7 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
         case BinaryType() if isinstance(source, StringType):
             return str(value).encode()
         case CalendarIntervalType() if isinstance(source, StringType):
-            return parse_interval(str(value))
+            return read_interval(str(value))
         case DayTimeIntervalType() if isinstance(source, DayTimeIntervalType):
             unit = (DAY_MICROS, 3600 * MICROS, 60 * MICROS, 1)[target.end]
             amount = cast(int, value)

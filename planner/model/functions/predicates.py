@@ -247,7 +247,7 @@ def _in_pretty(call: Call, show: Show) -> str:
 
 def _inset_text(call: Call, show: Show) -> str:
     value, *rest = (show(argument) for argument in call.arguments)
-    return f"{value} INSET {', '.join(rest)}"
+    return f"{value} INSET {', '.join(sorted(rest))}"
 
 
 def _check_between(call: Call, conf: Conf) -> Expression:
