@@ -18,7 +18,7 @@ def collapse_codegen_stages(plan: SparkPlan, execution: Execution) -> SparkPlan:
 
     Stages are numbered bottom-up, left to right; an operator without generated code, or with an
     expression or too many columns that rule it out, ends the chains on both sides. A local table
-    joins a stage but starts none. Idempotent.
+    joins a stage but starts none. Idempotent as long as no exchange is reused.
     """
     adaptive = isinstance(plan, AdaptiveSparkPlanExec)
     if adaptive or not execution.conf.flag("spark.sql.codegen.wholeStage"):

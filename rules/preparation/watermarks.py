@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...physical.basic import EventTimeWatermarkExec
+from ...physical.exchange import ReusedExchangeExec
 from ...physical.plan import SparkPlan, StateStoreWriter
 
 
@@ -16,7 +17,8 @@ def propagate_watermarks(plan: SparkPlan, origin_ms: int) -> dict[int, int | Non
     found: dict[int, int | None] = {}
 
     def output_watermark(node: SparkPlan) -> int | None:
-        inputs = [w for w in map(output_watermark, node.children) if w is not None]
+        below = (node.exchange,) if isinstance(node, ReusedExchangeExec) else node.children
+        inputs = [w for w in map(output_watermark, below) if w is not None]
         least = min(inputs, default=None)
         if isinstance(node, EventTimeWatermarkExec):
             return origin_ms
