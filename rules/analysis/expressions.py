@@ -29,6 +29,7 @@ from ...planner.model.expressions import (
 from ...planner.model.functions.casts import can_cast
 from ...planner.model.functions.coercion import coerce_case_when
 from ...planner.model.text import pretty
+from .aggregate_filters import check_aggregate_filter
 from .columns import Scope
 from .context import Context
 from .extraction import extract
@@ -107,7 +108,7 @@ class Resolver:
         match expression:
             case UnresolvedExtractValue(child=base, extraction=key) if base.resolved:
                 if key.resolved:
-                    return extract(base, key, self.context, expression.origin)
+                    return extract(base, key, self.context, None)
             case Cast() if expression.child.resolved:
                 return self._cast(expression)
             case CaseWhen() if expression.resolved:
@@ -196,6 +197,7 @@ class Resolver:
         )
         if spec.kind != "aggregate" or not isinstance(call, Call):
             return call
+        check_aggregate_filter(function)
         return AggregateExpression(
             function=call,
             distinct=function.distinct,

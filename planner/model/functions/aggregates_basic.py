@@ -34,20 +34,22 @@ from .aggregates_common import (
     with_arguments,
 )
 from .coercion import cast_unless_same
-from .mismatch import unexpected_type
+from .mismatch import ArgumentError, unexpected_type
 
 # ------------------------------------------------------------------------------------- count
 
 
 def _check_count(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
-        raise AnalysisError(
+        error = ArgumentError(
             "WRONG_NUM_ARGS.WITH_SUGGESTION",
             "[WRONG_NUM_ARGS.WITH_SUGGESTION] The `count` requires  >= 1 parameters but the actual "
             "number is 0. If you have to call this function with 0 parameters, set the legacy "
             'configuration "spark.sql.legacy.allowParameterlessCount" to "true". SQLSTATE: 42605',
             hint="Write count(*) or name a column.",
         )
+        error.placeless = True
+        raise error
     return call
 
 
@@ -119,7 +121,7 @@ def _boolean(name: str, target: str) -> FunctionSpec:
 
 def ignores_nulls(call: Call) -> bool:
     """Whether a resolved first, last, any_value or collect_* skips nulls."""
-    return bool(call.options[0])
+    return bool(call.options and call.options[0])
 
 
 def _check_first(call: Call, conf: Conf) -> Expression:

@@ -33,7 +33,7 @@ from .aggregates_common import (
 
 
 def _ignores_nulls(call: Call) -> bool:
-    return bool(call.options[0])
+    return not call.options or bool(call.options[0])
 
 
 def _check_collect(call: Call, conf: Conf) -> Expression:
@@ -71,8 +71,8 @@ def _collect_text(call: Call, show: Show) -> str:
 
 
 def _collect_pretty(call: Call, show: Show) -> str:
-    respect = bool(call.options) and not _ignores_nulls(call)
-    return f"{call.name}({show(call.arguments[0])}){' RESPECT NULLS' if respect else ''}"
+    text = f"{call.name}({show(call.arguments[0])})"
+    return text if _ignores_nulls(call) else text + " RESPECT NULLS"
 
 
 def _collect_result_name(call: Call, show: Show) -> str:

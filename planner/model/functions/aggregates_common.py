@@ -49,7 +49,7 @@ def require_count(call: Call, *counts: int) -> None:
 
 def mismatch(call: Call, kind: str, reason: str) -> AnalysisError:
     """DATATYPE_MISMATCH.kind for a call that cannot be resolved."""
-    return type_mismatch(kind, pretty(call), reason)
+    return type_mismatch(kind, pretty(call), reason, call)
 
 
 def as_double(call: Call, position: int, conf: Conf, *, wanted: str = '"DOUBLE"') -> Expression:

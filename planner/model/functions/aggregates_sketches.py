@@ -162,7 +162,7 @@ def _check_listagg(call: Call, conf: Conf) -> Expression:
         raise mismatch(
             call,
             "NON_FOLDABLE_INPUT",
-            f'the input `delimiter` should be a foldable "{value.data_type.sql}" expression; '
+            f'the input `delimiter` should be a foldable "{separator.data_type.sql}" expression; '
             f'however, got "{pretty(separator)}".',
         )
     return call
