@@ -159,6 +159,8 @@ class PlanReader:
         if group is None and having is None:
             return Project(child=plan, project_list=entries, origin=origin)
         grouping, analytics = self._grouping(group) if group is not None else ((), None)
+        if group is not None:
+            origin = self.expressions.origin(group)
         aggregate = Aggregate(
             child=plan,
             grouping=grouping,
@@ -232,9 +234,9 @@ class PlanReader:
     def _relation(self, node: Node) -> LogicalPlan:
         match node:
             case exp.Table():
-                return self._table(node, streaming=False)
+                return self._table(node, node, streaming=False)
             case exp.Stream():
-                return self._table(node.this, streaming=True)
+                return self._table(node.this, node, streaming=True)
             case exp.Subquery():
                 return self.query(node.this)
             case exp.Paren():
@@ -247,9 +249,9 @@ class PlanReader:
                 raise unsupported("A table function in FROM", self.expressions.origin(node))
         raise unsupported(f"{type(node).__name__} in FROM", self.expressions.origin(node))
 
-    def _table(self, node: Node, streaming: bool) -> LogicalPlan:
-        parts = tuple(part.name for part in node.parts)
-        origin = self.expressions.origin(node)
+    def _table(self, table: Node, place: Node, streaming: bool) -> LogicalPlan:
+        parts = tuple(part.name for part in table.parts)
+        origin = self.expressions.origin(place)
         return UnresolvedRelation(parts=parts, streaming=streaming, origin=origin)
 
     def _aliased(self, node: Node, plan: LogicalPlan) -> LogicalPlan:

@@ -138,8 +138,9 @@ class StreamingParser(ExpressionParser):
             select.set("laterals", [*select.args.get("laterals", []), *laterals])
         if self._word("WHERE"):
             select.set("where", exp.Where(this=self._parse_disjunction()))
+        start = self._index
         if self._word("GROUP", "BY"):
-            select.set("group", self._parse_grouping())
+            select.set("group", self._mark(start, self._parse_grouping()))
         if self._word("HAVING"):
             select.set("having", exp.Having(this=self._parse_disjunction()))
         if self._word("WINDOW"):
@@ -176,7 +177,6 @@ class StreamingParser(ExpressionParser):
     def _parse_grouping(self) -> Node:
         if self._ahead("ALL") and not self._is_continued(1):
             return exp.Group(expressions=[self._parse_disjunction()])
-        start = self._index
         items = self._list(self._parse_grouping_item)
         group = exp.Group(expressions=items)
         if self._word("WITH", "ROLLUP"):
@@ -186,7 +186,7 @@ class StreamingParser(ExpressionParser):
         elif self._word("GROUPING", "SETS"):
             sets = self._wrapped(lambda: self._list(self._parse_grouping_set))
             group = exp.Group(expressions=[exp.GroupingSets(expressions=sets)])
-        return self._mark(start, group)
+        return group
 
     def _is_continued(self, offset: int) -> bool:
         return self._peek_type(offset) in (TokenType.DOT, TokenType.L_PAREN, TokenType.COMMA)
@@ -363,6 +363,7 @@ class StreamingParser(ExpressionParser):
     def _parse_relation_suffix(self, start: int, node: Node) -> Node:
         """WATERMARK and the alias; Spark writes the alias last and applies it first."""
         watermark = None
+        clause = self._index
         if self._ahead("TABLESAMPLE"):
             self.raise_error("TABLESAMPLE is not supported")
         if self._word("WATERMARK"):
@@ -375,7 +376,7 @@ class StreamingParser(ExpressionParser):
         self._mark(start, node)
         if watermark is not None:
             column, delay = watermark
-            node = self._mark(start, Watermark(this=node, column=column, delay=delay))
+            node = self._mark(clause, Watermark(this=node, column=column, delay=delay))
         return node
 
     def _parse_delay(self) -> Node:
