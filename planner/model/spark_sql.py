@@ -94,7 +94,9 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
         case GetStructField(child=child, name=name):
             return f"{show(child)}.{quote(name)}"
         case LambdaFunction(body=body, parameters=parameters):
-            return f"({', '.join(show(p) for p in parameters)}) -> {show(body)}"
+            names = ", ".join(show(p) for p in parameters)
+            # Spark's grammar has no parentheses around a single parameter.
+            return f"{names if len(parameters) == 1 else f'({names})'} -> {show(body)}"
         case LambdaVariable():
             return quote(f"{node.name}_{node.expr_id}")
         case PreciseTimestampConversion(child=child, to_type=to_type):
