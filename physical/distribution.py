@@ -251,6 +251,8 @@ def _renamed(
 
 def project_partitioning(given: Partitioning, results: Sequence[Expression]) -> Partitioning:
     """The partitioning of a projection's output: the child's, said in the output's columns."""
+    if not isinstance(given, HashPartitioning | RangePartitioning | PartitioningCollection):
+        return given  # says nothing of columns
     options = given.options if isinstance(given, PartitioningCollection) else (given,)
     names = _names(results)
     said: list[Partitioning] = []
@@ -276,6 +278,8 @@ def project_ordering(
     given: Sequence[SortOrder], results: Sequence[Expression]
 ) -> tuple[SortOrder, ...]:
     """The order of a projection's output: the longest prefix of the child's that it still has."""
+    if not given:
+        return ()
     names = _names(results)
     kept: list[SortOrder] = []
     for order in given:
