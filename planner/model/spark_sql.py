@@ -24,7 +24,16 @@ from .expressions import (
     SortOrder,
 )
 from .literal_text import literal_sql
-from .types import ArrayType, DataType, StructType, TimestampType
+from .types import (
+    ArrayType,
+    DataType,
+    DateType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 NameOf = Callable[[AttributeReference], str]
 
@@ -45,11 +54,9 @@ def type_sql(data_type: DataType) -> str:
                 + ", ".join(f"{quote(f.name)}: {type_sql(f.data_type)}" for f in fields)
                 + ">"
             )
+        case MapType(key_type=key, value_type=value):
+            return f"MAP<{type_sql(key)}, {type_sql(value)}>"
         case _:
-            from .types import MapType
-
-            if isinstance(data_type, MapType):
-                return f"MAP<{type_sql(data_type.key_type)}, {type_sql(data_type.value_type)}>"
             return data_type.sql
 
 
@@ -82,7 +89,10 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
                 return show(spec.replacement(node))
             return f"{node.name}({', '.join(show(a) for a in node.arguments)})"
         case Cast(child=child, type_=data_type, mode=mode):
-            function = "try_cast" if mode == "TRY" else "CAST"
+            # Only a try_ function leaves a lenient cast to a time in ANSI mode.
+            lenient = mode == "LEGACY" and isinstance(child.data_type, StringType)
+            times = isinstance(data_type, DateType | TimestampType | TimestampNTZType)
+            function = "try_cast" if mode == "TRY" or (lenient and times) else "CAST"
             return f"{function}({show(child)} AS {type_sql(data_type)})"
         case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
             branches = "".join(

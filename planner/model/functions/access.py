@@ -79,6 +79,13 @@ def _check_map_value(call: Call, conf: Conf) -> Expression:
     return with_arguments(call, (call.arguments[0], cast_to(key, target, conf)))
 
 
+def _array_item_sql(call: Call, show: Show) -> str:
+    """`array[index]` fails beyond the end in ANSI mode; where that is not wanted it is `get`."""
+    if call.ansi:
+        return _item(call, show)
+    return f"get({', '.join(show(a) for a in call.arguments)})"
+
+
 # -------------------------------------------------------------------------------------- creators
 
 
@@ -249,7 +256,7 @@ register(
         check=_check_array_item,
         text=_item,
         pretty=_item,
-        sql=_item,
+        sql=_array_item_sql,
         evaluate=_item_value,
         null_intolerant=True,
     ),

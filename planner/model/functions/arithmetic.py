@@ -357,7 +357,8 @@ def interval_product_type(call: Call) -> DataType:
 
 def _decimal_nullable(call: Call) -> bool:
     """A decimal result that overflows is null where that is no error."""
-    return null_if_any(call) or (isinstance(call.data_type, DecimalType) and not call.ansi)
+    lenient = not call.ansi and isinstance(call.data_type, DecimalType)
+    return null_if_any(call) or lenient or "TRY" in call.options
 
 
 # ------------------------------------------------------------------------------------ operators
@@ -367,6 +368,22 @@ def infix(call: Call, show: Show) -> str:
     """`(a + b)`."""
     left, right = call.arguments
     return f"({show(left)} {call.name} {show(right)})"
+
+
+_TRY_NAMES = {
+    "+": "try_add",
+    "-": "try_subtract",
+    "*": "try_multiply",
+    "/": "try_divide",
+    "%": "try_mod",
+}
+
+
+def _infix_sql(call: Call, show: Show) -> str:
+    """The operator, or where it must not fail its try_ function."""
+    if "TRY" in call.options:
+        return f"{_TRY_NAMES[call.name]}({', '.join(show(a) for a in call.arguments)})"
+    return infix(call, show)
 
 
 def _two(call: Call) -> None:
@@ -460,7 +477,7 @@ def _operator(
         check=check,
         text=infix,
         pretty=infix,
-        sql=infix,
+        sql=_infix_sql,
         null_intolerant=True,
         evaluate=values.ARITHMETIC.get(name),
         aliases=aliases,

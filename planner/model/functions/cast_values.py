@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import cast
 
 from ..evaluation import NotFolded
-from ..intervals import read_interval, read_interval
+from ..intervals import read_interval
 from ..literal_text import float_text, value_text, zone
 from ..types import (
     ArrayType,

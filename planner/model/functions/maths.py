@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from ..conf import Conf
-from ..expressions import Call, Expression
+from ..expressions import Call, Cast, Expression
 from ..registry import FunctionSpec, null_if_any, register
 from ..text import pretty
 from ..types import (
@@ -248,6 +248,18 @@ def _try(name: str) -> FunctionSpec:
     )
 
 
+def _try_sql(call: Call, show: Callable[[Expression], str]) -> str:
+    """`tryeval(ts + interval)` as the function that it came from."""
+    inner = call.arguments[0]
+    moved = inner.child if isinstance(inner, Cast) else inner
+    if isinstance(moved, Call) and len(moved.arguments) == 2:
+        name = "try_subtract" if moved.name == "datetime_sub" else "try_add"
+        scaled = {"multiply_interval": "try_multiply", "divide_interval": "try_divide"}
+        left, right = (show(a) for a in moved.arguments)
+        return f"{scaled.get(moved.name, name)}({left}, {right})"
+    return show(inner)
+
+
 def _check_random(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) > 1:
         raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
@@ -332,7 +344,7 @@ register(
     *_shift("shiftright", ">>"),
     *_shift("shiftrightunsigned", ">>>"),
     *(_try(name) for name in _OPERATORS),
-    scalar("tryeval", "any", 0, nullable=always_null, sql="{0}"),
+    scalar("tryeval", "any", 0, nullable=always_null, sql=_try_sql),
     *(
         scalar(
             name,

@@ -36,6 +36,8 @@ def _number(call: Call, value: object) -> object:
             half = 1 << (kind.bits - 1)
             if -half <= whole < half:
                 return whole
+            if "TRY" in call.options:
+                return None
             if call.ansi:
                 raise OverflowError(whole)
             return wrap(whole, kind.bits)
@@ -43,7 +45,7 @@ def _number(call: Call, value: object) -> object:
             try:
                 return fit_decimal(cast(Decimal, value), kind)
             except OverflowError:
-                if call.ansi:
+                if call.ansi and "TRY" not in call.options:
                     raise
                 return None
         case FloatType():

@@ -224,6 +224,13 @@ def _unhex_text(call: Call, show: Show) -> str:
     return f"{call.name}({show(call.arguments[0])}, {'true' if call.options else 'false'})"
 
 
+def _unhex_sql(call: Call, show: Show) -> str:
+    value = show(call.arguments[0])
+    if not call.options:
+        return f"{call.name}({value})"
+    return f"to_binary({value}, '{'hex' if call.name == 'unhex' else 'base64'}')"
+
+
 def _to_char(call: Call, conf: Conf) -> Expression:
     """Of a number it formats digits, of a date or time it is date_format, of bytes an encoding."""
     if len(call.arguments) != 2:
@@ -347,9 +354,9 @@ register(
     replaced("regexp_substr", "string, string", _regexp_substr),
     # Encodings.
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true"),
-    scalar("unbase64", "string", BINARY, text=_unhex_text),
+    scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
     scalar("hex", "bigint|binary|string", STRING),
-    scalar("unhex", "string", BINARY, text=_unhex_text, nullable=always_null),
+    scalar("unhex", "string", BINARY, text=_unhex_text, sql=_unhex_sql, nullable=always_null),
     scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
     scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
