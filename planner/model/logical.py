@@ -21,7 +21,7 @@ from .expressions import (
     Literal as LiteralExpression,
 )
 from .tree import TreeNode
-from .types import same_type
+from .types import BooleanType, same_type
 
 JoinType = Literal["Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi", "LeftAnti", "Cross"]
 
@@ -549,6 +549,13 @@ class Join(LogicalPlan):
     using: tuple[str, ...] = ()
     natural: bool = False
     hint: tuple[str | None, str | None] = (None, None)
+
+    @cached_property
+    def resolved(self) -> bool:
+        if not (self.left.resolved and self.right.resolved):
+            return False
+        on = self.condition
+        return on is None or (on.resolved and isinstance(on.data_type, BooleanType))
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

@@ -13,8 +13,10 @@ from ...planner.model.expressions import (
     Alias,
     AttributeReference,
     Call,
+    Cast,
     Expression,
     UnresolvedAttribute,
+    UnresolvedFunction,
     UnresolvedOrdinal,
 )
 from ...planner.model.logical import (
@@ -43,6 +45,7 @@ from ...planner.model.logical import (
     View,
     WithCTE,
 )
+from ...planner.model.types import BOOLEAN
 from .aggregates import with_ordinals
 from .context import Context
 from .ctes import reference
@@ -56,6 +59,14 @@ from .time_windows import expand_windows
 from .unions import widen_union
 
 Names = dict[str, CTERelationDef]
+
+_COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "between", "in", "like", "rlike", "ilike")
+_PREDICATES = frozenset((*_COMPARISONS, "and", "or", "not", "isnull", "isnotnull", "exists"))
+
+
+def _is_predicate(condition: Expression) -> bool:
+    """Whether the condition's form says that it is a boolean; HAVING casts any other."""
+    return isinstance(condition, UnresolvedFunction) and condition.name.lower() in _PREDICATES
 
 
 @dataclass
@@ -160,12 +171,14 @@ class Analyzer:
             return draft
         assert isinstance(expanded, Filter)
         condition = self._resolver(below).resolve(expanded.condition)
-        return restored(replace(expanded, condition=condition, child=below), child)
+        return replace(expanded, condition=condition, child=below)
 
     def _having(
         self, plan: UnresolvedHaving, condition: Expression, child: LogicalPlan
     ) -> LogicalPlan:
-        (resolved,), below = resolve_over((condition,), child, self.context)
+        if not _is_predicate(condition):
+            condition = Cast(child=condition, type_=BOOLEAN, mode=self.context.mode)
+        (resolved,), below = resolve_over((condition,), child, self.context, input_first=True)
         if not resolved.resolved:
             return replace(plan, condition=resolved, child=child)
         return restored(Filter(condition=resolved, child=below, origin=plan.origin), child)

@@ -160,7 +160,7 @@ def join_condition(plan: LogicalPlan) -> AnalysisError | None:
         "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
         f'The join condition "{pretty(plan.condition)}" has the invalid type "{kind.sql}", expected'
         ' "BOOLEAN".',
-        state="42K09",
+        state="42K0E",
         origin=plan.origin,
     )
 
@@ -351,8 +351,8 @@ def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
     return failure(
         "INVALID_WHERE_CONDITION",
         f'The WHERE condition "{pretty(plan.condition)}" contains invalid expressions:'
-        f" {', '.join(pretty(n) for n in found)}.\nRewrite the query to avoid window functions,"
-        " aggregate functions, and generator functions in the WHERE clause.",
+        f" {', '.join(pretty(_qualified(n)) for n in found)}.\nRewrite the query to avoid window"
+        " functions, aggregate functions, and generator functions in the WHERE clause.",
         state="42903",
         origin=plan.origin,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...planner.model import registry
@@ -18,6 +18,7 @@ from ...planner.model.expressions import (
     Origin,
 )
 from ...planner.model.functions.coercion import implicit
+from ...planner.model.logical import LogicalPlan
 from ...planner.model.types import DataType
 from .columns import Scope
 from .failures import InvalidCall, located, unresolved_routine
@@ -25,10 +26,15 @@ from .failures import InvalidCall, located, unresolved_routine
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """The catalog and the settings, with what is asked of them often."""
+    """The catalog and the settings, with what is asked of them often.
+
+    `streams` holds the sources read so far: however often a query names a stream, its columns have
+    the same ids, until a join has to tell them apart.
+    """
 
     catalog: Catalog
     conf: Conf
+    streams: dict[str, LogicalPlan] = field(default_factory=dict)
 
     @cached_property
     def ansi(self) -> bool:

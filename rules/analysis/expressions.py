@@ -188,6 +188,9 @@ class Resolver:
         treats_nulls = spec.notes.get("null_treatment", False)
         if function.ignore_nulls and not treats_nulls:
             raise unsupported_syntax(spec.name, "IGNORE NULLS", function.origin)
+        if spec.kind != "aggregate" and (function.distinct or function.filter is not None):
+            syntax = "DISTINCT" if function.distinct else "FILTER CLAUSE"
+            raise unsupported_syntax(spec.name, syntax, function.origin)
         given = function.ignore_nulls is not None and treats_nulls
         call = self.context.call(
             function.name,

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
-from ...planner.model.logical import CTERelationRef, Join, LogicalPlan, Project
+from ...planner.model.logical import (
+    CTERelationRef,
+    Expand,
+    Generate,
+    Join,
+    LogicalPlan,
+    Project,
+    StreamingRelation,
+)
 from .context import Context
 from .expressions import Resolver
 from .failures import failure, quoted
@@ -115,9 +123,15 @@ def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:
 
     def visit(node: LogicalPlan) -> LogicalPlan:
         node = node.map_children(visit)
-        if isinstance(node, CTERelationRef):
-            columns = tuple(fresh(a) if a.expr_id in ids else a for a in node.attributes)
-            return replace(node, attributes=columns)
+        match node:
+            case CTERelationRef() | StreamingRelation():
+                if not ids.isdisjoint(node.output_ids):
+                    return replace(node, attributes=tuple(fresh(a) for a in node.attributes))
+            case Generate() | Expand():
+                made = node.output_ids - node.children[0].output_ids
+                for column in node.output:
+                    if column.expr_id in made & ids:
+                        fresh(column)
         return node.transform_expressions(swap)
 
     return visit(plan)

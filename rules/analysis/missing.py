@@ -13,6 +13,7 @@ from ...planner.model.expressions import (
     Alias,
     AttributeReference,
     Expression,
+    GetStructField,
     UnresolvedAttribute,
     UnresolvedFunction,
     to_attribute,
@@ -36,12 +37,20 @@ Expressions = tuple[Expression, ...]
 
 
 def resolve_over(
-    expressions: Expressions, child: LogicalPlan, context: Context
+    expressions: Expressions,
+    child: LogicalPlan,
+    context: Context,
+    *,
+    input_first: bool = False,
 ) -> tuple[Expressions, LogicalPlan]:
-    """The expressions over the child's columns or what lies below them, and the child for it."""
+    """The expressions over the child's columns or what lies below them, and the child for it.
+
+    Over an aggregation ORDER BY means the select list's columns first; HAVING (`input_first`) the
+    grouping columns, and in aggregate functions the input's.
+    """
     aggregate = _aggregate_below(child)
     if aggregate is not None:
-        resolved = _over_aggregate(expressions, child.output, aggregate, context)
+        resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first)
     else:
         resolver = Resolver(context.scope(child.output), context)
         resolved = tuple(resolver.resolve(e) for e in expressions)
@@ -71,21 +80,32 @@ def _over_aggregate(
     output: tuple[AttributeReference, ...],
     aggregate: Aggregate,
     context: Context,
+    input_first: bool,
 ) -> Expressions:
-    """Names mean columns of the select list; inside aggregate functions, of the input."""
     above = Resolver(context.scope(output), context)
     below = Resolver(context.scope(aggregate.child.output), context)
+    grouping = {canonical(e) for e in aggregate.grouping}
 
     def resolve(expression: Expression) -> Expression:
         if isinstance(expression, UnresolvedFunction) and _is_aggregate(expression):
-            inner = below.resolve(expression)
-            return inner if inner.resolved else above.resolve(inner)
+            first, second = (below, above) if input_first else (above, below)
+            inner = first.resolve(expression)
+            return inner if inner.resolved else second.resolve(inner)
         if isinstance(expression, UnresolvedAttribute):
+            grouped = below.resolve(expression) if input_first else expression
+            if grouped.resolved and _is_grouped(grouped, grouping):
+                return grouped
             found = above.resolve(expression)
             return found if found.resolved else below.resolve(expression)
         return expression.map_children(resolve)
 
     return tuple(above.resolve(resolve(e)) for e in expressions)
+
+
+def _is_grouped(expression: Expression, grouping: set[Canonical]) -> bool:
+    if canonical(expression) in grouping:
+        return True
+    return isinstance(expression, GetStructField) and _is_grouped(expression.child, grouping)
 
 
 def _is_aggregate(function: UnresolvedFunction) -> bool:

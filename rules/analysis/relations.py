@@ -20,7 +20,7 @@ from .failures import failure
 
 
 def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalPlan:
-    """`SubqueryAlias(View(StreamingRelation))` with fresh column ids; the relation if unknown.
+    """`SubqueryAlias(View(StreamingRelation))`, or the relation itself if it is unknown.
 
     Raises:
         AnalysisError: STREAM over a static table.
@@ -37,7 +37,15 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
             hint=f"{name} is a static table: leave STREAM out.",
         )
     alias = source.name.lower()
-    return SubqueryAlias(alias=alias, child=View(name=alias, child=source_plan(source)))
+    return SubqueryAlias(alias=alias, child=View(name=alias, child=_source(source, context)))
+
+
+def _source(source: Source, context: Context) -> LogicalPlan:
+    if not source.streaming:
+        return source_plan(source)
+    if source.name not in context.streams:
+        context.streams[source.name] = source_plan(source)
+    return context.streams[source.name]
 
 
 def source_plan(source: Source) -> LogicalPlan:

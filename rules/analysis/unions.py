@@ -17,12 +17,39 @@ def widen_union(plan: Union, context: Context) -> Union:
     `Union [int], [bigint]` becomes `Union [Project [cast(a as bigint) AS a]], [bigint]`. Branches
     that cannot meet stay as they are; the check at the end of analysis tells.
     """
+    plan = replace(plan, inputs=tuple(_told_apart(plan.inputs)))
     outputs = [branch.output for branch in plan.inputs]
     if len({len(output) for output in outputs}) > 1:
         return plan
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
     branches = tuple(_widened(branch, types, context) for branch in plan.inputs)
     return replace(plan, inputs=branches)
+
+
+def _told_apart(branches: tuple[LogicalPlan, ...]) -> list[LogicalPlan]:
+    """The branches with new ids where one gives a column twice or gives an earlier one's."""
+    result: list[LogicalPlan] = []
+    seen: set[int] = set()
+    for branch in branches:
+        branch = _without_repeats(branch)
+        if not seen.isdisjoint(branch.output_ids):
+            items = tuple(Alias(child=a, name=a.name) for a in branch.output)
+            branch = Project(project_list=items, child=branch)
+        seen |= branch.output_ids
+        result.append(branch)
+    return result
+
+
+def _without_repeats(branch: LogicalPlan) -> LogicalPlan:
+    output = branch.output
+    if len(branch.output_ids) == len(output):
+        return branch
+    seen: set[int] = set()
+    items: list[Expression] = []
+    for column in output:
+        items.append(Alias(child=column, name=column.name) if column.expr_id in seen else column)
+        seen.add(column.expr_id)
+    return Project(project_list=tuple(items), child=branch)
 
 
 def _common(types: list[DataType], context: Context) -> DataType | None:

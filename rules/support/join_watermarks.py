@@ -17,6 +17,7 @@ from ...planner.model.expressions import (
     split_conjuncts,
 )
 from ...planner.model.logical import Join, LogicalPlan
+from ...planner.model.types import YearMonthIntervalType
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
@@ -102,7 +103,11 @@ def _collect(
             return _collect(child, sign, terms)
         case GetStructField():
             return False
-        case Call(name="-", arguments=(one, two)):
+        case Call(name="datetime_sub", arguments=(_, months)) if isinstance(
+            months.data_type, YearMonthIntervalType
+        ):
+            return False
+        case Call(arguments=(one, two)) if expression.name in ("-", "datetime_sub"):
             return _collect(one, sign, terms) and _collect(two, -sign, terms)
         case Call(arguments=(one, two)) if expression.name in ("+", "timestamp_add_interval"):
             return _collect(one, sign, terms) and _collect(two, sign, terms)
