@@ -10,19 +10,19 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..physical.basic import EventTimeWatermarkExec
+from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.plan import SparkPlan
 from ..planner.model.conf import Conf
 from .checkpoint import Checkpoint, CommitMetadata, OffsetSeq, pinned_settings
 from .failures import batch_failure
 from .frames import rows_frame
 from .lowering.context import BatchResults, LoweredBatch, LoweringContext
-from .observed import RowCounter
-from .offsets import Position, batch_metadata
+from .observed import PATIENCE, RowCounter
+from .offsets import Position, batch_metadata, by_place
 from .progress import (
     Durations,
     StreamingQueryProgress,
@@ -72,7 +72,8 @@ class MicroBatchExecution:
         identity: for progress.
         planned: the query's plan.
         lower: makes a DataFrame of a batch's plan.
-        sources: by name, in the plan's order.
+        sources: by name, in the order of their first place in the plan.
+        places: the names of the plan's streams, one per place; by default each source once.
         tables: static tables by name.
         sink: where the rows go.
         checkpoint: the checkpoint.
@@ -98,6 +99,7 @@ class MicroBatchExecution:
         conf: Conf,
         tasks: int,
         unlimited: bool = False,
+        places: Sequence[str] | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self.spark = spark
@@ -114,12 +116,14 @@ class MicroBatchExecution:
         self._conf = conf
         self._tasks = tasks
         self._unlimited = unlimited
+        self._places = tuple(sources) if places is None else tuple(places)
         self._now_ms = now_ms
         self._tracker = WatermarkTracker(conf[POLICY])
         self._tracker.restore(position.watermark_ms)
         self._last_plan: SparkPlan | None = None
         self._last_trigger_ms: int | None = None
         self._empty: dict[str, DataFrame] = {}
+        self._never_read: set[str] = set()
 
     def run_trigger(self) -> StreamingQueryProgress | None:
         """Run a batch if there is one to run; its figures, or None if there was nothing to do.
@@ -167,9 +171,9 @@ class MicroBatchExecution:
         self.message = "Writing offsets to log"
         with durations.measure("walCommit"):
             metadata = batch_metadata(constructed, pinned_settings(self._conf))
-            self._checkpoint.add_offsets(
-                position.batch_id, OffsetSeq(metadata=metadata, offsets=tuple(ends))
-            )
+            offsets = by_place(constructed.end, self._places)
+            seq = OffsetSeq(metadata=metadata, offsets=offsets)
+            self._checkpoint.add_offsets(position.batch_id, seq)
             for source, start in zip(self.sources.values(), position.start, strict=True):
                 if start is not None:
                     source.commit(start)
@@ -229,7 +233,7 @@ class MicroBatchExecution:
             self._checkpoint.add_commit(position.batch_id, commit)
         self._last_plan = plan
         self.position = position.next(watermark)
-        return plan, results, self._counts(counters), output_rows
+        return plan, results, self._counts(counters, plan), output_rows
 
     def _context(self, position: Position, frames: Mapping[str, DataFrame]) -> LoweringContext:
         return LoweringContext(
@@ -266,9 +270,18 @@ class MicroBatchExecution:
             self._empty[name] = rows_frame(self.spark, source.schema, [])
         return self._empty[name]
 
-    @staticmethod
-    def _counts(counters: Mapping[str, RowCounter]) -> dict[str, int]:
-        return {name: counter.count() or 0 for name, counter in counters.items()}
+    def _counts(self, counters: Mapping[str, RowCounter], plan: SparkPlan) -> dict[str, int]:
+        """The rows of each source; 0 where Spark found that it need not read them."""
+        read = {relation.name for relation in plan.collect(StreamingRelationExec)}
+        found: dict[str, int] = {}
+        for name, counter in counters.items():
+            if name not in read:
+                continue
+            count = counter.count(0.05 if name in self._never_read else PATIENCE)
+            if count is None:
+                self._never_read.add(name)
+            found[name] = count or 0
+        return found
 
     # ------------------------------------------------------------------------------------ progress
 

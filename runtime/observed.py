@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_PATIENCE = 5.0  # seconds: figures come through Spark's listener bus, shortly after the action
+PATIENCE = 2.0  # seconds: figures come through Spark's listener bus, shortly after the action
 
 
 class RowCounter:
@@ -24,8 +26,8 @@ class RowCounter:
         self._observation = Observation()
         self.frame = frame.observe(self._observation, F.count(F.lit(1)).alias("rows"))
 
-    def count(self) -> int | None:
-        """The number of rows, after the action; None if Spark does not tell."""
+    def count(self, patience: float = PATIENCE) -> int | None:
+        """The number of rows, after the action; None if Spark does not tell in so many seconds."""
         found: list[int] = []
 
         def ask() -> None:
@@ -34,13 +36,10 @@ class RowCounter:
         # The call blocks for ever where nothing was observed: leave it behind then.
         thread = threading.Thread(target=_quietly, args=(ask,), daemon=True)
         thread.start()
-        thread.join(_PATIENCE)
+        thread.join(patience)
         return found[0] if found else None
 
 
-def _quietly(function: object) -> None:
-    import contextlib
-
-    assert callable(function)
+def _quietly(function: Callable[[], None]) -> None:
     with contextlib.suppress(Exception):  # a session that ends while we wait
         function()

@@ -10,7 +10,7 @@ from ..planner.model.errors import RuntimeFailure
 from .checkpoint import Checkpoint, Offset, OffsetMetadata, restored_conf
 from .files import corrupt
 
-Offsets = tuple[Offset | None, ...]  # one per source, in the plan's order
+Offsets = tuple[Offset | None, ...]  # one per source, in the order of the plan's streams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,8 @@ def recover(checkpoint: Checkpoint, sources: Sequence[str], conf: Conf) -> tuple
 
     Args:
         checkpoint: the checkpoint, new or old.
-        sources: the query's sources, for their number.
+        sources: the names of the plan's streams in order, one per place; as in Spark the offset
+            log has a line for each place, also where two read the same source.
         conf: the query's settings.
 
     Raises:
@@ -71,7 +72,7 @@ def recover(checkpoint: Checkpoint, sources: Sequence[str], conf: Conf) -> tuple
     latest, committed = checkpoint.offset_log.latest(), checkpoint.commit_log.latest()
     if committed is not None and (latest is None or committed > latest):
         raise corrupt(checkpoint.offset_log.path(committed), "it is missing, but its commit is not")
-    nothing: Offsets = (None,) * len(sources)
+    nothing: Offsets = (None,) * len(set(sources))
     if latest is None:
         return Position(start=nothing, end=nothing), conf
     seq = checkpoint.offsets(latest)
@@ -88,8 +89,8 @@ def recover(checkpoint: Checkpoint, sources: Sequence[str], conf: Conf) -> tuple
     position = Position(
         batch_id=latest,
         constructed=True,
-        start=before.offsets if before is not None else nothing,
-        end=seq.offsets,
+        start=by_source(before.offsets, sources) if before is not None else nothing,
+        end=by_source(seq.offsets, sources),
         watermark_ms=seq.metadata.batchWatermarkMs,
         late_ms=before.metadata.batchWatermarkMs if before is not None else 0,
         timestamp_ms=seq.metadata.batchTimestampMs,
@@ -99,6 +100,23 @@ def recover(checkpoint: Checkpoint, sources: Sequence[str], conf: Conf) -> tuple
         assert commit is not None
         position = position.next(max(commit.nextBatchWatermarkMs, position.watermark_ms))
     return position, restored_conf(conf, seq.metadata)
+
+
+def by_source(offsets: Offsets, places: Sequence[str]) -> Offsets:
+    """One offset a source out of one a place."""
+    return tuple(
+        dict(zip(reversed(places), reversed(offsets), strict=True))[n] for n in _names(places)
+    )
+
+
+def by_place(offsets: Offsets, places: Sequence[str]) -> Offsets:
+    """One offset a place out of one a source."""
+    known = dict(zip(_names(places), offsets, strict=True))
+    return tuple(known[name] for name in places)
+
+
+def _names(places: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(places))
 
 
 def batch_metadata(position: Position, pinned: dict[str, str]) -> OffsetMetadata:

@@ -111,8 +111,8 @@ def run_to_completion(
 
 
 def stream_names(plan: LogicalPlan) -> list[str]:
-    """The names of the streams in a plan, in order, each once."""
-    return list(dict.fromkeys(relation.name for relation in plan.collect(StreamingRelation)))
+    """The names of the streams in a plan, one per place, in order."""
+    return [relation.name for relation in plan.collect(StreamingRelation)]
 
 
 def _prepare(
@@ -167,6 +167,7 @@ def _prepare(
         position=position,
         conf=conf,
         tasks=chosen,
+        places=names,
         unlimited=trigger.kind == "once",
     )
 
