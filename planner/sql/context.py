@@ -52,3 +52,16 @@ def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
         f"{what} is not supported by stateplan{place}.",
         hint="Write the query without it.",
     )
+
+
+def missing_window(name: str, origin: Origin) -> AnalysisError:
+    """A named window that the query does not define."""
+    return fragment_error(
+        "MISSING_WINDOW_SPECIFICATION",
+        "[MISSING_WINDOW_SPECIFICATION] Window specification is not defined in the WINDOW clause "
+        f"for `{name}`. For more information about WINDOW clauses, please refer to "
+        "'https://spark.apache.org/docs/latest/sql-ref-syntax-qry-select-window.html'. "
+        "SQLSTATE: 42P20",
+        origin,
+        hint="Define it with WINDOW name AS (...), or write the window behind OVER.",
+    )

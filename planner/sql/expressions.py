@@ -29,7 +29,7 @@ from ..model.expressions import (
     WindowExpression,
 )
 from ..model.types import BOOLEAN, NULL, STRING, DataType
-from .context import origin_at, unsupported
+from .context import missing_window, origin_at, unsupported
 from .literals import hex_literal, interval_literal, number_literal, typed_literal
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
 
@@ -264,7 +264,7 @@ class ExpressionReader:
         if name is not None:
             definition = self.windows.get(name.name.lower())
             if definition is None:
-                raise model_window_error(name.name, self.origin(node))
+                raise missing_window(name.name, self.origin(node))
         order = definition.args.get("order")
         spec = definition.args.get("spec")
         return WindowExpression(
@@ -341,20 +341,6 @@ class ExpressionReader:
 
     def collate(self, node: Node) -> Expression:
         raise unsupported("COLLATE", self.origin(node))
-
-
-def model_window_error(name: str, origin: Origin) -> Exception:
-    """A named window that the query does not define."""
-    from .context import fragment_error
-
-    return fragment_error(
-        "MISSING_WINDOW_SPECIFICATION",
-        f"[MISSING_WINDOW_SPECIFICATION] Window specification is not defined in the WINDOW clause "
-        f"for `{name}`. For more information about WINDOW clauses, please refer to "
-        "'https://spark.apache.org/docs/latest/sql-ref-syntax-qry-select-window.html'. "
-        "SQLSTATE: 42P20",
-        origin,
-    )
 
 
 def _as_variable(node: Expression) -> Expression:

@@ -1,12 +1,12 @@
-"""Spark's query grammar: SELECT, FROM with STREAM and WATERMARK, joins, set operations, WITH."""
+"""Spark's query grammar: SELECT and its clauses, set operations, WITH."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from .expression_parser import STOP_WORDS, ExpressionParser, Node
-from .nodes import TableFunction, Watermark
+from .cursor import Node
+from .relation_parser import RelationParser
 
 _SET_OPERATIONS = {
     "UNION": exp.Union,
@@ -15,14 +15,9 @@ _SET_OPERATIONS = {
     "SETMINUS": exp.Except,
     "INTERSECT": exp.Intersect,
 }
-_JOIN_WORDS = frozenset(
-    {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
-)
-# Words that may follow a relation; none of them is its alias unless AS or quotes say so.
-_AFTER_RELATION = STOP_WORDS | {"DELAY"}
 
 
-class StreamingParser(ExpressionParser):
+class StreamingParser(RelationParser):
     """Reads one query of Spark's SQL with its streaming clauses."""
 
     def _parse_statement(self) -> Node:
@@ -219,193 +214,3 @@ class StreamingParser(ExpressionParser):
         self._expect_word("AS")
         window = self._parse_over(None)
         return exp.Alias(this=window, alias=name)
-
-    # -------------------------------------------------------------------------------------- FROM
-
-    def _parse_from_clause(self, select: Node) -> None:
-        select.set("from_", exp.From(this=self._parse_relation()))
-        joins = []
-        while self._match(TokenType.COMMA):
-            joins.append(exp.Join(this=self._parse_relation(), kind="COMMA"))
-        if joins:
-            select.set("joins", joins)
-
-    def _parse_lateral_views(self) -> list[Node]:
-        views = []
-        while self._word("LATERAL", "VIEW"):
-            start = self._index
-            outer = self._word("OUTER")
-            function = self._parse_call_of_name()
-            table = self._parse_name()
-            columns: list[Node] = []
-            if self._word("AS") or self._is_alias():
-                columns = self._list(self._parse_name)
-            alias = exp.TableAlias(this=table, columns=columns)
-            lateral = exp.Lateral(this=function, view=True, outer=outer, alias=alias)
-            views.append(self._mark(start, lateral))
-        return views
-
-    def _parse_call_of_name(self) -> Node:
-        start = self._index
-        name = ".".join(part.name for part in self._parse_qualified_name().expressions)
-        self._expect(TokenType.L_PAREN)
-        arguments: list[Node] = []
-        if not self._match(TokenType.R_PAREN):
-            arguments = self._list(self._parse_argument)
-            self._expect(TokenType.R_PAREN)
-        return self._mark(start, exp.Anonymous(this=name, expressions=arguments))
-
-    def _parse_relation(self) -> Node:
-        """A relation with the joins that follow it, left to right."""
-        start = self._index
-        if self._ahead("LATERAL"):
-            self.raise_error("LATERAL subqueries are not supported")
-        left = self._parse_relation_primary()
-        joins = []
-        while self._peek_word() in _JOIN_WORDS:
-            joins.append(self._parse_one_join())
-        if joins:
-            left = exp.Subquery(this=left) if left.args.get("joins") else left
-            left.set("joins", joins)
-        return self._mark(start, left)
-
-    def _parse_one_join(self) -> Node:
-        start = self._index
-        natural = self._word("NATURAL")
-        side = kind = None
-        if self._peek_word() in ("LEFT", "RIGHT", "FULL"):
-            side = self._peek_word()
-            self._advance()
-            if not (side == "LEFT" and self._peek_word() in ("SEMI", "ANTI")):
-                self._word("OUTER")
-        if self._peek_word() in ("CROSS", "INNER", "SEMI", "ANTI"):
-            kind = self._peek_word()
-            self._advance()
-        self._expect_word("JOIN")
-        join = exp.Join(this=self._parse_relation_primary(), side=side, kind=kind)
-        if natural:
-            join.set("method", "NATURAL")
-        if self._word("ON"):
-            join.set("on", self._parse_disjunction())
-        elif self._word("USING"):
-            join.set("using", self._wrapped(lambda: self._list(self._parse_name)))
-        return self._mark(start, join)
-
-    def _parse_relation_primary(self) -> Node:
-        start = self._index
-        if self._curr.token_type == TokenType.L_PAREN:
-            if self._is_query_ahead(0) and not self._is_relation_in_parens():
-                node = exp.Subquery(this=self._wrapped(self._parse_query))
-            else:
-                node = exp.Paren(this=self._wrapped(self._parse_relation))
-            return self._parse_relation_suffix(start, node)
-        if self._ahead("VALUES") and self._peek_type(1) != TokenType.DOT:
-            self._advance()
-            return self._mark(start, self._parse_values())
-        if self._is_stream():
-            return self._parse_relation_suffix(start, self._parse_stream_relation())
-        if self._curr.token_type in (TokenType.VAR, TokenType.IDENTIFIER):
-            return self._parse_named_relation(start)
-        self.raise_error("Expected a relation")
-        return None
-
-    def _is_relation_in_parens(self) -> bool:
-        """Whether a parenthesised query is itself only the first relation of a join."""
-        depth, index = 0, self._index
-        while index < self._tokens_size:
-            kind = self._tokens[index].token_type
-            depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
-            if depth == 1 and kind == TokenType.R_PAREN:
-                break
-            index += 1
-        if index + 1 >= self._tokens_size or self._peek_type(1) != TokenType.L_PAREN:
-            return False
-        token = self._tokens[index + 1]
-        word = token.text.upper() if token.token_type == TokenType.VAR else ""
-        if token.token_type == TokenType.IDENTIFIER or word == "AS":
-            return True
-        after_queries = {"UNION", "EXCEPT", "MINUS", "SETMINUS", "INTERSECT", "ORDER", "LIMIT",
-                         "OFFSET", "SORT", "CLUSTER", "DISTRIBUTE"}  # fmt: skip
-        return bool(word) and word not in after_queries
-
-    def _is_stream(self) -> bool:
-        """`STREAM name` or `STREAM(name)`, and not a table called stream."""
-        if not self._ahead("STREAM"):
-            return False
-        following = self._peek_type(1)
-        if following in (TokenType.L_PAREN, TokenType.IDENTIFIER):
-            return True
-        if following != TokenType.VAR:
-            return False
-        return self._tokens[self._index + 1].text.upper() not in _AFTER_RELATION | {"AS"}
-
-    def _parse_stream_relation(self) -> Node:
-        self._advance()
-        if self._curr.token_type == TokenType.L_PAREN:
-            return exp.Stream(this=self._wrapped(self._parse_table_name))
-        return exp.Stream(this=self._parse_table_name())
-
-    def _parse_table_name(self) -> Node:
-        start = self._index
-        parts = self._parse_qualified_name().expressions
-        names = dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))
-        return self._mark(start, exp.Table(**names))
-
-    def _parse_named_relation(self, start: int) -> Node:
-        offset = 1
-        while self._peek_type(offset) == TokenType.DOT:
-            offset += 2
-        if self._peek_type(offset) == TokenType.L_PAREN:
-            function = TableFunction(this=self._parse_call_of_name())
-            return self._parse_relation_suffix(start, function)
-        return self._parse_relation_suffix(start, self._parse_table_name())
-
-    def _parse_relation_suffix(self, start: int, node: Node) -> Node:
-        """WATERMARK and the alias; Spark writes the alias last and applies it first."""
-        watermark = None
-        clause = self._index
-        if self._ahead("TABLESAMPLE"):
-            self.raise_error("TABLESAMPLE is not supported")
-        if self._word("WATERMARK"):
-            column = self._parse_watermark_column()
-            self._expect_word("DELAY", "OF")
-            watermark = (column, self._parse_delay())
-        alias = self._parse_relation_alias()
-        if alias is not None:
-            node.set("alias", alias)
-        self._mark(start, node)
-        if watermark is not None:
-            column, delay = watermark
-            node = self._mark(clause, Watermark(this=node, column=column, delay=delay))
-        return node
-
-    def _parse_delay(self) -> Node:
-        """An interval with its units outside the string: Spark takes no other here."""
-        start = self._index
-        delay = self._parse_interval()
-        if delay is None or not delay.args["units"]:
-            self.raise_error("Expected an interval with units")
-        return self._mark(start, delay)
-
-    def _parse_watermark_column(self) -> Node:
-        start = self._index
-        node = self._parse_disjunction()
-        if self._word("AS") or (self._is_alias() and not self._ahead("DELAY", "OF")):
-            return self._mark(start, exp.Alias(this=node, alias=self._parse_name()))
-        return node
-
-    def _parse_relation_alias(self) -> Node:
-        explicit = self._word("AS")
-        token = self._curr
-        implicit = token.token_type == TokenType.IDENTIFIER or (
-            token.token_type == TokenType.VAR and self._peek_word() not in _AFTER_RELATION
-        )
-        if not explicit and not implicit:
-            return None
-        name = self._parse_name()
-        return exp.TableAlias(this=name, columns=self._parse_columns())
-
-    def _parse_values(self) -> Node:
-        start = self._index
-        rows = self._list(self._parse_disjunction)
-        return self._mark(start, exp.Values(expressions=rows, alias=self._parse_relation_alias()))
