@@ -1,7 +1,9 @@
 """The flights examples recomputed with pandas from the whole table: no streaming engine in it.
 
-A batch is four files. The watermark after a batch is the latest scheduled time so far less
-the delay; rows of a batch are late by the watermark before it.
+The files come in portions; each portion is one run of the query until all is read, four files a
+batch, and at its end a batch for the watermark alone. A batch runs under the watermark that the
+batches before it gave (the latest scheduled time less the delay): what is at or before it leaves.
+Its own rows are late by the watermark of the batch before.
 """
 
 from __future__ import annotations
@@ -11,38 +13,41 @@ from collections.abc import Iterator
 import pandas as pd
 
 FILES_PER_BATCH = 4
+DELAY = pd.Timedelta(minutes=30)
 START = pd.Timestamp(0, tz="UTC")
+Batch = tuple[pd.DataFrame, pd.Timestamp, pd.Timestamp]
 
 
 def batches(files: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """The rows of each micro-batch."""
+    """The rows of each micro-batch of a portion."""
     return [
         pd.concat(files[i : i + FILES_PER_BATCH], ignore_index=True)
         for i in range(0, len(files), FILES_PER_BATCH)
     ]
 
 
-def with_watermark(
-    parts: list[pd.DataFrame], delay: pd.Timedelta
-) -> Iterator[tuple[pd.DataFrame, pd.Timestamp, pd.Timestamp]]:
-    """Each batch with the watermark before it and after it."""
-    latest, before = START, START
-    for rows in parts:
-        latest = max(latest, rows["scheduled"].max())
-        after = max(before, latest - delay)
-        yield rows, before, after
-        before = after
+def with_watermarks(portions: list[list[pd.DataFrame]]) -> Iterator[Batch]:
+    """Each batch with the watermark that makes rows late and the one that it runs under."""
+    latest, before, current = START, START, START
+    for portion in portions:
+        parts = batches(portion)
+        for rows in [*parts, parts[0].iloc[:0]]:
+            yield rows, before, current
+            before = current
+            if len(rows):
+                latest = max(latest, rows["scheduled"].max())
+                current = max(current, latest - DELAY)
 
 
-def departures_per_hour(parts: list[pd.DataFrame]) -> tuple[pd.DataFrame, int]:
+def departures_per_hour(portions: list[list[pd.DataFrame]]) -> tuple[pd.DataFrame, int]:
     """Closed hours with departures and mean delay per carrier, and how many rows were late."""
     kept, late, final = [], 0, START
     hour = pd.Timedelta(hours=1)
-    for rows, before, after in with_watermark(parts, pd.Timedelta(minutes=30)):
+    for rows, before, current in with_watermarks(portions):
         on_time = rows[rows["scheduled"].dt.floor("h") + hour > before]
         late += len(rows) - len(on_time)
         kept.append(on_time)
-        final = after
+        final = current
     counted = pd.concat(kept)
     counted["hour"] = counted["scheduled"].dt.floor("h")
     table = (
@@ -71,13 +76,13 @@ def merge_sessions(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def aircraft_sessions(parts: list[pd.DataFrame]) -> pd.DataFrame:
+def aircraft_sessions(portions: list[list[pd.DataFrame]]) -> pd.DataFrame:
     """The sessions that closed, batch after batch."""
     gap = pd.Timedelta(days=1)
     closed: list[pd.DataFrame] = []
-    parts = [rows[rows["tailnum"].notna()] for rows in parts]
+    portions = [[rows[rows["tailnum"].notna()] for rows in portion] for portion in portions]
     opened: pd.DataFrame | None = None
-    for rows, before, after in with_watermark(parts, pd.Timedelta(minutes=30)):
+    for rows, before, current in with_watermarks(portions):
         own = pd.DataFrame(
             {
                 "since": rows["scheduled"],
@@ -89,6 +94,6 @@ def aircraft_sessions(parts: list[pd.DataFrame]) -> pd.DataFrame:
         )
         own = own[own["until"] > before]
         sessions = merge_sessions(own if opened is None else pd.concat([opened, own]))
-        closed.append(sessions[sessions["until"] <= after])
-        opened = sessions[sessions["until"] > after]
+        closed.append(sessions[sessions["until"] <= current])
+        opened = sessions[sessions["until"] > current]
     return pd.concat(closed, ignore_index=True)
