@@ -22,6 +22,7 @@ from stateplan.planner.model.expressions import (
 )
 from stateplan.planner.model.registry import find
 from stateplan.planner.model.types import DOUBLE, StructType
+from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.lowering.aggregates import Function, buffers_of
 from stateplan.runtime.lowering.columns import months
 
@@ -214,3 +215,65 @@ def _aggregate(text: str, position: int) -> Any:
     from pyspark.sql import functions as F
 
     return F.expr(text).alias(f"v{position}")
+
+
+def test_approximate_counts_equal_sparks_from_two_to_sixty_thousand_values(
+    spark: SparkSession,
+) -> None:
+    frame = spark.range(2, 1 << 17, 1, 1).selectExpr(
+        "CAST(log2(id) AS BIGINT) AS k", "id % 2 AS b", "CAST(id AS STRING) AS v"
+    )
+    texts = [f"approx_count_distinct(v, {deviation})" for deviation in (0.39, 0.2, 0.05, 0.01)]
+    aggregates = [_aggregate(text, i) for i, text in enumerate(texts)]
+    expected = _by_key(frame.groupBy("k").agg(*aggregates))
+    assert in_steps(frame, texts, Conf()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "condition"),
+    [
+        ("sum(v)", "if(b = 0, 9223372036854775807L, 1L)", "ARITHMETIC_OVERFLOW"),
+        (
+            "sum(v)",
+            "if(b = 0, CAST('99999999999999999999999999999999999999' AS DECIMAL(38, 0)), 1)",
+            "ARITHMETIC_OVERFLOW",
+        ),
+        (
+            "sum(v)",
+            "make_dt_interval(if(b = 0, 106751990, 2), 5)",
+            "INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION",
+        ),
+        (
+            "avg(v)",
+            "CAST(12345678 AS DECIMAL(38, 30))",
+            "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
+        ),
+    ],
+)
+def test_overflow_says_what_spark_says(
+    spark: SparkSession, text: str, column: str, condition: str
+) -> None:
+    from pyspark.errors import PySparkException
+
+    frame = spark.range(0, 2, 1, 1).selectExpr("0 AS k", "id AS b", f"{column} AS v")
+    with pytest.raises(KernelError) as ours:
+        in_steps(frame, [text], Conf())
+    assert ours.value.condition == condition
+    with pytest.raises(PySparkException) as sparks:
+        frame.groupBy("k").agg(_aggregate(text, 0)).collect()
+    first_line = str(sparks.value).split("\n")[0]
+    assert " ".join(ours.value.message.split()) == " ".join(first_line.split())
+
+
+def test_overflow_is_null_where_spark_tolerates_it(spark: SparkSession) -> None:
+    frame = spark.range(0, 3, 1, 1).selectExpr(
+        "0 AS k",
+        "id AS b",
+        "if(id = 0, 9223372036854775807L, 1L) AS l",
+        "if(id = 0, CAST('99999999999999999999999999999999999999' AS DECIMAL(38, 0)), -id) AS d",
+        "make_dt_interval(if(id = 0, 106751990, 2), 5) AS v",
+    )
+    texts = [f"{name}({column})" for name in ("try_sum", "try_avg") for column in "ldv"]
+    found = in_steps(frame, texts, Conf())
+    expected = _by_key(frame.groupBy("k").agg(*(_aggregate(t, i) for i, t in enumerate(texts))))
+    assert found == expected
