@@ -85,9 +85,7 @@ class ExpressionParser(PrimaryParser):
         index = self._index
         if self._word("IS"):
             negated = self._word("NOT") or self._match(TokenType.NOT)
-            node = self._negate(start, self._parse_is(left), negated)
-            node.meta["postfix"] = True
-            return self._mark(start, node)
+            return self._mark(start, self._parse_is(left, negated))
         negated = self._word("NOT") or self._match(TokenType.NOT)
         match self._peek_word():
             case "BETWEEN":
@@ -112,17 +110,17 @@ class ExpressionParser(PrimaryParser):
     def _negate(self, start: int, node: Node, negated: bool) -> Node:
         return self._mark(start, exp.Not(this=node)) if negated else node
 
-    def _parse_is(self, left: Node) -> Node:
-        if self._word("NULL"):
-            return exp.Is(this=left, expression=exp.Null())
-        if self._word("TRUE"):
-            return exp.Is(this=left, expression=exp.Boolean(this=True))
-        if self._word("FALSE"):
-            return exp.Is(this=left, expression=exp.Boolean(this=False))
-        if self._word("UNKNOWN"):
-            return exp.Is(this=left, expression=exp.Null())
-        self._expect_word("DISTINCT", "FROM")
-        return exp.NullSafeNEQ(this=left, expression=self._parse_comparison())
+    def _parse_is(self, left: Node, negated: bool) -> Node:
+        if self._word("DISTINCT", "FROM"):
+            kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
+            return kind(this=left, expression=self._parse_comparison())
+        value = exp.Null()
+        if self._peek_word() in ("TRUE", "FALSE"):
+            value = exp.Boolean(this=self._peek_word() == "TRUE")
+        elif self._peek_word() not in ("NULL", "UNKNOWN"):
+            self.raise_error("Expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")
+        self._advance()
+        return exp.Is(this=left, expression=value, negate=negated)
 
     def _parse_in(self, this: Node, alias: bool = False) -> Node:
         if self._is_query_ahead(0):

@@ -9,8 +9,8 @@ from typing import Any
 from sqlglot import exp
 
 from ..model import expressions as model
-from ..model.conf import Conf
 from ..model.ddl import parse_type
+from ..model.errors import AnalysisError
 from ..model.expressions import (
     Alias,
     CaseWhen,
@@ -18,7 +18,6 @@ from ..model.expressions import (
     Expression,
     LambdaFunction,
     Literal,
-    Origin,
     SortOrder,
     UnresolvedAlias,
     UnresolvedAttribute,
@@ -28,12 +27,10 @@ from ..model.expressions import (
     UnresolvedStar,
     WindowExpression,
 )
-from ..model.types import BOOLEAN, NULL, STRING, DataType
-from .context import missing_window, origin_at, unsupported
-from .literals import hex_literal, interval_literal, number_literal, typed_literal
+from ..model.types import STRING, DataType
+from .context import fragment_error, missing_window, unsupported
+from .literal_reader import LiteralReader, Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
-
-Node = Any  # sqlglot carries no types here
 
 _BINARY = {
     exp.Add: "+",
@@ -59,18 +56,8 @@ _BINARY = {
 _TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
-class ExpressionReader:
+class ExpressionReader(LiteralReader):
     """Turns one query's expressions into the planner's."""
-
-    def __init__(self, text: str, conf: Conf) -> None:
-        self.text = text
-        self.conf = conf
-        self.windows: dict[str, Node] = {}
-
-    def origin(self, node: Node) -> Origin:
-        """Where the node stands in the text."""
-        start = node.meta.get("start", 0)
-        return origin_at(self.text, start, node.meta.get("stop", start))
 
     def read(self, node: Node) -> Expression:
         """One expression."""
@@ -144,40 +131,12 @@ class ExpressionReader:
         child, index = self.read(node.this), self.read(node.expressions[0])
         return UnresolvedExtractValue(child=child, extraction=index, origin=self.origin(node))
 
-    # --------------------------------------------------------------------------------- literals
-
-    def literal(self, node: Node) -> Expression:
-        if node.is_string:
-            return Literal(value=node.this, type_=STRING, origin=self.origin(node))
-        return number_literal(node.this, self.origin(node))
-
-    def hexadecimal(self, node: Node) -> Expression:
-        return hex_literal(node.this, self.origin(node))
-
-    def typed(self, node: Node) -> Expression:
-        return typed_literal(node.args["kind"], node.this.this, self.conf, self.origin(node))
-
-    def interval(self, node: Node) -> Expression:
-        origin = self.origin(node)
-        skipped = len("interval")
-        rest = self.text[origin.start + skipped :]
-        start = origin.start + skipped + len(rest) - len(rest.lstrip())
-        return interval_literal(node, origin, origin_at(self.text, start, origin.stop))
-
-    def boolean(self, node: Node) -> Expression:
-        return Literal(value=bool(node.this), type_=BOOLEAN, origin=self.origin(node))
-
-    def null(self, node: Node) -> Expression:
-        return Literal(value=None, type_=NULL, origin=self.origin(node))
-
     # ------------------------------------------------------------------------------- predicates
 
     def negation(self, node: Node) -> Expression:
         inner = node.this
-        is_null = isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
-        # `NOT x IS NULL` is a negation, `x IS NOT NULL` a predicate of its own.
-        if is_null and node.meta.get("postfix"):
-            return self._call("isnotnull", node, inner.this)
+        if isinstance(inner, exp.Like | exp.ILike) and inner.args.get("quantifier"):
+            return self._quantified_like(inner, negated=True)
         return self._not(node, self.read(inner))
 
     def unequal(self, node: Node) -> Expression:
@@ -187,9 +146,11 @@ class ExpressionReader:
         return self._not(node, self._call("<=>", node, node.this, node.expression))
 
     def is_(self, node: Node) -> Expression:
+        negated = bool(node.args.get("negate"))
         if isinstance(node.expression, exp.Null):
-            return self._call("isnull", node, node.this)
-        return self._call("<=>", node, node.this, node.expression)
+            return self._call("isnotnull" if negated else "isnull", node, node.this)
+        equal = self._call("<=>", node, node.this, node.expression)
+        return self._not(node, equal) if negated else equal
 
     def between(self, node: Node) -> Expression:
         return self._call("between", node, node.this, node.args["low"], node.args["high"])
@@ -200,18 +161,22 @@ class ExpressionReader:
         return self._call("in", node, node.this, *node.expressions)
 
     def like(self, node: Node) -> Expression:
+        if node.args.get("quantifier"):
+            return self._quantified_like(node, negated=False)
         name = "like" if isinstance(node, exp.Like) else "ilike"
-        quantifier = node.args.get("quantifier")
-        if quantifier is None:
-            return self._call(name, node, node.this, node.expression)
-        joiner = "and" if quantifier == "ALL" else "or"
-        parts = [self._call(name, node, node.this, p) for p in node.expression.expressions]
-        result: Expression = parts[0]
-        for part in parts[1:]:
-            result = UnresolvedFunction(
-                name=joiner, arguments=(result, part), origin=self.origin(node)
+        return self._call(name, node, node.this, node.expression)
+
+    def _quantified_like(self, node: Node, negated: bool) -> Expression:
+        """LIKE ANY and LIKE ALL: functions of the text and all patterns."""
+        kind = "likeall" if node.args["quantifier"] == "ALL" else "likeany"
+        text, patterns = self.read(node.this), self.read_all(node.expression.expressions)
+        if isinstance(node, exp.ILike):
+            text, *patterns_ = (
+                UnresolvedFunction(name="lower", arguments=(one,)) for one in (text, *patterns)
             )
-        return result
+            patterns = tuple(patterns_)
+        name = f"not{kind}" if negated else kind
+        return UnresolvedFunction(name=name, arguments=(text, *patterns), origin=self.origin(node))
 
     def escape(self, node: Node) -> Expression:
         like = node.this
@@ -290,8 +255,11 @@ class ExpressionReader:
         return LambdaFunction(body=body, parameters=parameters, origin=self.origin(node))
 
     def row(self, node: Node) -> Expression:
+        fields: list[Expression] = []
+        for position, value in enumerate(self.read_all(node.expressions), start=1):
+            fields += [model.lit(_field_name(value, position)), _unnamed(value)]
         return UnresolvedFunction(
-            name="struct", arguments=self.read_all(node.expressions), origin=self.origin(node)
+            name="named_struct", arguments=tuple(fields), origin=self.origin(node)
         )
 
     def paren(self, node: Node) -> Expression:
@@ -321,8 +289,18 @@ class ExpressionReader:
         return Cast(child=child, type_=type_, mode=mode, origin=self.origin(node))
 
     def data_type(self, node: Node) -> DataType:
-        """A type as written."""
-        return parse_type(node.args["kind"])
+        """A type as written.
+
+        Raises:
+            AnalysisError: Spark has no such type.
+        """
+        try:
+            return parse_type(node.args["kind"])
+        except AnalysisError as error:
+            message = error.message.split(" (line ")[0]
+            raise fragment_error(
+                error.condition or "", message, self.origin(node), hint=error.hint
+            ) from None
 
     def extract(self, node: Node) -> Expression:
         source = self.read(node.expression)
@@ -341,6 +319,17 @@ class ExpressionReader:
 
     def collate(self, node: Node) -> Expression:
         raise unsupported("COLLATE", self.origin(node))
+
+
+def _field_name(value: Expression, position: int) -> str:
+    """The name of a row's field: the column's or alias's own, else by position."""
+    if isinstance(value, UnresolvedAttribute):
+        return value.parts[-1]
+    return value.name if isinstance(value, Alias) else f"col{position}"
+
+
+def _unnamed(value: Expression) -> Expression:
+    return value.child if isinstance(value, Alias) else value
 
 
 def _as_variable(node: Expression) -> Expression:

@@ -183,16 +183,20 @@ class FormParser(TokenCursor):
         return exp.Extract(this=exp.var(unit.name), expression=source)
 
     def _parse_substring(self) -> Node:
-        name = self._peek_word().lower()
+        index = self._index
         self._advance(2)
+        if self._curr.token_type == TokenType.R_PAREN:
+            self._retreat(index)
+            return None
         arguments = [self._parse_comparison()]
-        if not self._word("FROM"):
-            self._expect(TokenType.COMMA)
+        if not self._word("FROM") and not self._match(TokenType.COMMA):
+            self._retreat(index)
+            return None
         arguments.append(self._parse_comparison())
         if self._word("FOR") or self._match(TokenType.COMMA):
             arguments.append(self._parse_comparison())
         self._expect(TokenType.R_PAREN)
-        return exp.Anonymous(this=name, expressions=arguments)
+        return exp.Anonymous(this="substring", expressions=arguments)
 
     def _parse_trim(self) -> Node:
         index = self._index

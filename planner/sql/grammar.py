@@ -65,10 +65,11 @@ relation: LATERAL? relation_primary (join | pivot)* ;
 join: join_type JOIN LATERAL? relation_primary (ON expr | USING columns)?
   | NATURAL join_type JOIN LATERAL? relation_primary ;
 join_type: INNER? | CROSS | LEFT OUTER? | LEFT? SEMI | RIGHT OUTER? | FULL OUTER? | LEFT? ANTI ;
-relation_primary: table sample? watermark? alias | '(' query ')' sample? watermark? alias
+relation_primary: multi sample? watermark? alias | stream watermark? alias
+  | '(' query ')' sample? watermark? alias
   | '(' relation ')' sample? watermark? alias | inline_table
   | qualified '(' arguments? ')' watermark? alias ;
-table: multi | STREAM multi | STREAM '(' multi ')' ;
+stream: STREAM multi | STREAM '(' multi ')' ;
 sample: TABLESAMPLE '(' ($NUMBER PERCENT | expr ROWS | expr)? ')' (REPEATABLE '(' $INTEGER ')')? ;
 watermark: WATERMARK item DELAY OF interval ;
 alias: (AS? $STRICT columns?)? ;

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Expression, Literal, UnresolvedAttribute
+from ..model.expressions import AttributeReference, Expression, Literal, UnresolvedAttribute
 from ..model.intervals import interval_text
 from ..model.logical import (
     Aggregate,
@@ -21,6 +21,7 @@ from ..model.logical import (
     Join,
     JoinType,
     LocalLimit,
+    LocalRelation,
     LogicalPlan,
     Offset,
     OneRowRelation,
@@ -60,6 +61,9 @@ _ANALYTICS = {exp.Cube: "cube", exp.Rollup: "rollup", exp.GroupingSets: "groupin
 
 class PlanReader:
     """Turns one query into a logical plan."""
+
+    # Analysis does not expand grouping sets yet; until it does they are refused here.
+    grouping_sets = False
 
     def __init__(self, expressions: ExpressionReader) -> None:
         self.expressions = expressions
@@ -180,6 +184,8 @@ class PlanReader:
         analytic = [item for item in items if type(item) in _ANALYTICS]
         if not analytic:
             return self.expressions.read_all(items), None
+        if not self.grouping_sets:
+            raise unsupported("CUBE, ROLLUP or GROUPING SETS", self.expressions.origin(group))
         if len(items) == 1 and not any(type(entry) in _ANALYTICS for entry in items[0].expressions):
             sets = tuple(self._set(entry) for entry in items[0].expressions)
             return _distinct(sets), (_ANALYTICS[type(items[0])], sets)
@@ -324,12 +330,40 @@ class PlanReader:
         alias = node.args.get("alias")
         names = tuple(c.name for c in alias.columns) if alias else ()
         names = names or tuple(f"col{i + 1}" for i in range(len(rows[0])))
-        table = UnresolvedInlineTable(names=names, rows=rows, origin=self.expressions.origin(node))
+        table = _local_relation(names, rows) or UnresolvedInlineTable(
+            names=names, rows=rows, origin=self.expressions.origin(node)
+        )
         return SubqueryAlias(child=table, alias=alias.name) if alias else table
 
 
 def _sql_text(node: Node) -> str:
     return f"INTERVAL {node.args['text']}"
+
+
+def _local_relation(
+    names: tuple[str, ...], rows: tuple[tuple[Expression, ...], ...]
+) -> LogicalPlan | None:
+    """Rows of literals whose types agree column by column; None where analysis has to look."""
+    if any(len(row) != len(names) for row in rows):
+        return None
+    literals = [tuple(v for v in row if isinstance(v, Literal)) for row in rows]
+    if any(len(row) != len(names) for row in literals):
+        return None
+    attributes = []
+    for index, name in enumerate(names):
+        column = [row[index] for row in literals]
+        kinds = {value.data_type for value in column if value.value is not None}
+        if len(kinds) != 1:
+            return None
+        nullable = any(value.value is None for value in column)
+        kind = kinds.pop()
+        attributes.append(AttributeReference(name=name, type_=kind, is_nullable=nullable))
+    kinds_ = [attribute.data_type for attribute in attributes]
+    typed = tuple(
+        tuple(Literal(value=v.value, type_=kind) for v, kind in zip(row, kinds_, strict=True))
+        for row in literals
+    )
+    return LocalRelation(attributes=tuple(attributes), rows=typed)
 
 
 def _distinct(sets: tuple[tuple[Expression, ...], ...]) -> tuple[Expression, ...]:

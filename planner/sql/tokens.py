@@ -20,6 +20,8 @@ class SparkTokenizer(Databricks.Tokenizer):  # type: ignore[misc]
     KEYWORDS: ClassVar[dict[str, TokenType]] = {
         sign: Databricks.Tokenizer.KEYWORDS[sign] for sign in _SIGNS
     }
+    # Two quotes in a string stand for one.
+    STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
     # `10L` stays one word: the parser reads the suffix.
     NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()

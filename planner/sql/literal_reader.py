@@ -1,0 +1,51 @@
+"""Literals of the tree, and where every node stands in the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model.conf import Conf
+from ..model.expressions import Expression, Literal, Origin
+from ..model.types import BOOLEAN, NULL, STRING
+from .context import origin_at
+from .literals import hex_literal, interval_literal, number_literal, typed_literal
+
+Node = Any  # sqlglot carries no types here
+
+
+class LiteralReader:
+    """One query's text and settings; reads the literals of its tree."""
+
+    def __init__(self, text: str, conf: Conf) -> None:
+        self.text = text
+        self.conf = conf
+        self.windows: dict[str, Node] = {}
+
+    def origin(self, node: Node) -> Origin:
+        """Where the node stands in the text."""
+        start = node.meta.get("start", 0)
+        return origin_at(self.text, start, node.meta.get("stop", start))
+
+    def literal(self, node: Node) -> Expression:
+        if node.is_string:
+            return Literal(value=node.this, type_=STRING, origin=self.origin(node))
+        return number_literal(node.this, self.origin(node))
+
+    def hexadecimal(self, node: Node) -> Expression:
+        return hex_literal(node.this, self.origin(node))
+
+    def typed(self, node: Node) -> Expression:
+        return typed_literal(node.args["kind"], node.this.this, self.conf, self.origin(node))
+
+    def interval(self, node: Node) -> Expression:
+        origin = self.origin(node)
+        skipped = len("interval")
+        rest = self.text[origin.start + skipped :]
+        start = origin.start + skipped + len(rest) - len(rest.lstrip())
+        return interval_literal(node, origin, origin_at(self.text, start, origin.stop))
+
+    def boolean(self, node: Node) -> Expression:
+        return Literal(value=bool(node.this), type_=BOOLEAN, origin=self.origin(node))
+
+    def null(self, node: Node) -> Expression:
+        return Literal(value=None, type_=NULL, origin=self.origin(node))
