@@ -36,6 +36,8 @@ class StreamingRelationExec(SparkPlan):
     `name` is the source's name in the description, `format` what plans show (`FileSource[events]`).
     """
 
+    expression_fields = ("attributes",)
+
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
@@ -51,6 +53,8 @@ class StreamingRelationExec(SparkPlan):
 @dataclass(frozen=True, kw_only=True)
 class LocalTableScanExec(SparkPlan):
     """Rows that are part of the plan."""
+
+    expression_fields = ("attributes",)
 
     attributes: tuple[AttributeReference, ...]
     rows: tuple[tuple[Literal, ...], ...] = ()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from ..planner.model.expressions import AttributeReference, Expression, SortOrder, to_attribute
+from ..planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Expression,
+    SortOrder,
+    to_attribute,
+)
 from ..planner.model.text import plan_text
 from .distribution import (
     Distribution,
@@ -90,6 +96,41 @@ class ReusedExchangeExec(SparkPlan):
             mine[key.expr_id] if isinstance(key, AttributeReference) else key for key in given.keys
         )
         return HashPartitioning(given.num_partitions, keys)
+
+
+def expand_reused_exchanges(plan: SparkPlan) -> SparkPlan:
+    """The plan with every reused exchange in full, under the column ids of its place.
+
+    For a runtime that shares no shuffles between operators. The plan itself if there are none.
+    """
+
+    def expanded(node: SparkPlan) -> SparkPlan:
+        if not isinstance(node, ReusedExchangeExec):
+            return node
+        pairs = zip(node.exchange.output, node.attributes, strict=True)
+        ids = {old.expr_id: new.expr_id for old, new in pairs if old.expr_id != new.expr_id}
+        return _with_ids(node.exchange, ids) if ids else node.exchange
+
+    return plan.transform_up(expanded)
+
+
+def _with_ids(plan: SparkPlan, ids: dict[int, int]) -> SparkPlan:
+    def changed(expression: Expression) -> Expression:
+        if isinstance(expression, AttributeReference | Alias) and expression.expr_id in ids:
+            return replace(expression, expr_id=ids[expression.expr_id])
+        return expression
+
+    def over(node: SparkPlan) -> SparkPlan:
+        node = node.transform_expressions(changed)
+        if isinstance(node, ShuffleExchangeExec) and isinstance(
+            node.partitioning, HashPartitioning
+        ):
+            given = node.partitioning
+            keys = tuple(key.transform_up(changed) for key in given.keys)
+            node = replace(node, partitioning=replace(given, keys=keys))
+        return node
+
+    return plan.transform_up(over)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...physical.exchange import expand_reused_exchanges
 from ...physical.plan import SparkPlan
 from ...planner.model.spark_sql import quote
 from . import aggregates as aggregates  # its operators' lowerings register themselves
@@ -29,7 +30,7 @@ def lower(plan: SparkPlan, context: LoweringContext) -> LoweredBatch:
     """
 
     def build(batch: Batch) -> DataFrame:
-        frame = _lower(plan, batch)
+        frame = _lower(expand_reused_exchanges(plan), batch)
         names = (f"{column_name(a)} AS {quote(a.name)}" for a in plan.output)
         return frame.selectExpr(*names)
 

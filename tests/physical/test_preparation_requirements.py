@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from stateplan.physical.exchange import ReusedExchangeExec, ShuffleExchangeExec, SortExec
+from stateplan.physical.basic import UnionExec
+from stateplan.physical.exchange import (
+    ReusedExchangeExec,
+    ShuffleExchangeExec,
+    SortExec,
+    expand_reused_exchanges,
+)
 from stateplan.physical.plan import SparkPlan
 from stateplan.planner.model.errors import InternalError
 from stateplan.planner.model.expressions import Alias
@@ -70,6 +78,23 @@ def test_the_same_rows_are_shuffled_once(make) -> None:
     (reused,) = plan.collect(ReusedExchangeExec)
     assert reused.exchange is plan.collect(ShuffleExchangeExec)[0]
     assert plan.collect(ShuffleExchangeExec) == [reused.exchange]
+
+
+def test_reuse_can_be_undone_for_a_runtime_without_it(make) -> None:
+    other = replace(make.events, attributes=tuple(a.new_instance() for a in make.events.output))
+    ours = make.project(make.user, Alias(child=make.qty, name="q"))
+    theirs = make.project(other.output[0], Alias(child=other.output[3], name="q"), child=other)
+    both = Union(inputs=tuple(make.dedup(*p.output, child=p) for p in (ours, theirs)))
+    plan = make.prepared(both)
+    assert plan.collect(ReusedExchangeExec)
+    expanded = expand_reused_exchanges(plan)
+    assert not expanded.collect(ReusedExchangeExec)
+    assert validate_requirements(expanded, make.execution()) is expanded
+    assert [p.output for p in expanded.children] == [p.output for p in plan.children]
+    for node in expanded.walk():
+        given = frozenset(a.expr_id for child in node.children for a in child.output)
+        if node.children and not isinstance(node, UnionExec):
+            assert node.references <= given | node.output_ids
 
 
 def test_other_rows_are_shuffled_themselves(make) -> None:
