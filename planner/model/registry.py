@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -159,6 +159,19 @@ def register(*specs: FunctionSpec) -> None:
             if name in _BY_NAME:
                 raise ValueError(f"function {name} is registered twice")
             _BY_NAME[name] = spec
+
+
+def amend(name: str, *, null_intolerant: bool) -> None:
+    """Correct what a registered function says of itself, under its name and aliases.
+
+    Raises:
+        KeyError: nothing is registered under the name.
+    """
+    spec = _BY_NAME[name]
+    new = replace(spec, null_intolerant=null_intolerant)
+    for other, known in list(_BY_NAME.items()):
+        if known is spec:
+            _BY_NAME[other] = new
 
 
 def _load() -> None:

@@ -16,6 +16,9 @@ from . import maths as maths
 from . import misc as misc
 from . import predicates as predicates
 from . import strings as strings
+from .null_intolerance import correct
 from .shapes import resolve as resolve
+
+correct()
 
 __all__ = ["resolve"]

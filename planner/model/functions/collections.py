@@ -60,7 +60,7 @@ def _first_element(call: Call) -> DataType:
 
 def _keys(call: Call) -> DataType:
     kind = call.arguments[0].data_type
-    return ArrayType(kind.key_type, False) if isinstance(kind, MapType) else kind
+    return ArrayType(kind.key_type, True) if isinstance(kind, MapType) else kind
 
 
 def _values(call: Call) -> DataType:

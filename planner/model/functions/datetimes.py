@@ -9,7 +9,7 @@ from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Cast, Expression, Literal, lit
 from ..literal_text import session_time_zone
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, Show, null_if_any, register
 from ..text import pretty
 from ..types import (
     BYTE,
@@ -24,6 +24,7 @@ from ..types import (
     DataType,
     DayTimeIntervalType,
     DecimalType,
+    FractionalType,
     NullType,
     NumericType,
     StringType,
@@ -445,7 +446,15 @@ register(
     scalar("unix_seconds", "timestamp", LONG, evaluate=lambda call, t: t // MICROS),
     scalar("timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n),
     scalar("timestamp_millis", "integral", TIMESTAMP, evaluate=lambda call, n: n * 1000),
-    scalar("timestamp_seconds", "!numeric", TIMESTAMP, evaluate=lambda call, n: int(n * MICROS)),
+    scalar(
+        "timestamp_seconds",
+        "!numeric",
+        TIMESTAMP,
+        nullable=lambda call: (
+            null_if_any(call) or isinstance(call.arguments[0].data_type, FractionalType)
+        ),
+        evaluate=lambda call, n: int(n * MICROS),
+    ),
     _unix_timestamp("unix_timestamp", now=True),
     _unix_timestamp("to_unix_timestamp", now=False),
     # Texts.
@@ -455,6 +464,7 @@ register(
         f"bigint, [string={_UNIX_FORMAT}]",
         STRING,
         text="from_unixtime({args}, {zone})",
+        nullable=always_null,
     ),
     _reader("to_date", DATE, date_only=True),
     _reader("try_to_date", DATE, date_only=True),

@@ -11,7 +11,7 @@ from ..conf import Conf
 from ..ddl import parse_schema, parse_type
 from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, Show, null_if_any, register
 from ..text import pretty
 from ..types import (
     INT,
@@ -190,7 +190,9 @@ def _schema_of(call: Call) -> DataType:
     return found
 
 
-def _from_spec(name: str, last: str, *, codegen: bool) -> FunctionSpec:
+def _from_spec(
+    name: str, last: str, *, codegen: bool, nullable: Callable[[Call], bool]
+) -> FunctionSpec:
     return scalar(
         name,
         "string, any, [any]",
@@ -199,7 +201,7 @@ def _from_spec(name: str, last: str, *, codegen: bool) -> FunctionSpec:
         text=_from_text(last),
         pretty=f"{name}({{0}})",
         sql=_from_sql,
-        nullable=always_null,
+        nullable=nullable,
         codegen=codegen,
     )
 
@@ -274,8 +276,8 @@ register(
     ),
     scalar("sha2", "binary, int", STRING, nullable=always_null, evaluate=_sha2_value),
     scalar("get_json_object", "!string, !string", STRING, nullable=always_null),
-    _from_spec("from_json", "false", codegen=False),
-    _from_spec("from_csv", "None", codegen=True),
+    _from_spec("from_json", "false", codegen=False, nullable=always_null),
+    _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
     scalar(
         "to_json",
         "any, [any]",
@@ -284,6 +286,7 @@ register(
         text=_to_text,
         pretty="to_json({0})",
         sql=_to_sql,
+        nullable=always_null,
         replacement=_to_json,
     ),
     scalar(

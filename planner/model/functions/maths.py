@@ -43,7 +43,6 @@ def _of_double(
     name: str,
     evaluate: Callable[[float], float] | None = None,
     *,
-    null: bool = False,
     lower: bool = False,
 ) -> FunctionSpec:
     """A function of one double, which plans show in upper case (a few in lower)."""
@@ -54,7 +53,7 @@ def _of_double(
         DOUBLE,
         text=form,
         pretty=form,
-        nullable=always_null if null else null_if_any,
+        nullable=always_null,
         evaluate=None if evaluate is None else (lambda call, value: evaluate(value)),
     )
 
@@ -174,6 +173,7 @@ def _ceil(name: str) -> FunctionSpec:
         name=name,
         kind="scalar",
         data_type=_ceil_type,
+        nullable=always_null,
         check=_check_ceil,
         text=form,
         pretty=form,
@@ -282,8 +282,8 @@ register(
     *(_of_double(name) for name in ("tanh", "degrees", "radians", "expm1")),
     _of_double("exp", math.exp),
     _of_double("sqrt", math.sqrt),
-    *(_of_double(name, null=True) for name in ("log10", "log1p", "log2")),
-    _of_double("ln", null=True, lower=True),
+    *(_of_double(name) for name in ("log10", "log1p", "log2")),
+    _of_double("ln", lower=True),
     _of_double("rint", lower=True),
     *named(_of_double("signum")),
     _of_double("sign", lower=True),
@@ -307,6 +307,7 @@ register(
         "numeric, [int=0]",
         _rounded_type,
         then=_constant_scale,
+        nullable=always_null,
         evaluate=_round_value,
     ),
     scalar(
@@ -314,6 +315,7 @@ register(
         "numeric, [int=0]",
         _rounded_type,
         then=_constant_scale,
+        nullable=always_null,
         evaluate=_round_value,
     ),
     *named(_ceil("ceil"), "ceiling"),

@@ -258,7 +258,7 @@ def invoked(
     shown: str = "{args}",
     *,
     kind: str = "static_invoke",
-    nullable: Callable[[Call], bool] = registry.null_if_any,
+    nullable: Callable[[Call], bool] = always_null,
     text: Text | str | None = None,
     pretty: Text | str | None = None,
     sql: Text | str | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..conf import Conf
 from ..expressions import Call, CaseWhen, Expression, Literal, lit
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, Show, null_if_any, register
 from ..types import (
     BINARY,
     BOOLEAN,
@@ -215,6 +215,10 @@ def _check_decode(call: Call, conf: Conf) -> Expression:
     return call
 
 
+def _decode_nullable(call: Call) -> bool:
+    return null_if_any(call) if len(call.arguments) == 2 else _decode(call).nullable
+
+
 def _decode_type(call: Call) -> DataType:
     return STRING if len(call.arguments) == 2 else call.arguments[2].data_type
 
@@ -324,7 +328,7 @@ register(
         "string, [string=X], [string=x], [string=n], [string=null]",
         STRING,
         null_intolerant=False,
-        nullable=lambda call: call.arguments[0].nullable,
+        nullable=always_null,
     ),
     invoked("quote", "string", STRING, "ExpressionImplUtils.quote"),
     invoked("luhn_check", "string", BOOLEAN, "ExpressionImplUtils.isLuhnNumber"),
@@ -353,7 +357,7 @@ register(
     replaced("regexp_count", "string, string", _regexp_count),
     replaced("regexp_substr", "string, string", _regexp_substr),
     # Encodings.
-    invoked("base64", "binary", STRING, "Base64.encode", "{0}, true"),
+    invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
     scalar("hex", "bigint|binary|string", STRING),
     scalar("unhex", "string", BINARY, text=_unhex_text, sql=_unhex_sql, nullable=always_null),
@@ -364,7 +368,7 @@ register(
         name="decode",
         kind="scalar",
         data_type=_decode_type,
-        nullable=always_null,
+        nullable=_decode_nullable,
         check=_check_decode,
         sql=lambda call, show: f"decode({', '.join(show(a) for a in call.arguments)})",
         replacement=_decode,
