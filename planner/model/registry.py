@@ -178,7 +178,8 @@ def _load() -> None:
     global _LOADED
     if not _LOADED:
         _LOADED = True
-        importlib.import_module(".functions", __package__)
+        # Corrects what the package before it registers.
+        importlib.import_module(".functions.null_intolerance", __package__)
 
 
 def find(name: str) -> FunctionSpec | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import Expression, Literal, lit
+from ...planner.model.expressions import Alias, Expression, Literal, lit
 from ...planner.model.logical import (
     Aggregate,
     Deduplicate,
@@ -23,6 +23,7 @@ from ...planner.model.logical import (
     Sort,
     Union,
 )
+from .semantics import ExpressionSet
 from .trees import rewrite_down
 
 LIMITS = frozenset((GlobalLimit, LocalLimit))
@@ -76,6 +77,33 @@ def push_limits_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     Idempotent: inputs that are bounded already get none.
     """
     return rewrite_down(plan, _push, frozenset((LocalLimit, Join)))
+
+
+def push_single_limit_through_groups(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """One row of an aggregate that only groups is one row of its input.
+
+    `GlobalLimit 1, LocalLimit 1, Aggregate [a], [a]` -> `.., Project [a], LocalLimit 1`.
+    Idempotent.
+    """
+
+    def push(node: LogicalPlan) -> LogicalPlan:
+        match node:
+            case GlobalLimit(child=LocalLimit(limit=limit, child=Aggregate() as groups) as local):
+                if _number(limit) == 1 and _groups_only(groups):
+                    return replace(node, child=replace(local, child=_one_of(groups, limit)))
+        return node
+
+    return rewrite_down(plan, push, frozenset((Aggregate,)))
+
+
+def _groups_only(plan: Aggregate) -> bool:
+    keys = ExpressionSet(plan.grouping)
+    values = (e.child if isinstance(e, Alias) else e for e in plan.aggregates)
+    return bool(plan.grouping) and all(e.foldable or e in keys for e in values)
+
+
+def _one_of(plan: Aggregate, limit: Expression) -> LogicalPlan:
+    return Project(child=LocalLimit(child=plan.child, limit=limit), project_list=plan.aggregates)
 
 
 def _push(node: LogicalPlan) -> LogicalPlan:

@@ -37,7 +37,12 @@ from .grouping import (
     remove_repetition_from_grouping,
 )
 from .infer_filters import infer_filters_from_constraints, infer_filters_from_generators
-from .limits import eliminate_limits, push_limits_down, push_projections_through_limits
+from .limits import (
+    eliminate_limits,
+    push_limits_down,
+    push_projections_through_limits,
+    push_single_limit_through_groups,
+)
 from .names import eliminate_names, inline_definitions
 from .noop_operators import remove_noop_operators
 from .null_in_predicates import replace_null_with_false
@@ -61,6 +66,7 @@ OPERATORS = (
     rule(eliminate_outer_joins, Join),
     rule(push_down_predicates, Filter, Join),
     rule(push_limits_down, LocalLimit),
+    rule(push_single_limit_through_groups, GlobalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.
     rule(prune_columns, Project, Aggregate, Expand, Join),
     rule(explode_smallest_field, Generate),

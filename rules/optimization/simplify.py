@@ -58,7 +58,7 @@ REWRITES: tuple[tuple[Rewrite, frozenset[str] | None, tuple[type[Expression], ..
     (simplify_comparisons, COMPARISONS, ()),
     (simplify_casts, frozenset(), (Cast,)),
     (simplify_case_conversions, frozenset(("upper", "lower")), ()),
-    (unwrap_casts, COMPARISONS | {"in", "inset"}, ()),
+    (unwrap_casts, COMPARISONS | {"in", "inset", "isnotnull"}, ()),
     (simplify_extraction, ITEM_LOOKUPS, (GetStructField,)),
     (combine_concats, frozenset(("concat",)), ()),
 )

@@ -47,6 +47,8 @@ def unwrap_casts(expression: Expression) -> Expression:
     assert isinstance(expression, Call)
     if expression.name in ("in", "inset"):
         return _unwrap_in(expression)
+    if expression.name == "isnotnull":
+        return _unwrap_check(expression)
     left, right = expression.arguments
     if isinstance(left, Cast) and isinstance(right, Literal):
         return _unwrap(expression.name, left, right) or expression
@@ -54,6 +56,14 @@ def unwrap_casts(expression: Expression) -> Expression:
         turned = _unwrap(MIRROR[expression.name], right, left)
         return expression if turned is None else _mirrored(turned)
     return expression
+
+
+def _unwrap_check(check: Call) -> Expression:
+    """`isnotnull(cast(a as bigint))` -> `isnotnull(a)`, where the cast is a safe one of numbers."""
+    cast = check.arguments[0]
+    if isinstance(cast, Cast) and _is_safe(cast.child.data_type, cast.type_):
+        return call("isnotnull", cast.child)
+    return check
 
 
 def _mirrored(expression: Expression) -> Expression:
