@@ -47,6 +47,8 @@ from ..model.types import (
 from .base import PlanLater, where_from
 from .floats import normalize_floats
 
+_OBJECTS = "spark.sql.execution.useObjectHashAggregateExec"
+
 
 @dataclass(frozen=True)
 class PhysicalAggregation:
@@ -58,6 +60,7 @@ class PhysicalAggregation:
         buffers: per function, its buffer columns.
         results: the select list over the keys' columns and the functions' result columns.
         origin: where the aggregation stands in the query's text.
+        objects: whether a hash table of objects may be used.
     """
 
     keys: tuple[Expression, ...]
@@ -65,6 +68,7 @@ class PhysicalAggregation:
     buffers: tuple[tuple[AttributeReference, ...], ...]
     results: tuple[Expression, ...]
     origin: Origin | None = None
+    objects: bool = True
 
     @cached_property
     def key_attributes(self) -> tuple[AttributeReference, ...]:
@@ -96,7 +100,7 @@ class PhysicalAggregation:
             _mutable(b.data_type) for group in self.buffers for b in group
         ):
             return HashAggregateExec
-        if any(s.object_hash for s in specs):
+        if self.objects and any(s.object_hash for s in specs):
             return ObjectHashAggregateExec
         return SortAggregateExec
 
@@ -176,6 +180,8 @@ def plan_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
         PlanningError: a session window is the only key.
     """
     parts = take_apart(logical)
+    if plan_later.conf.settings.get(_OBJECTS, "true").lower() == "false":
+        parts = replace(parts, objects=False)
     child = plan_later(logical.child)
     if parts.session is None:
         version = plan_later.conf.integer("spark.sql.streaming.aggregation.stateFormatVersion")

@@ -84,6 +84,13 @@ def test_an_imperative_function_has_no_generated_code(make) -> None:
     assert not any(step.supports_codegen for step in plan.collect(BaseAggregateExec))
 
 
+def test_rows_are_sorted_where_objects_may_not_be_hashed(make) -> None:
+    value = make.aggregate("collect_list", make.qty)
+    execution = make.execution(execution__useObjectHashAggregateExec="false")
+    plan = make.planned(make.grouped((make.user,), Alias(child=value, name="v")), execution)
+    assert {type(step) for step in plan.collect(BaseAggregateExec)} == {SortAggregateExec}
+
+
 def test_each_function_is_computed_once(make) -> None:
     twice = make.call("+", make.count(), make.count())
     parts = take_apart(make.grouped((make.user,), Alias(child=twice, name="n")))
