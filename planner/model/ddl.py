@@ -146,6 +146,14 @@ class _Reader:
         self.index += 1
         return text[1:-1].replace("``", "`") if kind == "quoted" else text
 
+    def text_(self) -> None:
+        """A string, quotes doubled inside it included."""
+        start = self.index
+        while self.index < len(self.tokens) and self.tokens[self.index][0] == "text":
+            self.index += 1
+        if self.index == start:
+            self.fail()
+
     def fields(self, closing: str) -> tuple[StructField, ...]:
         found = []
         while True:
@@ -154,7 +162,7 @@ class _Reader:
             data_type = self.type()
             nullable = not self.take("not", "null")
             if self.take("comment"):
-                self.index += 1
+                self.text_()
             found.append(StructField(name, data_type, nullable))
             if not self.take(","):
                 break

@@ -57,10 +57,26 @@ class ExpressionParser(PrimaryParser):
         return self._parse_disjunction()
 
     def _parse_disjunction(self) -> Node:
-        return self._binary(self._parse_conjunction, lambda: exp.Or if self._word("OR") else None)
+        return self._connected(self._parse_conjunction, "OR", exp.Or)
 
     def _parse_conjunction(self) -> Node:
-        return self._binary(self._parse_negation, lambda: exp.And if self._word("AND") else None)
+        return self._connected(self._parse_negation, "AND", exp.And)
+
+    def _connected(self, operand: Callable[[], Node], word: str, kind: Any) -> Node:
+        """A chain of AND (or OR) as the balanced tree that Spark's parser makes of it."""
+        starts, operands = [self._index], [operand()]
+        while self._word(word):
+            starts.append(self._index)
+            operands.append(operand())
+
+        def tree(low: int, high: int) -> Node:
+            if low == high:
+                return operands[low]
+            middle = low + (high - low) // 2
+            node = kind(this=tree(low, middle), expression=tree(middle + 1, high))
+            return self._mark(starts[low], node)
+
+        return tree(0, len(operands) - 1)
 
     def _binary(self, operand: Callable[[], Node], operator: Callable[[], Node]) -> Node:
         start = self._index
@@ -85,7 +101,7 @@ class ExpressionParser(PrimaryParser):
         index = self._index
         if self._word("IS"):
             negated = self._word("NOT") or self._match(TokenType.NOT)
-            return self._mark(start, self._parse_is(left, negated))
+            return self._mark(index, self._parse_is(left, negated))
         negated = self._word("NOT") or self._match(TokenType.NOT)
         match self._peek_word():
             case "BETWEEN":
@@ -105,7 +121,8 @@ class ExpressionParser(PrimaryParser):
             case _:
                 self._retreat(index)
                 return left
-        return self._negate(start, self._mark(start, node), negated)
+        # Spark places what is wrong with a predicate at its first word, not at its left side.
+        return self._negate(index, self._mark(index, node), negated)
 
     def _negate(self, start: int, node: Node, negated: bool) -> Node:
         return self._mark(start, exp.Not(this=node)) if negated else node

@@ -347,7 +347,6 @@ _READERS: dict[Any, Callable[[ExpressionReader, Node], Expression]] = {
     MultiAlias: ExpressionReader.multi_alias,
     exp.Bracket: ExpressionReader.bracket,
     exp.Literal: ExpressionReader.literal,
-    exp.HexString: ExpressionReader.hexadecimal,
     TypedLiteral: ExpressionReader.typed,
     IntervalLiteral: ExpressionReader.interval,
     exp.Boolean: ExpressionReader.boolean,

@@ -10,7 +10,7 @@ from sqlglot.tokens import TokenType
 from .cursor import NAMES, STRINGS, Node, TokenCursor
 from .nodes import IntervalLiteral, TypedLiteral
 
-_TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIME"})
+_TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIME", "X"})
 _SINGULAR_UNITS = (
     "NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK",
     "MONTH", "YEAR",

@@ -8,7 +8,7 @@ from ..model.conf import Conf
 from ..model.expressions import Expression, Literal, Origin
 from ..model.types import BOOLEAN, NULL, STRING
 from .context import origin_at
-from .literals import hex_literal, interval_literal, number_literal, typed_literal
+from .literals import interval_literal, number_literal, typed_literal
 
 Node = Any  # sqlglot carries no types here
 
@@ -30,9 +30,6 @@ class LiteralReader:
         if node.is_string:
             return Literal(value=node.this, type_=STRING, origin=self.origin(node))
         return number_literal(node.this, self.origin(node))
-
-    def hexadecimal(self, node: Node) -> Expression:
-        return hex_literal(node.this, self.origin(node))
 
     def typed(self, node: Node) -> Expression:
         return typed_literal(node.args["kind"], node.this.this, self.conf, self.origin(node))

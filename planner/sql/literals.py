@@ -119,7 +119,7 @@ def _decimal(text: str, origin: Origin) -> Literal:
     return Literal(value=value, type_=DecimalType(precision, scale), origin=origin)
 
 
-def hex_literal(text: str, origin: Origin) -> Literal:
+def _binary(text: str, origin: Origin) -> Literal:
     """`X'1F'`; an odd number of digits has a zero before it."""
     try:
         value = bytes.fromhex("0" + text if len(text) % 2 else text)
@@ -129,7 +129,9 @@ def hex_literal(text: str, origin: Origin) -> Literal:
 
 
 def typed_literal(kind: str, text: str, conf: Conf, origin: Origin) -> Literal:
-    """`DATE '...'`, `TIMESTAMP '...'`, `TIMESTAMP_NTZ '...'`, `TIMESTAMP_LTZ '...'`."""
+    """`DATE '...'`, `TIMESTAMP '...'`, `TIMESTAMP_NTZ '...'`, `TIMESTAMP_LTZ '...'`, `X'...'`."""
+    if kind == "X":
+        return _binary(text, origin)
     if kind == "DATE":
         days = parse_date(text)
         if days is None:

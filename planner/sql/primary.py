@@ -35,9 +35,6 @@ class PrimaryParser(CallParser):
             return self._parse_string_literal(many=True)
         if kind == TokenType.DASH or self._is_number(0):
             return self._parse_number()
-        if kind == TokenType.HEX_STRING:
-            self._advance()
-            return exp.HexString(this=self._prev.text)
         if kind == TokenType.STAR:
             return self._parse_star()
         if kind == TokenType.L_PAREN:

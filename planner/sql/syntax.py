@@ -231,7 +231,7 @@ def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str)
         return f": extra input {near}"
     if _in_list(tokens, index, wanted) or {"WHEN", "END"} <= wanted:
         return f": extra input {near}"
-    required = closing - {"','"} if "')'" in closing else closing
+    required = closing - {"','", "'('"} if "')'" in closing else closing
     if len(required) == 1 and required <= _REQUIRED:
         missing = next(iter(required))
         added = Token("", 0, frozenset({missing}))

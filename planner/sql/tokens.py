@@ -22,6 +22,7 @@ class SparkTokenizer(Databricks.Tokenizer):  # type: ignore[misc]
     }
     # Two quotes in a string stand for one.
     STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+    HEX_STRINGS: ClassVar[list[str]] = []  # X'1F' is read as the literals with a type's name
     # `10L` stays one word: the parser reads the suffix.
     NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
