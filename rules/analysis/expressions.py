@@ -26,9 +26,10 @@ from ...planner.model.expressions import (
     UnresolvedStar,
     lit,
 )
-from ...planner.model.functions.casts import can_cast
+from ...planner.model.functions.casts import can_cast, instead_of_cast
 from ...planner.model.functions.coercion import coerce_case_when
 from ...planner.model.text import pretty
+from ...planner.model.types import ArrayType, MapType, StructType
 from .aggregate_filters import check_aggregate_filter
 from .columns import Scope
 from .context import Context
@@ -211,11 +212,19 @@ class Resolver:
 
 def _bad_cast(cast: Cast) -> AnalysisError:
     source, target = cast.child.data_type, cast.type_
-    sql = pretty(cast)
-    if can_cast(source, target, "LEGACY"):
+    nested = isinstance(target, ArrayType | MapType | StructType)
+    sql = pretty(cast.child if nested else cast)
+    function = None if cast.mode == "LEGACY" else instead_of_cast(source, target)
+    if function is not None:
+        reason = (
+            f'cannot cast "{source.sql}" to "{target.sql}".\nTo convert values from '
+            f'"{source.sql}" to "{target.sql}", you can use the functions `{function}` instead.'
+        )
+        kind = "CAST_WITH_FUNC_SUGGESTION"
+    elif can_cast(source, target, "LEGACY"):
         reason = (
             f'cannot cast "{source.sql}" to "{target.sql}" with ANSI mode on.\nIf you have to cast'
-            f' "{source.sql}" to "{target.sql}", you can set "spark.sql.ansi.enabled" as "false".'
+            f' "{source.sql}" to "{target.sql}", you can set "spark.sql.ansi.enabled" as \'false\'.'
         )
         kind = "CAST_WITH_CONF_SUGGESTION"
     else:

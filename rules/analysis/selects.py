@@ -20,6 +20,7 @@ from .aggregates import has_aggregate, resolve_grouping, with_ordinals
 from .context import Context
 from .expressions import Resolver
 from .failures import failure
+from .lateral import expand_lateral, refer_to_aliases
 from .names import named, without_alias
 from .stars import expand_star
 from .time_windows import expand_windows
@@ -30,9 +31,12 @@ def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> Logi
     items, child, plan = _select_list(plan, plan.project_list, child, context)
     if any(has_aggregate(item) for item in items):
         named_items = tuple(named(item) for item in items)
-        return Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
+        return expand_lateral(
+            Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
+        )
     items, child = _generators(items, child, context)
-    return replace(plan, project_list=tuple(named(item) for item in items), child=child)
+    named_items = tuple(named(item) for item in items)
+    return expand_lateral(replace(plan, project_list=named_items, child=child))
 
 
 def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> LogicalPlan:
@@ -52,7 +56,8 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
             aggregates=resolve_items(expanded.aggregates, resolver),
             child=new_child,
         )
-    return resolve_grouping(expanded, context)
+    expanded = replace(expanded, aggregates=refer_to_aliases(expanded.aggregates, resolver))
+    return expand_lateral(resolve_grouping(expanded, context))
 
 
 def _select_list(
@@ -63,9 +68,10 @@ def _select_list(
     expanded, new_child = expand_windows(draft, child, context)
     assert isinstance(expanded, Project)
     items = expanded.project_list
+    resolver = Resolver(context.scope(new_child.output), context)
     if new_child is not child:
-        items = resolve_items(items, Resolver(context.scope(new_child.output), context))
-    return items, new_child, plan
+        items = resolve_items(items, resolver)
+    return refer_to_aliases(items, resolver), new_child, plan
 
 
 def resolve_items(items: tuple[Expression, ...], resolver: Resolver) -> tuple[Expression, ...]:

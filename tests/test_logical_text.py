@@ -1,0 +1,62 @@
+"""Plans as text: prefixes, drawing, cut lists."""
+
+from __future__ import annotations
+
+from stateplan.planner.model.expressions import AttributeReference, UnresolvedAttribute, lit
+from stateplan.planner.model.logical import (
+    Aggregate,
+    Filter,
+    GlobalLimit,
+    Join,
+    Project,
+    Relation,
+    StreamingRelation,
+    Union,
+    UnresolvedRelation,
+)
+from stateplan.planner.model.logical_text import tree_text
+from stateplan.planner.model.types import BOOLEAN, LONG
+
+A = AttributeReference(name="a", type_=LONG, expr_id=1)
+FLAG = AttributeReference(name="flag", type_=BOOLEAN, expr_id=2)
+STREAM = StreamingRelation(name="s", format="FileSource[s]", attributes=(A, FLAG))
+TABLE = Relation(name="t", format="json", attributes=(A, FLAG))
+
+
+def test_prefixes_tell_unresolved_and_streaming() -> None:
+    plan = Project(project_list=(UnresolvedAttribute(parts=("x", "y")),), child=STREAM)
+    assert tree_text(plan) == (
+        "'Project ['x.y]\n+- StreamingRelation FileSource[s], [a#1L, flag#2], name=<Unassigned>"
+    )
+    assert tree_text(Filter(condition=FLAG, child=STREAM)).startswith("~Filter flag#2: boolean\n")
+    assert tree_text(GlobalLimit(limit=lit(3), child=TABLE)) == (
+        "GlobalLimit 3\n+- Relation [a#1L,flag#2] json"
+    )
+
+
+def test_a_stream_as_written_is_two_lines() -> None:
+    plan = UnresolvedRelation(parts=("events",), streaming=True)
+    assert tree_text(plan) == (
+        "'NamedStreamingRelation name=<Unassigned>\n+- 'UnresolvedRelation [events], [], true"
+    )
+
+
+def test_children_hang_on_their_branches() -> None:
+    join = Join(left=STREAM, right=TABLE, join_type="LeftOuter", condition=FLAG)
+    assert tree_text(Union(inputs=(join, join))).split("\n")[:4] == [
+        "~Union false, false",
+        ":- ~Join LeftOuter, flag#2: boolean",
+        ":  :- StreamingRelation FileSource[s], [a#1L, flag#2], name=<Unassigned>",
+        ":  +- Relation [a#1L,flag#2] json",
+    ]
+
+
+def test_empty_arguments_are_left_out() -> None:
+    plan = Aggregate(grouping=(), aggregates=(A,), child=TABLE)
+    assert tree_text(plan).startswith("Aggregate [a#1L]\n")
+
+
+def test_long_lists_are_cut() -> None:
+    plan = Project(project_list=(A,) * 30, child=TABLE)
+    assert tree_text(plan).split("\n")[0].endswith("a#1L, ... 6 more fields]")
+    assert tree_text(plan, 2).split("\n")[0] == "Project [a#1L, ... 29 more fields]"
