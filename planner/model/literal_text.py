@@ -75,7 +75,7 @@ def literal_pretty(literal: Literal) -> str:
     """The form in column names: bare strings and numbers, SQL for everything else."""
     value, data_type = literal.value, literal.type_
     if value is None:
-        bare = isinstance(data_type, NullType | StringType | NumericType)
+        bare = isinstance(data_type, NullType | StringType | NumericType | BooleanType)
         return "NULL" if bare else f"CAST(NULL AS {data_type.sql})"
     if isinstance(data_type, StringType | NumericType):
         return value_text(value, data_type)

@@ -35,10 +35,14 @@ from . import operator_values as values
 from .casts import decimal_for
 from .coercion import adjusted_decimal, cast_to, decimal_of_literal, tightest_common_type
 from .inputs import parameter
-from .mismatch import binary_diff_types, binary_wrong_type
+from .mismatch import binary_diff_types, binary_wrong_type, unexpected_type
 from .shapes import always_null, conf_of, resolve, scalar, with_arguments
 
 _INTERVALS = '"INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL"'
+_TIMES = (
+    '("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or '
+    '"(TIMESTAMP_LTZ(P) OR TIMESTAMP_NTZ(P) WITH P IN [7, 9])")'
+)
 _NUMERIC = "numeric"
 _WITH_INTERVALS = "numeric|daytime|yearmonth|interval"
 _DAY = DayTimeIntervalType(0, 0)
@@ -100,7 +104,7 @@ def coerce_operands(call: Call, conf: Conf, takes: str) -> Call:
             call = with_arguments(
                 call, (promote(left, promoted, conf), promote(right, promoted, conf))
             )
-    elif _NUMERIC in takes:
+    else:
         call = _strings_as_doubles(call, conf)
     call = with_decimals(call, conf)
     left, right = call.arguments
@@ -241,6 +245,9 @@ def _subtract_datetime(call: Call, conf: Conf) -> Expression | None:
             )
         case (TimestampType() | TimestampNTZType(), _) | (_, TimestampType() | TimestampNTZType()):
             return _subtract_times(call, conf)
+        case (StringType(), DateType()) | (DateType(), StringType()) if not conf.ansi:
+            doubles = _strings_as_doubles(call, conf).arguments
+            return resolve("date_sub", doubles, conf)
         case (_, DateType()):
             return _call(call, "subtract_dates", *(cast_to(s, DATE, conf) for s in call.arguments))
         case (DateType(), StringType()):
@@ -263,7 +270,9 @@ def _datetime_sub(call: Call, time: Expression, interval: Expression, conf: Conf
 def _subtract_times(call: Call, conf: Conf) -> Expression:
     """Two moments; a date or string beside a timestamp becomes one."""
     sides = []
-    for side in call.arguments:
+    for position, side in enumerate(call.arguments):
+        if isinstance(side.data_type, StringType) and not conf.ansi:
+            raise unexpected_type(call, position, _TIMES)
         if isinstance(side.data_type, DateType | StringType | NullType):
             side = _to_timestamp(side, conf)
         sides.append(side)
@@ -445,7 +454,8 @@ def _check_div(call: Call, conf: Conf) -> Expression:
         small = isinstance(side.data_type, IntegralType) and side.data_type != LONG
         return cast_to(side, LONG, conf) if small else side
 
-    typed = coerce_operands(call, conf, takes)
+    typed = call if conf.ansi else _strings_as_doubles(call, conf)
+    typed = coerce_operands(typed, conf, takes)
     typed = with_arguments(typed, [widened(side) for side in typed.arguments])
     typed = coerce_operands(typed, conf, takes)
     return check_operands(typed, takes)

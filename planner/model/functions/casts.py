@@ -271,3 +271,14 @@ def can_store_assign(from_type: DataType, to_type: DataType) -> bool:
             )
         case _:
             return False
+
+
+def instead_of_cast(from_type: DataType, to_type: DataType) -> str | None:
+    """The function that Spark recommends where ANSI has no such cast."""
+    match from_type, to_type:
+        case (DateType(), NumericType()):
+            return "UNIX_DATE"
+        case (NumericType(), DateType()):
+            return "DATE_FROM_UNIX_DATE"
+        case _:
+            return None

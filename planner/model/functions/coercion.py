@@ -14,7 +14,6 @@ from functools import reduce
 from ..conf import Conf
 from ..expressions import CaseWhen, Cast, Expression, Literal
 from ..types import (
-    BOOLEAN,
     DOUBLE,
     LONG,
     NULL,
@@ -310,8 +309,6 @@ def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
         raise type_mismatch("DATA_DIFF_TYPES", pretty(case), detail)
     conditions = []
     for position, condition in enumerate(case.conditions):
-        if isinstance(condition.data_type, NullType | StringType):
-            condition = cast_to(condition, BOOLEAN, conf)
         if not isinstance(condition.data_type, BooleanType):
             detail = (
                 f'The {ordinal(2 * position)} parameter requires the "BOOLEAN" type, however '

@@ -36,6 +36,7 @@ from .coercion import (
 )
 from .inputs import parameter
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
+from .operator_values import is_in
 from .predicates import is_orderable
 from .shapes import (
     always_null,
@@ -380,7 +381,37 @@ def _without_nulls(call: Call) -> DataType:
 
 
 def _size(call: Call) -> Expression:
-    return like_call(call, "size", *call.arguments)
+    return like_call(call, "size", *call.arguments, options=("null",))
+
+
+def _size_of_null(call: Call) -> bool:
+    """Outside ANSI the size of null is -1, unless the call comes from another function."""
+    return not call.ansi and not call.options
+
+
+def _size_text(call: Call, show: Show) -> str:
+    return f"{call.name}({show(call.arguments[0])}, {str(_size_of_null(call)).lower()})"
+
+
+def _size_sql(call: Call, show: Show) -> str:
+    name = "array_size" if call.options and not call.ansi else call.name
+    return f"{name}({show(call.arguments[0])})"
+
+
+def _contained(call: Call, array: object, item: object) -> object:
+    assert isinstance(array, tuple)
+    return is_in(call, item, *array)
+
+
+def _element_value(call: Call, base: object, key: object) -> object:
+    if isinstance(call.arguments[0].data_type, MapType):
+        return next((v for k, v in base if k == key), None)  # type: ignore[attr-defined]
+    assert isinstance(base, tuple) and isinstance(key, int)
+    if key != 0 and abs(key) <= len(base):
+        return base[key - 1 if key > 0 else key]
+    if call.ansi and not call.options:
+        raise IndexError(key)
+    return None
 
 
 def _size_value(call: Call, value: object) -> object:
@@ -415,14 +446,21 @@ register(
             "size",
             "array|map",
             INT,
-            text="{name}({0}, false)",
+            text=_size_text,
+            sql=_size_sql,
+            nullable=lambda call: not _size_of_null(call) and null_if_any(call),
             evaluate=_size_value,
         ),
         "cardinality",
     ),
     replaced("array_size", "array", _size),
     scalar(
-        "array_contains", "array, any", BOOLEAN, check=_with_element(), nullable=_nullable_elements
+        "array_contains",
+        "array, any",
+        BOOLEAN,
+        check=_with_element(),
+        nullable=_nullable_elements,
+        evaluate=_contained,
     ),
     scalar("array_position", "array, any", LONG, check=_with_element()),
     scalar("array_remove", "array, any", 0, check=_with_element()),
@@ -497,6 +535,7 @@ register(
         check=_check_element_at,
         text=_element_text,
         sql=_element_sql,
+        evaluate=_element_value,
         null_intolerant=True,
     ),
     FunctionSpec(

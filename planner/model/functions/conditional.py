@@ -34,13 +34,11 @@ def as_condition(call: Call, position: int, conf: Conf) -> Expression:
     """The argument as a boolean.
 
     Raises:
-        AnalysisError: it is none and no string or null either.
+        AnalysisError: it is none and no bare null either.
     """
     condition = call.arguments[position]
-    if isinstance(condition.data_type, NullType) or (
-        conf.ansi and isinstance(condition.data_type, StringType)
-    ):
-        condition = cast_to(condition, BOOLEAN, conf)
+    if isinstance(condition, Literal) and isinstance(condition.data_type, NullType):
+        condition = Literal(value=None, type_=BOOLEAN)
     if not isinstance(condition.data_type, BooleanType):
         raise unexpected_type(call, position, '"BOOLEAN"')
     return condition

@@ -29,6 +29,7 @@ from ..types import (
     NumericType,
     StringType,
     TimestampNTZType,
+    TimestampType,
     YearMonthIntervalType,
 )
 from .cast_values import MICROS, local_micros, utc_micros
@@ -204,6 +205,12 @@ def _parsed_sql(call: Call, show: Show) -> str:
     return f"{name}({', '.join(show(a) for a in call.arguments)})"
 
 
+def _unix_seconds(call: Call, time: object, pattern: str) -> int:
+    if not isinstance(call.arguments[0].data_type, TimestampType) or not isinstance(time, int):
+        raise ValueError(time)
+    return time // MICROS
+
+
 def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
     def check(call: Call, conf: Conf) -> Expression:
         given = list(call.arguments)
@@ -224,6 +231,7 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
         check=check,
         nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
         text="{name}({args}, {zone}, {ansi})",
+        evaluate=_unix_seconds,
     )
 
 

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 
 from ..conf import Conf
 from ..expressions import Call, Cast, Expression
-from ..registry import FunctionSpec, null_if_any, register
+from ..registry import FunctionSpec, register
 from ..text import pretty
 from ..types import (
     BYTE,
@@ -58,10 +58,18 @@ def _of_double(
     )
 
 
-def _of_two_doubles(name: str, *, lower: bool = False, null: bool = False) -> FunctionSpec:
+def _of_two_doubles(
+    name: str, evaluate: Callable[[float, float], float] | None = None, *, lower: bool = False
+) -> FunctionSpec:
     form = None if lower else "{upper}({args})"
-    kind = always_null if null else null_if_any
-    return scalar(name, "double, double", DOUBLE, text=form, pretty=form, nullable=kind)
+    return scalar(
+        name,
+        "double, double",
+        DOUBLE,
+        text=form,
+        pretty=form,
+        evaluate=None if evaluate is None else (lambda call, a, b: evaluate(a, b)),
+    )
 
 
 def _constant(name: str, value: float) -> FunctionSpec:
@@ -298,8 +306,8 @@ register(
     ),
     _of_two_doubles("atan2"),
     _of_two_doubles("hypot"),
-    _of_two_doubles("power"),
-    _of_two_doubles("pow", lower=True),
+    _of_two_doubles("power", math.pow),
+    _of_two_doubles("pow", math.pow, lower=True),
     _constant("e", math.e),
     _constant("pi", math.pi),
     scalar(

@@ -15,7 +15,7 @@ NOT_MARKED = """arrays_zip bround cardinality concat date_trunc get_json_object 
 
 # May be null for other reasons, too, and marked all the same.
 MARKED = """array_contains arrays_overlap invoke make_date make_timestamp make_timestamp_ltz
-    make_timestamp_ntz static_invoke"""
+    make_timestamp_ntz static_invoke timestamp_seconds"""
 
 
 def correct() -> None:

@@ -21,6 +21,7 @@ from ..types import (
     IntegralType,
     MapType,
     NullType,
+    NumericType,
     StringType,
     StructType,
 )
@@ -50,6 +51,10 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
     """
     if len(call.arguments) != 2:
         raise wrong_argument_count(call.name, "2", len(call.arguments))
+    if not conf.ansi and call.name in ("=", "<=>"):
+        found = _boolean_and_number(call, conf)
+        if found is not None:
+            return found
     typed = _promote_strings(call, conf)
     typed = _compare_decimals(typed, conf)
     rounded = _against_decimal_constant(typed)
@@ -74,6 +79,29 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
             f'The `{typed.name}` does not support ordering on type "{left.data_type.sql}".',
         )
     return typed
+
+
+def _boolean_and_number(call: Call, conf: Conf) -> Expression | None:
+    """Outside ANSI a boolean equals 1 or 0: the constants 1 and 0 are true and false."""
+    for boolean, number in (call.arguments, call.arguments[::-1]):
+        if not isinstance(boolean.data_type, BooleanType):
+            continue
+        if not isinstance(number.data_type, NumericType):
+            continue
+        constant = number.value if isinstance(number, Literal) else None
+        if constant not in (0, 1):
+            cast = coercion.implicit(boolean, number.data_type, conf)
+            sides = [cast if side is boolean else side for side in call.arguments]
+            return with_arguments(call, sides)
+        test = boolean if constant == 1 else _call(call, "not", boolean)
+        if call.name == "=":
+            return test
+        return _call(call, "and", _call(call, "isnotnull", boolean), test)
+    return None
+
+
+def _call(like: Call, name: str, *arguments: Expression) -> Call:
+    return replace(like, name=name, arguments=arguments)
 
 
 def _promote_strings(call: Call, conf: Conf) -> Call:

@@ -162,6 +162,23 @@ def _index_of(call: Call, needle: str, text: str, start: int = 1) -> int:
     return text.find(needle, start - 1) + 1 if start > 0 else 0
 
 
+def _hex(call: Call, value: object) -> str:
+    if isinstance(value, int):
+        return format(value % 2**64, "X")
+    return (value if isinstance(value, bytes) else str(value).encode()).hex().upper()
+
+
+def _initcap(call: Call, text: str) -> str:
+    return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
+
+
+def _split(call: Call, text: str, pattern: str, limit: int) -> tuple[str, ...]:
+    """Where the pattern is one plain character."""
+    if limit > 0 or len(pattern) != 1 or pattern in "\\.[]{}()*+-?^$|":
+        raise ValueError(pattern)
+    return tuple(text.split(pattern))
+
+
 def _padded(call: Call, text: str, length: int, pad: str) -> str:
     if length <= len(text) or not pad:
         return text[: max(length, 0)]
@@ -174,7 +191,7 @@ def _padded(call: Call, text: str, length: int, pad: str) -> str:
 
 def _regexp_count(call: Call) -> Expression:
     found = like_call(call, "regexp_extract_all", *call.arguments, lit(0))
-    return like_call(call, "size", found)
+    return like_call(call, "size", found, options=("null",))
 
 
 def _regexp_substr(call: Call) -> Expression:
@@ -260,7 +277,7 @@ register(
     _trim("ltrim", "LEADING"),
     _trim("rtrim", "TRAILING"),
     replaced("btrim", "string, [string]", _btrim),
-    scalar("initcap", "string", STRING),
+    scalar("initcap", "string", STRING, evaluate=_initcap),
     scalar(
         "concat",
         "any...",
@@ -346,7 +363,7 @@ register(
         nullable=always_null,
     ),
     # Splitting.
-    scalar("split", "string, string, [int=-1]", _TEXTS),
+    scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split),
     scalar("stringsplitsql", "string, string", _TEXTS),
     replaced("split_part", "string, string, int", _split_part, sql="split_part({args})"),
     # Regular expressions.
@@ -359,7 +376,7 @@ register(
     # Encodings.
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
-    scalar("hex", "bigint|binary|string", STRING),
+    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex),
     scalar("unhex", "string", BINARY, text=_unhex_text, sql=_unhex_sql, nullable=always_null),
     scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
     scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
