@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.plan import SparkPlan
 from ..planner.model.conf import Conf
+from .batch_time import with_batch_time
 from .checkpoint import Checkpoint, CommitMetadata, OffsetSeq, pinned_settings
 from .failures import batch_failure
 from .frames import rows_frame
@@ -215,7 +216,8 @@ class MicroBatchExecution:
             )
             if self._last_plan is None:
                 self._check_state(position, plan)
-            batch = self._lower(plan, self._context(position, frames))
+            timed = with_batch_time(plan, position.timestamp_ms)
+            batch = self._lower(timed, self._context(position, frames))
         try:
             with durations.measure("addBatch"):
                 in_sink[0] = True

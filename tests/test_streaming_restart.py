@@ -137,11 +137,16 @@ def test_without_a_failure(job: Job) -> None:
     assert job.run() == []
 
 
-@pytest.mark.parametrize("at_call", [0, 3])
-@pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize(
-    ("owner", "name"),
-    [(Checkpoint, "add_offsets"), (FileSink, "write"), (Checkpoint, "add_commit")],
+    ("owner", "name", "before", "at_call"),
+    [
+        (Checkpoint, "add_offsets", True, 0),
+        (Checkpoint, "add_offsets", False, 2),
+        (FileSink, "write", True, 3),
+        (FileSink, "write", False, 4),
+        (Checkpoint, "add_commit", True, 2),
+        (Checkpoint, "add_commit", False, 0),
+    ],
 )
 def test_a_run_that_dies_anywhere_is_continued(
     job: Job,
@@ -263,6 +268,23 @@ def test_the_users_session_stays_as_it_was(job: Job) -> None:
     assert [tuple(row) for row in seen] == [("00", None), ("00", None)]
     assert job.spark.conf.get("spark.sql.adaptive.enabled") == before
     assert job.spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_a_batch_that_runs_again_has_the_same_time(job: Job) -> None:
+    job.sql = "SELECT unix_millis(current_timestamp()) AS t FROM STREAM events"
+    job.feed(0, STEPS[0])
+    seen: list[int] = []
+
+    def function(frame: DataFrame, batch_id: int) -> None:
+        seen.extend(r.t for r in frame.collect())
+        if len(seen) == 2:
+            raise ValueError
+
+    with pytest.raises(StateplanError):
+        job.run(ForeachBatchSink(function))
+    job.run(ForeachBatchSink(function))
+    first = json.loads((job.root / "checkpoint/offsets/0").read_text().split("\n")[1])
+    assert seen == [first["batchTimestampMs"]] * 4
 
 
 def test_a_temporary_checkpoint_goes_with_the_query(job: Job) -> None:

@@ -1,0 +1,40 @@
+"""`current_timestamp()` and its like: the batch's own time, the same when the batch runs again."""
+
+from __future__ import annotations
+
+import datetime as dt
+from zoneinfo import ZoneInfo
+
+from ..physical.plan import SparkPlan
+from ..planner.model.expressions import Call, Expression, Literal
+from ..planner.model.types import DateType, TimestampNTZType, TimestampType
+
+NOW = ("current_timestamp", "now", "localtimestamp", "current_date")
+
+
+def with_batch_time(plan: SparkPlan, timestamp_ms: int) -> SparkPlan:
+    """The plan with the batch's time, in milliseconds since 1970, as a constant."""
+
+    def fixed(expression: Expression) -> Expression:
+        if isinstance(expression, Call) and expression.name in NOW:
+            return _constant(expression, timestamp_ms)
+        return expression
+
+    return plan.transform_up(lambda node: node.transform_expressions(fixed))
+
+
+def _constant(call: Call, timestamp_ms: int) -> Literal:
+    """Local times and dates are those of the call's time zone."""
+    epoch = dt.datetime(1970, 1, 1)
+    moment = dt.datetime.fromtimestamp(timestamp_ms / 1000, ZoneInfo(call.time_zone or "UTC"))
+    local = moment.replace(tzinfo=None) - epoch
+    match call.data_type:
+        case TimestampType():
+            value = timestamp_ms * 1000
+        case TimestampNTZType():
+            value = local // dt.timedelta(milliseconds=1) * 1000
+        case DateType():
+            value = local.days
+        case other:
+            raise TypeError(f"{call.name} gives {other.simple}")
+    return Literal(value=value, type_=call.data_type)
