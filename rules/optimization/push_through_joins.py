@@ -73,30 +73,20 @@ def push_join_condition_down(join: Join) -> LogicalPlan:
     left, right, both = _split(split(join.condition, "and"), join)
     match join.join_type:
         case "Inner" | "Cross" | "LeftSemi":
-            if not left and not right:
-                return join
-            return replace(
-                join,
-                left=_filtered(left, join.left),
-                right=_filtered(right, join.right),
-                condition=conjunction(both) if both else None,
-            )
+            rest = both
         case "RightOuter":
-            if not left:
-                return join
-            rest = right + both
-            return replace(
-                join,
-                left=_filtered(left, join.left),
-                condition=conjunction(rest) if rest else None,
-            )
+            right, rest = [], right + both
         case "LeftOuter" | "LeftAnti":
-            if not right:
-                return join
-            rest = left + both
-            return replace(
-                join,
-                right=_filtered(right, join.right),
-                condition=conjunction(rest) if rest else None,
-            )
-    return join
+            left, rest = [], left + both
+        case _:
+            return join
+    # Also where nothing moves: what stays is put in order, the conjuncts of one side first.
+    condition = conjunction(rest) if rest else None
+    if not left and not right and condition == join.condition:
+        return join
+    return replace(
+        join,
+        left=_filtered(left, join.left),
+        right=_filtered(right, join.right),
+        condition=condition,
+    )

@@ -59,11 +59,13 @@ def unwrap_casts(expression: Expression) -> Expression:
 
 
 def _unwrap_check(check: Call) -> Expression:
-    """`isnotnull(cast(a as bigint))` -> `isnotnull(a)`, where the cast is a safe one of numbers."""
+    """`isnotnull(cast(a as bigint))` -> `isnotnull(a)`, where the cast widens a number."""
     cast = check.arguments[0]
-    if isinstance(cast, Cast) and _is_safe(cast.child.data_type, cast.type_):
-        return call("isnotnull", cast.child)
-    return check
+    if not isinstance(cast, Cast) or not isinstance(cast.type_, NumericType):
+        return check
+    source = cast.child.data_type
+    widens = isinstance(source, NumericType) and can_up_cast(source, cast.type_)
+    return call("isnotnull", cast.child) if widens else check
 
 
 def _mirrored(expression: Expression) -> Expression:
