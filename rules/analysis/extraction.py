@@ -32,9 +32,9 @@ def extract(
                 origin=origin,
             )
         case ArrayType():
-            return context.call("get_array_item", base, extraction, origin=origin)
+            return context.call("get_array_item", base, extraction, origin=origin or base.origin)
         case MapType():
-            return context.call("get_map_value", base, extraction, origin=origin)
+            return context.call("get_map_value", base, extraction, origin=origin or base.origin)
         case NullType():
             return base
         case other:

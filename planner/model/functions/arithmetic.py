@@ -245,7 +245,7 @@ def _subtract_datetime(call: Call, conf: Conf) -> Expression | None:
             )
         case (TimestampType() | TimestampNTZType(), _) | (_, TimestampType() | TimestampNTZType()):
             return _subtract_times(call, conf)
-        case (StringType(), DateType()) | (DateType(), StringType()) if not conf.ansi:
+        case (DateType(), StringType()) if not conf.ansi:
             doubles = _strings_as_doubles(call, conf).arguments
             return resolve("date_sub", doubles, conf)
         case (_, DateType()):
