@@ -200,7 +200,7 @@ def _shared(expression: Expression, show: Show) -> str:
         case UnresolvedExtractValue(child=child, extraction=extraction):
             return f"{show(child)}[{show(extraction)}]"
         case SessionWindow(time=time, gap=gap):
-            return _call("session_window", (time, gap), show)
+            return _call("sessionwindow", (time, gap), show)
         case WindowTime(window=window):
             return _call("window_time", (window,), show)
         case _:

@@ -45,6 +45,7 @@ from ...planner.model.logical import (
     View,
     WithCTE,
 )
+from ...planner.model.logical_text import tree_text
 from ...planner.model.types import BOOLEAN
 from .aggregates import with_ordinals
 from .context import Context
@@ -54,7 +55,7 @@ from .failures import failure
 from .joins import resolve_join
 from .missing import resolve_over, restored
 from .relations import rename_columns, resolve_relation
-from .selects import generate_node, is_generator, resolve_aggregate, resolve_project
+from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
 from .time_windows import expand_windows
 from .unions import widen_union
 
@@ -166,6 +167,14 @@ class Analyzer:
     def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
         condition = self._resolver(child).resolve(plan.condition)
         draft = replace(plan, condition=condition, child=child)
+        if generators_in(condition):
+            line = tree_text(draft).split("\n")[0]
+            raise failure(
+                "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
+                f"The generator is not supported: outside the SELECT clause, found: {line}.",
+                state="42K0E",
+                hint="Use LATERAL VIEW and filter its columns.",
+            )
         expanded, below = expand_windows(draft, child, self.context)
         if below is child:
             return draft
@@ -243,10 +252,12 @@ class Analyzer:
         if not is_generator(generator):
             raise failure(
                 "UNSUPPORTED_GENERATOR.NOT_GENERATOR",
-                "The generator is not supported: "
-                f"`{generator.name}` is expected to be a generator. However, its class is"
-                f" {generator.name}, which is not a generator.",
+                f"The generator is not supported: `{generator.name}` is expected to be a generator."
+                " However, its class is org.apache.spark.sql.catalyst.expressions."
+                f"{generator.name.title().replace('_', '')}, which is not a generator.",
                 state="42K0E",
-                origin=generator.origin,
+                origin=plan.origin,
             )
-        return generate_node(generator, names, child, outer=plan.outer, alias=plan.alias)
+        return generate_node(
+            generator, names, child, outer=plan.outer, alias=plan.alias, origin=plan.origin
+        )

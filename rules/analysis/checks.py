@@ -110,7 +110,7 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
                 return error
             if isinstance(node, UnresolvedAttribute):
                 columns = [a for child in plan.children for a in child.output]
-                return unresolved_column(node.parts, columns, node.origin)
+                return unresolved_column(node.parts, columns, node.origin or plan.origin)
     return None
 
 

@@ -24,6 +24,7 @@ from ...planner.model.expressions import (
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedStar,
+    WindowTime,
     lit,
 )
 from ...planner.model.functions.casts import can_cast, instead_of_cast
@@ -44,7 +45,12 @@ from .failures import (
     unsupported_syntax,
 )
 from .lambdas import is_higher_order, resolve_higher_order
-from .window_functions import WINDOW_FUNCTIONS, check_session_window, check_time_window
+from .window_functions import (
+    WINDOW_FUNCTIONS,
+    check_session_window,
+    check_time_window,
+    check_window_time,
+)
 
 
 class Resolver:
@@ -116,6 +122,8 @@ class Resolver:
                 return self._case(expression)
             case TimeWindow() if expression.time.resolved:
                 return check_time_window(expression, self.context)
+            case WindowTime() if expression.window.resolved:
+                return check_window_time(expression)
             case SessionWindow() if expression.time.resolved and expression.gap.resolved:
                 return check_session_window(expression, self.context)
         return expression
@@ -151,8 +159,10 @@ class Resolver:
     def _function(self, function: UnresolvedFunction) -> Expression:
         name = function.name.lower()
         if name in WINDOW_FUNCTIONS:
-            resolved = self._with_arguments(function)
-            return self._over_children(WINDOW_FUNCTIONS[name](resolved, self.context))
+            function = self._with_arguments(function)
+            if not all(a.resolved or isinstance(a, WindowTime) for a in function.arguments):
+                return function
+            return self._over_children(WINDOW_FUNCTIONS[name](function, self.context))
         spec = registry.find(name)
         if spec is None:
             raise unresolved_routine(function.name, function.origin)

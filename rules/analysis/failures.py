@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import Call, CaseWhen, Cast, Origin, TimeWindow
+from ...planner.model.expressions import (
+    Call,
+    CaseWhen,
+    Cast,
+    Origin,
+    SessionWindow,
+    TimeWindow,
+    WindowTime,
+)
 
 FUNCTION_DOCS = "https://spark.apache.org/docs/latest/sql-ref-functions.html"
 SEARCH_PATH = "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"
@@ -54,6 +62,20 @@ class InvalidCase(CaseWhen):
 @dataclass(frozen=True, kw_only=True)
 class InvalidTimeWindow(TimeWindow):
     """A time window over the wrong type or with durations that make no sense."""
+
+    error: AnalysisError = field(compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidSessionWindow(SessionWindow):
+    """A session window over the wrong type."""
+
+    error: AnalysisError = field(compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidWindowTime(WindowTime):
+    """`window_time` of something that is no window."""
 
     error: AnalysisError = field(compare=False)
 

@@ -9,6 +9,7 @@ from ...planner.model.expressions import (
     Expression,
     LambdaFunction,
     LambdaVariable,
+    UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
     lit,
@@ -114,7 +115,7 @@ def _put(
             if name in hidden:
                 return expression
             if name not in known:
-                return resolver.column(parts, expression) or expression
+                return resolver.column(parts, expression) or UnresolvedAttribute(parts=parts)
             result: Expression = known[name]
             for part in parts[1:]:
                 result = extract(result, lit(part), resolver.context, expression.origin)

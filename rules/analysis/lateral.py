@@ -19,6 +19,7 @@ from ...planner.model.expressions import (
     Alias,
     AttributeReference,
     Expression,
+    UnresolvedAlias,
     UnresolvedAttribute,
     lit,
     to_attribute,
@@ -64,12 +65,20 @@ def refer_to_aliases(items: Items, resolver: Resolver) -> Items:
         if not item.resolved and known:
             swapped = _refer(item, known, resolver)
             if swapped is not item:
-                item = resolver.resolve(swapped)
+                item = _named_field(item, resolver.resolve(swapped))
                 _refuse_in_aggregates(item)
         result.append(item)
         if isinstance(item, Alias) and item.resolved:
             known.setdefault(resolver.scope.fold(item.name), []).append(item)
     return tuple(result)
+
+
+def _named_field(written: Expression, found: Expression) -> Expression:
+    """A field of an alias takes the last part of the name as written."""
+    inner = written.child if isinstance(written, UnresolvedAlias) else written
+    if isinstance(inner, UnresolvedAttribute) and len(inner.parts) > 1 and found.resolved:
+        return Alias(child=found, name=inner.parts[-1], origin=inner.origin)
+    return found
 
 
 def _refuse_in_aggregates(item: Expression) -> None:

@@ -10,11 +10,13 @@ from ...planner.model.expressions import (
     Call,
     Expression,
     MultiAlias,
+    Origin,
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedStar,
 )
 from ...planner.model.logical import Aggregate, Generate, LogicalPlan, Project
+from ...planner.model.text import pretty
 from ...planner.model.types import StructType
 from .aggregates import has_aggregate, resolve_grouping, with_ordinals
 from .context import Context
@@ -46,32 +48,43 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     grouping = tuple(resolver.resolve(item) for item in written)
     items = resolve_items(plan.aggregates, resolver)
     draft = Aggregate(grouping=grouping, aggregates=items, child=child, origin=plan.origin)
-    expanded, new_child = expand_windows(draft, child, context)
-    assert isinstance(expanded, Aggregate)
-    if new_child is not child:
-        resolver = Resolver(context.scope(new_child.output), context)
-        expanded = replace(
-            expanded,
-            grouping=tuple(resolver.resolve(item) for item in expanded.grouping),
-            aggregates=resolve_items(expanded.aggregates, resolver),
-            child=new_child,
-        )
-    expanded = replace(expanded, aggregates=refer_to_aliases(expanded.aggregates, resolver))
-    return expand_lateral(resolve_grouping(expanded, context))
+    over, child = _over_windows(draft, child, context)
+    assert isinstance(over, Aggregate)
+    resolver = Resolver(context.scope(child.output), context)
+    aggregates = refer_to_aliases(over.aggregates, resolver)
+    return expand_lateral(resolve_grouping(replace(over, aggregates=aggregates), context))
 
 
 def _select_list(
     plan: Project, items: tuple[Expression, ...], child: LogicalPlan, context: Context
 ) -> tuple[tuple[Expression, ...], LogicalPlan, Project]:
     items = resolve_items(items, Resolver(context.scope(child.output), context))
-    draft = replace(plan, project_list=items)
-    expanded, new_child = expand_windows(draft, child, context)
-    assert isinstance(expanded, Project)
-    items = expanded.project_list
-    resolver = Resolver(context.scope(new_child.output), context)
-    if new_child is not child:
-        items = resolve_items(items, resolver)
-    return refer_to_aliases(items, resolver), new_child, plan
+    draft, child = _over_windows(replace(plan, project_list=items, child=child), child, context)
+    assert isinstance(draft, Project)
+    resolver = Resolver(context.scope(child.output), context)
+    return refer_to_aliases(draft.project_list, resolver), child, plan
+
+
+def _over_windows(
+    draft: LogicalPlan, child: LogicalPlan, context: Context
+) -> tuple[LogicalPlan, LogicalPlan]:
+    """The operator over the windows it uses; their columns may be named in it."""
+    while True:
+        expanded, below = expand_windows(draft, child, context)
+        if below is child:
+            return draft, child
+        child = below
+        resolver = Resolver(context.scope(child.output), context)
+        match expanded:
+            case Aggregate(grouping=grouping, aggregates=items):
+                draft = replace(
+                    expanded,
+                    grouping=tuple(resolver.resolve(item) for item in grouping),
+                    aggregates=resolve_items(items, resolver),
+                    child=child,
+                )
+            case Project(project_list=items):
+                draft = replace(expanded, project_list=resolve_items(items, resolver), child=child)
 
 
 def resolve_items(items: tuple[Expression, ...], resolver: Resolver) -> tuple[Expression, ...]:
@@ -105,7 +118,10 @@ def _generators(
     items: tuple[Expression, ...], child: LogicalPlan, context: Context
 ) -> tuple[tuple[Expression, ...], LogicalPlan]:
     """Put a Generate below for every generator of the list; its columns take its place."""
-    if not any(is_generator(_generator_of(item)) for item in items):
+    calls = [_generator_of(item) for item in items]
+    for call in calls:
+        refuse_nested_generator(call)
+    if not any(is_generator(call) for call in calls):
         return items, child
     made: list[Expression] = []
     for item in items:
@@ -127,8 +143,32 @@ def _generator_of(item: Expression) -> Expression:
 
 
 def is_generator(expression: Expression) -> bool:
-    """Whether the expression is a call of explode or the like."""
+    """Whether the expression is a valid call of explode or the like."""
+    return _is_generator_call(expression) and expression.resolved
+
+
+def _is_generator_call(expression: Expression) -> bool:
     return isinstance(expression, Call) and expression.spec.kind == "generator"
+
+
+def generators_in(expression: Expression) -> bool:
+    """Whether a generator is called anywhere in the expression."""
+    return expression.exists(_is_generator_call)
+
+
+def refuse_nested_generator(expression: Expression) -> None:
+    """A generator makes rows: it cannot be an argument.
+
+    Raises:
+        AnalysisError: it is one.
+    """
+    if any(generators_in(child) for child in expression.children):
+        raise failure(
+            "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS",
+            f'The generator is not supported: nested in expressions "{pretty(expression)}".',
+            state="42K0E",
+            hint="Call the generator in a subquery or with LATERAL VIEW.",
+        )
 
 
 def _names(item: Expression) -> tuple[str, ...]:
@@ -144,6 +184,7 @@ def generate_node(
     *,
     outer: bool,
     alias: str | None,
+    origin: Origin | None = None,
 ) -> Generate:
     """A generator over a child with its columns, under the names given or its own.
 
@@ -159,11 +200,11 @@ def generate_node(
         raise failure(
             "UDTF_ALIAS_NUMBER_MISMATCH",
             "The number of aliases supplied in the AS clause does not match the number of columns"
-            f" output by the UDTF. Expected {len(schema.fields)} aliases, but got"
-            f" {','.join(names)}. Please ensure that the number of aliases provided matches the"
+            f" output by the UDTF.\nExpected {len(schema.fields)} aliases, but got"
+            f" {','.join(names)}.\nPlease ensure that the number of aliases provided matches the"
             " number of columns output by the UDTF.",
             state="42802",
-            origin=generator.origin,
+            origin=origin,
         )
     generated = tuple(
         AttributeReference(name=name, type_=f.data_type, is_nullable=f.nullable or outer)

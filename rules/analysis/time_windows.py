@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
     Alias,
     AttributeReference,
@@ -41,7 +42,7 @@ from ...planner.model.types import (
     StructType,
 )
 from .context import Context
-from .failures import InvalidTimeWindow, failure
+from .failures import InvalidSessionWindow, InvalidTimeWindow, failure
 from .window_functions import is_window
 
 Window = TypeVar("Window", TimeWindow, SessionWindow, WindowTime)
@@ -65,7 +66,7 @@ def expand_windows(
         *_distinct(plan.expressions, TimeWindow),
         *_distinct(plan.expressions, SessionWindow),
     ]
-    ready = [w for w in found if w.time.resolved and not isinstance(w, InvalidTimeWindow)]
+    ready = [w for w in found if w.time.resolved and not hasattr(w, "error")]
     if not ready or len(ready) < len(found):
         return plan, child
     if len(ready) > 1:
@@ -113,7 +114,7 @@ def _expand_window_times(plan: LogicalPlan, child: LogicalPlan) -> tuple[Logical
         match expression:
             case TimeWindow(time=time) if not isinstance(expression, InvalidTimeWindow):
                 pass
-            case SessionWindow(time=time):
+            case SessionWindow(time=time) if not isinstance(expression, InvalidSessionWindow):
                 pass
             case _:
                 return expression
@@ -282,7 +283,10 @@ def _is_positive_constant(gap: Expression) -> bool:
         gap = gap.child
     if not isinstance(gap, Literal) or gap.value is None:
         return False
-    value = parse_interval(gap.value) if isinstance(gap.value, str) else gap.value
+    try:
+        value = parse_interval(gap.value) if isinstance(gap.value, str) else gap.value
+    except AnalysisError:  # told when the query runs, as Spark does
+        return False
     assert isinstance(value, tuple)
     months, days, micros = value
     return bool((months * 31 + days) * 86_400_000_000 + micros > 0)

@@ -35,7 +35,15 @@ from ...planner.model.types import (
     TimestampType,
 )
 from .context import Context
-from .failures import InvalidTimeWindow, failure, located, mismatch, wrong_argument_count
+from .failures import (
+    InvalidSessionWindow,
+    InvalidTimeWindow,
+    InvalidWindowTime,
+    failure,
+    located,
+    mismatch,
+    wrong_argument_count,
+)
 
 TIME_TYPES = (
     '("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or "STRUCT<start: TIMESTAMP, end: TIMESTAMP>"'
@@ -121,13 +129,14 @@ def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
     """The window over a timestamp: dates and texts are cast; wrong ones keep their error."""
     if isinstance(window, InvalidTimeWindow):
         return window
+    if not window.time.resolved:
+        return window
     window = replace(window, time=_as_time(window.time, context))
     if not _is_time(window.time.data_type):
         return _invalid(
             window,
             "UNEXPECTED_INPUT_TYPE",
-            f'The first parameter requires the {TIME_TYPES} type, however "{pretty(window.time)}"'
-            f' has the type "{window.time.data_type.sql}".',
+            _wrong_time(window.time),
         )
     for name, value in (("window_duration", window.size), ("slide_duration", window.slide)):
         if value <= 0:
@@ -183,9 +192,11 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
     Raises:
         AnalysisError: the gap is neither an interval nor a text.
     """
+    if isinstance(window, InvalidSessionWindow):
+        return window
     time = _as_time(window.time, context)
     gap = window.gap
-    if isinstance(gap.data_type, StringType):
+    if isinstance(gap.data_type, StringType | NullType):
         gap = context.cast(gap, CALENDAR_INTERVAL)
     elif not isinstance(gap.data_type, CalendarIntervalType):
         raise failure(
@@ -194,9 +205,35 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
             f" {_interval_class(gap.data_type)}.",
             hint="Write the gap as a text such as '10 minutes'.",
         )
+    if not _is_time(time.data_type):
+        sql = f"sessionwindow({pretty(time)}, {pretty(gap)})"
+        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, _wrong_time(time), window.origin)
+        return InvalidSessionWindow(time=time, gap=window.gap, origin=window.origin, error=error)
     if time is window.time and gap is window.gap:
         return window
     return replace(window, time=time, gap=gap)
+
+
+def check_window_time(time: WindowTime) -> WindowTime:
+    """`window_time` over a struct; anything else keeps its error."""
+    window = time.window
+    if isinstance(window.data_type, StructType) or isinstance(time, InvalidWindowTime):
+        return time
+    error = mismatch(
+        "UNEXPECTED_INPUT_TYPE",
+        pretty(time),
+        'The first parameter requires the "STRUCT" type, however'
+        f' "{pretty(window)}" has the type "{window.data_type.sql}".',
+        time.origin,
+    )
+    return InvalidWindowTime(window=window, origin=time.origin, error=error)
+
+
+def _wrong_time(time: Expression) -> str:
+    return (
+        f'The first parameter requires the {TIME_TYPES} type, however "{pretty(time)}" has the'
+        f' type "{time.data_type.sql}".'
+    )
 
 
 def _interval_class(data_type: DataType) -> str:
