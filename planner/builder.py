@@ -156,7 +156,10 @@ class QueryBuilder:
         return self._over(Distinct(child=self.plan))
 
     def drop_duplicates(self, *keys: str) -> QueryBuilder:
-        """The first row of each key, for as long as the watermark lets the key be remembered."""
+        """The first row of each key, for as long as the watermark lets the key be remembered.
+
+        Without keys a row is one with all its columns.
+        """
         return self._over(Deduplicate(child=self.plan, keys=self._keys(keys)))
 
     def drop_duplicates_within_watermark(self, *keys: str) -> QueryBuilder:
@@ -166,7 +169,7 @@ class QueryBuilder:
 
     def _keys(self, keys: tuple[str, ...]) -> tuple[Expression, ...]:
         if not keys:
-            return (UnresolvedStar(),)
+            keys = tuple(attribute.name for attribute in self.query().execution.analyzed.output)
         return tuple(UnresolvedAttribute(parts=(key,)) for key in keys)
 
     def order_by(self, *columns: Column) -> QueryBuilder:

@@ -5,6 +5,7 @@ Exit status: 0 good, 1 a difference or a failed run, 2 bad input.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from .query import Query
 
 FAILED, BAD_INPUT = 1, 2
+# pydantic looks through every installed package for plugins at import, which takes 50 ms.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")
 _BAD_ENVIRONMENT = ("STATEPLAN_NO_JAVA", "STATEPLAN_NO_PYSPARK")
 
 

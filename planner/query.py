@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +15,8 @@ from .model.catalog import Catalog, Source
 from .model.conf import Conf
 from .model.ddl import parse_schema
 from .model.errors import DescriptionError
-from .model.ids import id_scope
+from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
+from .model.ids import fresh_id, id_scope
 from .model.logical import LogicalPlan
 from .model.types import LONG, TIMESTAMP, StructField, StructType
 
@@ -124,7 +126,7 @@ class Query:
 
     def _logical(self) -> LogicalPlan:
         if isinstance(self._query, LogicalPlan):
-            return self._query
+            return renumbered(self._query)
         from .sql import parse
 
         return parse(self._query, self.conf)
@@ -258,6 +260,30 @@ class Query:
             spark=spark,
             name=name,
         )
+
+
+def renumbered(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with fresh ids for its aliases and attributes, the same for the same.
+
+    Nodes built in Python draw their ids before there is a query; the query's own ids start anew.
+    """
+    fresh: dict[int, int] = {}
+
+    def new_id(node: Expression) -> Expression:
+        if not isinstance(node, Alias | AttributeReference | LambdaVariable):
+            return node
+        if node.expr_id not in fresh:
+            fresh[node.expr_id] = fresh_id()
+        return replace(node, expr_id=fresh[node.expr_id])
+
+    def new_ids(node: LogicalPlan) -> LogicalPlan:
+        attributes = getattr(node, "attributes", None)
+        if attributes is not None and "attributes" not in node.expression_fields:
+            made = tuple(new_id(attribute) for attribute in attributes)
+            node = replace(node, attributes=made)  # type: ignore[call-arg]
+        return node.transform_expressions(new_id)
+
+    return plan.transform_up(new_ids)
 
 
 def _schema(source: SourceDescription) -> StructType:
