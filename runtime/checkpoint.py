@@ -23,12 +23,13 @@ Offset = object  # a JSON value: what a source writes into the offset log
 VERSION = "v1"
 NO_OFFSET = "-"
 KEPT_BATCHES = 100  # spark.sql.streaming.minBatchesToRetain
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 STATE_PROVIDER = "stateplan.runtime.state"
 
 # What a query keeps for its whole life, whatever a later session says, with the values for a
 # setting that the query does not set. Spark 4.3's list, in its order.
 PINNED: dict[str, str] = {
-    "spark.sql.streaming.stateStore.providerClass": STATE_PROVIDER,
+    PROVIDER: STATE_PROVIDER,
     "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.formatVersion": "5",
@@ -82,8 +83,8 @@ class OffsetSeq:
 
 def pinned_settings(conf: Conf) -> dict[str, str]:
     """The settings that a new query's offset log holds, in Spark's order."""
-    provider = {"spark.sql.streaming.stateStore.providerClass": STATE_PROVIDER}
-    return {key: conf.settings.get(key, default) for key, default in PINNED.items()} | provider
+    settings = {key: conf.settings.get(key, default) for key, default in PINNED.items()}
+    return settings | {PROVIDER: STATE_PROVIDER}
 
 
 def restored_conf(conf: Conf, metadata: OffsetMetadata) -> Conf:

@@ -18,7 +18,14 @@ from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.plan import SparkPlan
 from ..planner.model.conf import Conf
 from .batch_time import with_batch_time
-from .checkpoint import Checkpoint, CommitMetadata, OffsetSeq, pinned_settings
+from .checkpoint import (
+    PROVIDER,
+    STATE_PROVIDER,
+    Checkpoint,
+    CommitMetadata,
+    OffsetSeq,
+    pinned_settings,
+)
 from .failures import batch_failure
 from .frames import rows_frame
 from .lowering.context import BatchResults, LoweredBatch, LoweringContext
@@ -34,7 +41,12 @@ from .progress import (
 )
 from .sinks import ForeachBatchSink, Sink
 from .sources import Source
-from .state_files import check_state_files, stored_operators, write_state_files
+from .state_files import (
+    check_state_files,
+    check_state_provider,
+    stored_operators,
+    write_state_files,
+)
 from .watermark import POLICY, WatermarkTracker
 
 if TYPE_CHECKING:
@@ -251,7 +263,10 @@ class MicroBatchExecution:
     def _check_state(self, position: Position, plan: SparkPlan) -> None:
         """At the first batch of a run: the checkpoint's state must be this query's."""
         directory = self._checkpoint.state_directory
-        if position.batch_id > 0 or stored_operators(directory):
+        stored = stored_operators(directory)
+        if stored:
+            check_state_provider(self._conf.settings.get(PROVIDER, STATE_PROVIDER), plan)
+        if position.batch_id > 0 or stored:
             check_state_files(directory, plan)
         write_state_files(directory, plan)
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.types import StructType
-from .checkpoint import compact_json, read_lines
+from .checkpoint import STATE_PROVIDER, compact_json, read_lines
 from .files import corrupt, read_whole, write_new
 from .frames import schema_json
 
@@ -94,6 +94,21 @@ def check_state_files(state_directory: Path, plan: SparkPlan) -> None:
             key, value = read_schema(path)
             _compare("key", key, schema_json(operator.state_key_schema)["fields"])
             _compare("value", value, schema_json(operator.state_value_schema)["fields"])
+
+
+def check_state_provider(provider: str, plan: SparkPlan) -> None:
+    """Check that a checkpoint's state, written by this provider, is one that we can read.
+
+    Raises:
+        RuntimeFailure: Spark wrote it.
+    """
+    if provider == STATE_PROVIDER or not plan.collect(StateStoreWriter):
+        return
+    raise RuntimeFailure(
+        "STATEPLAN_STATE_OF_SPARK",
+        f"The checkpoint's state was written by Spark ('{provider}'); only Spark can go on with it.",
+        hint="Start the query with a new checkpoint directory.",
+    )
 
 
 def stored_operators(state_directory: Path) -> dict[int, OperatorMetadata]:

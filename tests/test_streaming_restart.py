@@ -258,6 +258,37 @@ def test_one_source_read_at_two_places_has_two_offset_lines(job: Job) -> None:
     assert job.spark.read.json(str(job.root / "out")).count() == 8
 
 
+def test_spark_goes_on_from_our_files_and_we_from_sparks(job: Job) -> None:
+    job.sql = "SELECT user FROM STREAM events"
+    for number in range(11):  # one compaction of each log
+        job.feed(number, [(str(number), 1, 1)])
+    job.run()
+    job.feed(11, [("11", 1, 1)])
+    stream = job.spark.readStream.schema(SCHEMA).json(str(job.root / "in")).select("user")
+    writer = stream.writeStream.format("json").trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", str(job.root / "checkpoint"))
+    native = writer.start(str(job.root / "out"))
+    native.awaitTermination()
+    assert [p.batchId for p in native.recentProgress] == [11]
+    job.feed(12, [("12", 1, 1)])
+    assert [p.batch_id for p in job.run()] == [12]
+    rows = job.spark.read.schema("user STRING").json(str(job.root / "out")).collect()
+    assert sorted(int(r.user) for r in rows) == list(range(13))
+
+
+def test_state_that_spark_wrote_is_refused(job: Job) -> None:
+    job.sql, job.mode = "SELECT user, count(*) AS c FROM STREAM events GROUP BY user", "update"
+    job.feed(0, STEPS[0])
+    stream = job.spark.readStream.schema(SCHEMA).json(str(job.root / "in"))
+    writer = stream.groupBy("user").count().writeStream.format("noop").outputMode("update")
+    writer = writer.option("checkpointLocation", str(job.root / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    job.feed(1, STEPS[1])
+    with pytest.raises(StateplanError, match="only Spark can go on with it") as caught:
+        job.run(NoopSink())
+    assert caught.value.condition == "STATEPLAN_STATE_OF_SPARK"
+
+
 def test_the_users_session_stays_as_it_was(job: Job) -> None:
     before = job.spark.conf.get("spark.sql.adaptive.enabled")
     job.conf = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.ansi.enabled": "false"}
