@@ -13,9 +13,9 @@ from ...physical.stateful import (
 from ...planner.model.errors import InternalError
 from ..kernels.deduplicate import DeduplicateKernel
 from ..kernels.limit import LimitKernel
-from .aggregates import event_time_position, micros
 from .batch import Batch
 from .columns import Column, arrow_schema, column_name
+from .exchanges import event_time_position, micros
 from .operators import Frames, lower_operator
 
 if TYPE_CHECKING:

@@ -1,0 +1,98 @@
+"""Aggregate functions: their SQL over rows, their buffers' merges, their SQL over buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...physical.aggregate import BaseAggregateExec
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.expressions import AggregateExpression
+from ...planner.model.registry import AggregateForms
+from ..kernels.buffers import Buffers, MergeStep, OutputColumn
+from .columns import Column, arrow_schema, sql_of
+
+
+@dataclass(frozen=True)
+class Function:
+    """One aggregate function of an aggregation, at a position among its functions."""
+
+    position: int
+    aggregate: AggregateExpression
+    forms: AggregateForms
+
+    @property
+    def buffers(self) -> list[Column]:
+        """The columns of its buffers."""
+        return [
+            Column(f"b{self.position}_{i}", buffer.data_type)
+            for i, buffer in enumerate(self.forms.buffers)
+        ]
+
+    @property
+    def emitted(self) -> list[Column]:
+        """The columns that the kernel gives for it."""
+        if self.forms.finish is None:
+            return self.buffers
+        return [Column(f"b{self.position}_0", self.aggregate.function.data_type)]
+
+    @property
+    def partials(self) -> list[str]:
+        """The SQL of its buffers over rows."""
+        call, condition = self.aggregate.function, self.aggregate.filter
+        arguments = [sql_of(argument) for argument in call.arguments]
+        where = None if condition is None else sql_of(condition)
+        texts = self.forms.partial_sql(arguments, where)
+        return [f"{sql} AS {c.name}" for sql, c in zip(texts, self.buffers, strict=True)]
+
+    @property
+    def result(self) -> str:
+        """The SQL of its result over what the kernel gives, named as the plan names it."""
+        sql = self.forms.final_sql([column.name for column in self.emitted])
+        return f"{sql} AS c{self.aggregate.result_id}"
+
+
+def functions_of(step: BaseAggregateExec) -> list[Function]:
+    """The functions of an aggregation.
+
+    Raises:
+        RuntimeFailure: one cannot be computed in steps here.
+    """
+    found = []
+    for i, aggregate in enumerate(step.aggregates):
+        call = aggregate.function
+        forms = call.spec.forms(call) if call.spec.forms is not None else None
+        if forms is None or not forms.mergeable:
+            raise RuntimeFailure(
+                "STATEPLAN_UNMERGEABLE_AGGREGATE",
+                f"The aggregate function `{call.name}` can be planned, but not run: it cannot be "
+                "merged batch by batch here.",
+                hint="Leave it out, or use another function, such as approx_count_distinct, min, "
+                "max or collect_list.",
+            )
+        found.append(Function(i, aggregate, forms))
+    return found
+
+
+def buffers_of(functions: Sequence[Function]) -> Buffers:
+    """How the buffer columns of all functions merge."""
+    merges: list[MergeStep] = []
+    outputs: list[OutputColumn] = []
+    start = 0
+    for function in functions:
+        forms = function.forms
+        for merge in forms.merges:
+            columns = tuple(start + position for position in merge.buffers)
+            merges.append(MergeStep(merge.operation, columns))
+        own = tuple(range(start, start + len(forms.buffers)))
+        if forms.finish is None:
+            outputs.extend(OutputColumn((i,)) for i in own)
+        else:
+            outputs.append(OutputColumn(own, forms.finish))
+        start += len(own)
+    return Buffers(
+        arrow_schema([c for f in functions for c in f.buffers]),
+        tuple(merges),
+        tuple(outputs),
+        arrow_schema([c for f in functions for c in f.emitted]),
+    )
