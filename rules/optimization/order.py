@@ -30,6 +30,7 @@ from .distinct import (
 )
 from .empty_relations import optimize_limit_zero, propagate_empty_relations
 from .executor import Batch, rule
+from .failing_constants import refuse_failing_constants
 from .generators import explode_smallest_field
 from .grouping import (
     pull_out_grouping_expressions,
@@ -147,6 +148,8 @@ BATCHES = (
     Batch(
         "finish",
         (
+            # Whatever could be folded or pruned has been by now.
+            rule(refuse_failing_constants),
             # Sorts stay until here: limits over sorts are planned together.
             rule(eliminate_sorts, Sort),
             # Not earlier: other rules know sums of decimals, not sums of longs.
