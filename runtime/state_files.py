@@ -106,7 +106,8 @@ def check_state_provider(provider: str, plan: SparkPlan) -> None:
         return
     raise RuntimeFailure(
         "STATEPLAN_STATE_OF_SPARK",
-        f"The checkpoint's state was written by Spark ('{provider}'); only Spark can go on with it.",
+        f"The checkpoint's state was written by Spark ('{provider}'): only Spark can go on "
+        "with it.",
         hint="Start the query with a new checkpoint directory.",
     )
 
