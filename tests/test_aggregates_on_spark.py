@@ -23,8 +23,8 @@ from stateplan.planner.model.expressions import (
 from stateplan.planner.model.registry import find
 from stateplan.planner.model.types import DOUBLE, StructType
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.lowering.aggregates import Function, buffers_of
 from stateplan.runtime.lowering.columns import months
+from stateplan.runtime.lowering.functions import Function, buffers_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
