@@ -120,8 +120,8 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
             columns = listed((plan_text(a) for a in attributes), limit, separator=",")
             return f"Relation {columns} {source}"
         case LocalRelation(attributes=attributes, rows=rows):
-            shown = listed((_row(row) for row in rows), limit) if rows else "<empty>"
-            return f"LocalRelation {shown}, {_list(attributes, limit)}"
+            empty = "" if rows else "<empty>, "
+            return f"LocalRelation {empty}{_list(attributes, limit)}"
         case OneRowRelation():
             return "OneRowRelation"
         case View(name=name):
@@ -138,10 +138,6 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
         case _:
             name, arguments = _arguments(plan, limit)
             return f"{name} {', '.join(a for a in arguments if a)}".rstrip()
-
-
-def _row(row: Iterable[Expression]) -> str:
-    return "[" + ",".join(plan_text(value) for value in row) + "]"
 
 
 def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:

@@ -57,10 +57,22 @@ def resolve_grouping(plan: Aggregate, context: Context) -> Aggregate:
     aggregates = tuple(named(item) for item in plan.aggregates)
     plan = replace(plan, aggregates=aggregates)
     ready = all(item.resolved for item in aggregates)
+    if ready and _is_all(plan.grouping):
+        every = (item for item in aggregates if not has_aggregate(item))
+        return replace(plan, grouping=tuple(without_alias(item) for item in every))
     grouping = tuple(
         _grouping_item(item, plan, context) if ready else item for item in plan.grouping
     )
     return replace(plan, grouping=grouping)
+
+
+def _is_all(grouping: tuple[Expression, ...]) -> bool:
+    """Whether it is GROUP BY ALL: by every entry of the select list that aggregates nothing."""
+    match grouping:
+        case (UnresolvedAttribute(parts=(name,)),):
+            return name.lower() == "all"
+        case _:
+            return False
 
 
 def _grouping_item(item: Expression, plan: Aggregate, context: Context) -> Expression:

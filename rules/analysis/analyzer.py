@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
     Alias,
     AttributeReference,
@@ -18,6 +19,7 @@ from ...planner.model.expressions import (
     UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedOrdinal,
+    UnresolvedStar,
 )
 from ...planner.model.logical import (
     Aggregate,
@@ -46,12 +48,15 @@ from ...planner.model.logical import (
     WithCTE,
 )
 from ...planner.model.logical_text import tree_text
+from ...planner.model.text import pretty
 from ...planner.model.types import BOOLEAN
 from .aggregates import with_ordinals
+from .columns import Scope
 from .context import Context
 from .ctes import reference
 from .expressions import Resolver
 from .failures import failure
+from .function_names import check_function_names
 from .joins import resolve_join
 from .missing import resolve_over, restored
 from .relations import rename_columns, resolve_relation
@@ -60,6 +65,30 @@ from .time_windows import expand_windows
 from .unions import widen_union
 
 Names = dict[str, CTERelationDef]
+
+
+def _key_columns(key: Expression, scope: Scope) -> list[AttributeReference]:
+    """All columns of a key's name: deduplication takes every one of them."""
+    if isinstance(key, AttributeReference):
+        return [key]
+    if not isinstance(key, UnresolvedAttribute):
+        return []
+    if len(key.parts) == 1:
+        return scope.named(key.parts[0])
+    found = scope.find(key.parts)
+    return [] if found is None or found[1] else [found[0]]
+
+
+def _unknown_key(key: Expression, child: LogicalPlan) -> AnalysisError:
+    names = ", ".join(column.name for column in child.output)
+    return failure(
+        "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
+        f'Cannot resolve column name "{pretty(key)}" among ({names}).',
+        state="42703",
+        origin=key.origin,
+        hint="Deduplicate by columns of the input.",
+    )
+
 
 _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "between", "in", "like", "rlike", "ilike")
 _PREDICATES = frozenset((*_COMPARISONS, "and", "or", "not", "isnull", "isnotnull", "exists"))
@@ -80,6 +109,7 @@ class Analyzer:
 
     def analyze(self, plan: LogicalPlan) -> LogicalPlan:
         """The plan resolved as far as it can be."""
+        check_function_names(plan)
         resolved = self.visit(plan, {})
         if not self.definitions:
             return resolved
@@ -238,11 +268,16 @@ class Analyzer:
         return replace(plan, event_time=event_time.to_attribute(), child=projected)
 
     def _deduplicate(self, plan: Deduplicate, child: LogicalPlan) -> LogicalPlan:
-        if not plan.keys:
+        if not plan.keys or any(isinstance(key, UnresolvedStar) for key in plan.keys):
             return replace(plan, keys=child.output, child=child)
-        resolver = self._resolver(child)
-        keys = tuple(resolver.resolve(key) for key in plan.keys)
-        return replace(plan, keys=keys, child=child)
+        scope = self.context.scope(child.output)
+        keys: list[Expression] = []
+        for key in plan.keys:
+            found = _key_columns(key, scope)
+            if not found:
+                raise _unknown_key(key, child)
+            keys.extend(column for column in found if column not in keys)
+        return replace(plan, keys=tuple(keys), child=child)
 
     def _generate(self, plan: Generate, child: LogicalPlan) -> LogicalPlan:
         generator = self._resolver(child).resolve(plan.generator)

@@ -66,6 +66,20 @@ def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
                 raise AnalysisError(
                     error.condition, error.message, hint=error.hint, tree=tree_text(plan, limit)
                 )
+    if not plan.resolved:
+        raise _unfinished(plan)
+
+
+def _unfinished(plan: LogicalPlan) -> AnalysisError:
+    """Something that no check names: better told than planned."""
+    operator = next(p for p in bottom_up(plan) if not p.resolved)
+    left = next((pretty(e) for e in operator.expressions if not e.resolved), "")
+    return AnalysisError(
+        "STATEPLAN_UNRESOLVED",
+        f"{type(operator).__name__} cannot be resolved: {left or 'its inputs do not fit'}.",
+        hint="This use is not supported here; try it in a subquery of its own.",
+        tree=tree_text(plan),
+    )
 
 
 def bottom_up(plan: LogicalPlan) -> Iterator[LogicalPlan]:
@@ -137,7 +151,9 @@ def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
 
 def filter_type(plan: LogicalPlan) -> AnalysisError | None:
     """A WHERE or HAVING that is no boolean."""
-    if not isinstance(plan, Filter) or isinstance(plan.condition.data_type, BooleanType):
+    if not isinstance(plan, Filter) or not plan.condition.resolved:
+        return None
+    if isinstance(plan.condition.data_type, BooleanType):
         return None
     sql = pretty(plan.condition)
     kind = plan.condition.data_type.sql
@@ -151,7 +167,7 @@ def filter_type(plan: LogicalPlan) -> AnalysisError | None:
 
 def join_condition(plan: LogicalPlan) -> AnalysisError | None:
     """An ON that is no boolean."""
-    if not isinstance(plan, Join) or plan.condition is None:
+    if not isinstance(plan, Join) or plan.condition is None or not plan.condition.resolved:
         return None
     kind = plan.condition.data_type
     if isinstance(kind, BooleanType):

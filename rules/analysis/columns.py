@@ -11,6 +11,14 @@ from .failures import ambiguous, quoted
 Match = tuple[AttributeReference, tuple[str, ...]]
 
 
+UNNAMED = "__auto_generated_subquery_name"
+
+
+def full_name(column: AttributeReference) -> tuple[str, ...]:
+    """The column's name with its table's, unless that is a subquery without a name."""
+    return (*(part for part in column.qualifier if part != UNNAMED), column.name)
+
+
 class Scope:
     """The columns that names can mean at one operator.
 
@@ -66,4 +74,4 @@ class Scope:
     def _only(self, found: list[AttributeReference], parts: tuple[str, ...]) -> AttributeReference:
         if len(found) == 1:
             return found[0]
-        raise ambiguous(parts, (quoted((*c.qualifier, c.name)) for c in found), None)
+        raise ambiguous(parts, (quoted(full_name(c)) for c in found), None)

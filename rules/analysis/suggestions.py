@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import AttributeReference, Origin
 from ...planner.model.text import quote_if_needed
+from .columns import full_name
 from .failures import failure, quoted
 
 MOST = 5
@@ -39,7 +40,7 @@ def nearest(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> li
     """
     known = {c.expr_id: c for c in columns}
     ordered = sorted(known.values(), key=lambda c: (c.name, c.expr_id))
-    names = [(*c.qualifier, c.name) for c in ordered]
+    names = [full_name(c) for c in ordered]
     if len(parts) == 1 and len({name[:-1] for name in names}) == 1:
         names = [name[-1:] for name in names]
     written = ".".join(quote_if_needed(part) for part in parts)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...planner.model.expressions import Alias, AttributeReference, Expression
 from ...planner.model.functions.coercion import wider_type
 from ...planner.model.logical import LogicalPlan, Project, Union
-from ...planner.model.types import DataType, same_type
+from ...planner.model.types import DataType
 from .context import Context
 
 
@@ -19,7 +19,7 @@ def widen_union(plan: Union, context: Context) -> Union:
     """
     plan = replace(plan, inputs=tuple(_told_apart(plan.inputs)))
     outputs = [branch.output for branch in plan.inputs]
-    if len({len(output) for output in outputs}) > 1:
+    if plan.resolved or len({len(output) for output in outputs}) > 1:
         return plan
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
     branches = tuple(_widened(branch, types, context) for branch in plan.inputs)
@@ -57,7 +57,7 @@ def _common(types: list[DataType], context: Context) -> DataType | None:
     for other in types[1:]:
         if found is None:
             return None
-        found = found if same_type(found, other) else wider_type(found, other, context.conf)
+        found = wider_type(found, other, context.conf)
     return found
 
 
@@ -71,6 +71,6 @@ def _widened(branch: LogicalPlan, types: list[DataType | None], context: Context
 
 
 def _cast(column: AttributeReference, target: DataType | None, context: Context) -> Expression:
-    if target is None or same_type(column.type_, target):
+    if target is None or column.type_ == target:
         return column
     return Alias(child=context.cast(column, target), name=column.name)
