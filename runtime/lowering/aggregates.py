@@ -159,7 +159,7 @@ def _(node: BaseAggregateExec, inputs: Frames, batch: Batch) -> DataFrame:
     names = [column_name(key) for key in node.key_attributes]
     if not _is_save(_below(node)):
         partial = _batch_partial(node)
-        partials = [sql for f in functions_of(partial) for sql in f.partials]
+        partials = [sql for f in functions_of(partial) for sql in f.at_once]
         frame = grouped(frame.selectExpr("*", *_computed(partial)), names, partials)
     return frame.selectExpr(*names, *(f.result for f in functions)).selectExpr(
         *map(named, node.results)

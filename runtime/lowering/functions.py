@@ -46,6 +46,13 @@ class Function:
         return [f"{sql} AS {c.name}" for sql, c in zip(texts, self.buffers, strict=True)]
 
     @property
+    def at_once(self) -> list[str]:
+        """The SQL of what the kernel would give, over all rows: for aggregations without state."""
+        if self.forms.finish is None:
+            return self.partials
+        return [f"{sql_of(self.aggregate)} AS {self.emitted[0].name}"]
+
+    @property
     def result(self) -> str:
         """The SQL of its result over what the kernel gives, named as the plan names it."""
         sql = self.forms.final_sql([column.name for column in self.emitted])
