@@ -58,6 +58,18 @@ def test_the_line_is_marked_below_itself() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "position"),
+    [("SELECT a FROM STREAM my-table", "my-table", 23), ("SELECT a AS b-c-d FROM x", "b-c-d", 13)],
+)
+def test_hyphens_need_quotes(text: str, name: str, position: int) -> None:
+    with pytest.raises(AnalysisError) as caught:
+        parse(text)
+    assert caught.value.condition == "INVALID_IDENTIFIER"
+    assert f"must be back quoted as: `{name}`" in caught.value.message
+    assert caught.value.message.endswith(f"{text}\n{'-' * position}^^^")
+
+
 @pytest.mark.parametrize("text", ["", "  ", "-- nothing"])
 def test_empty_statement(text: str) -> None:
     with pytest.raises(AnalysisError) as caught:

@@ -14,6 +14,28 @@ def origin_at(text: str, start: int, stop: int) -> Origin:
     return Origin(line=line, position=position, start=start, stop=stop, source=text)
 
 
+def marked(text: str, place: int) -> str:
+    """`(line 1, pos 16)` and the text with an arrow below the place, as the parser shows it."""
+    line = text.count("\n", 0, place) + 1
+    position = place - (text.rfind("\n", 0, place) + 1)
+    lines = text.split("\n")
+    shown = [*lines[:line], f"{'-' * position}^^^", *lines[line:]]
+    return f"(line {line}, pos {position})\n\n== SQL ==\n" + "\n".join(shown)
+
+
+def invalid_identifier(name: str, text: str, place: int) -> AnalysisError:
+    """A name with a hyphen that is not quoted."""
+    return AnalysisError(
+        "INVALID_IDENTIFIER",
+        f"[INVALID_IDENTIFIER] The unquoted identifier {name} is invalid and must be back quoted "
+        f"as: `{name}`.\nUnquoted identifiers can only contain ASCII letters ('a' - 'z', 'A' - "
+        "'Z'), digits ('0' - '9'), and underbar ('_').\nUnquoted identifiers must also not start "
+        "with a digit.\nDifferent data sources and meta stores may impose additional restrictions "
+        f"on valid identifiers. SQLSTATE: 42602 {marked(text, place)}",
+        hint=f"Write `{name}` in back quotes.",
+    )
+
+
 def fragment_error(condition: str, message: str, origin: Origin, hint: str = "") -> AnalysisError:
     """An error whose message ends with the fragment of the query that it is about."""
     return AnalysisError(condition, f"{message}\n{fragment_context(origin)}", hint=hint)

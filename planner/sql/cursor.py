@@ -13,6 +13,8 @@ from sqlglot import exp
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokens import TokenType
 
+from .context import invalid_identifier
+
 Node = Any  # sqlglot carries no types here
 STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
 NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
@@ -88,10 +90,26 @@ class TokenCursor(DatabricksParser):  # type: ignore[misc]
         quoted = token.token_type == TokenType.IDENTIFIER
         return self._mark(self._index - 1, exp.Identifier(this=token.text, quoted=quoted))
 
+    def _parse_plain_name(self) -> Node:
+        """A name where no expression can follow: a hyphen behind it belongs to it.
+
+        Raises:
+            AnalysisError: INVALID_IDENTIFIER for `a-b` without quotes.
+        """
+        start = self._index
+        name = self._parse_name()
+        if self._curr.token_type == TokenType.DASH and self._peek_type(1) in NAMES:
+            place = self._curr.start
+            while self._curr.token_type == TokenType.DASH and self._peek_type(1) in NAMES:
+                self._advance(2)
+            written = "".join(token.text for token in self._tokens[start : self._index])
+            raise invalid_identifier(written, self.sql, place)
+        return name
+
     def _parse_qualified_name(self) -> Node:
-        parts = [self._parse_name()]
+        parts = [self._parse_plain_name()]
         while self._match(TokenType.DOT):
-            parts.append(self._parse_name())
+            parts.append(self._parse_plain_name())
         return exp.Tuple(expressions=parts)
 
     def _parse_string_literal(self, many: bool = False) -> Node:

@@ -45,7 +45,7 @@ class ExpressionParser(PrimaryParser):
             names = self._wrapped(lambda: self._list(self._parse_name))
             return self._mark(start, MultiAlias(this=node, names=names))
         if explicit or self._is_alias():
-            return self._mark(start, exp.Alias(this=node, alias=self._parse_name()))
+            return self._mark(start, exp.Alias(this=node, alias=self._parse_plain_name()))
         return node
 
     def _is_alias(self) -> bool:
@@ -74,6 +74,8 @@ class ExpressionParser(PrimaryParser):
                 return operands[low]
             middle = low + (high - low) // 2
             node = kind(this=tree(low, middle), expression=tree(middle + 1, high))
+            if "stop" in operands[high].meta:
+                node.meta["stop"] = operands[high].meta["stop"]
             return self._mark(starts[low], node)
 
         return tree(0, len(operands) - 1)

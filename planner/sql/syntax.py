@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..model.errors import AnalysisError
+from .context import marked
 from .grammar import JOIN_AND_SET_WORDS, Rules, rules
 
 _TOKEN = re.compile(
@@ -198,16 +199,11 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     at_end = index == len(tokens)
     place = len(text) if at_end else tokens[index].start
     near = "end of input" if at_end else f"'{tokens[index].text}'"
-    line = text.count("\n", 0, place) + 1
-    position = place - (text.rfind("\n", 0, place) + 1)
-    lines = text.split("\n")
-    above, below = "\n".join(lines[:line]), "\n".join(lines[line:])
     repair = _repair(tokens, index, wanted, start)
-    shown = f"{above}\n{'-' * position}^^^" + (f"\n{below}" if below else "")
     return AnalysisError(
         "PARSE_SYNTAX_ERROR",
         f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{repair}. "
-        f"SQLSTATE: 42601 (line {line}, pos {position})\n\n== SQL ==\n{shown}",
+        f"SQLSTATE: 42601 {marked(text, place)}",
         hint=_hint(wanted),
     )
 
