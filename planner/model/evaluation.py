@@ -66,7 +66,7 @@ def _call(call: Call) -> object:
         return None
     try:
         return spec.evaluate(call, *values)
-    except (ArithmeticError, ValueError, OverflowError):
+    except (ArithmeticError, ValueError, LookupError):
         raise NotFolded from None
 
 
