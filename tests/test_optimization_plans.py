@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.errors import InternalError
+from stateplan.planner.model.errors import InternalError, PlanningError
 from stateplan.planner.model.expressions import (
     AggregateExpression,
     Alias,
     AttributeReference,
     Call,
+    Cast,
     Expression,
     GetStructField,
     Literal,
@@ -40,6 +41,7 @@ from stateplan.planner.model.logical import (
 )
 from stateplan.planner.model.logical_text import tree_text
 from stateplan.planner.model.types import (
+    BYTE,
     DOUBLE,
     INT,
     STRING,
@@ -342,3 +344,28 @@ def test_rules_that_never_end_are_our_mistake() -> None:
 
     with pytest.raises(InternalError, match='The rules of "bad" keep changing the plan'):
         run_batch(Batch("bad", (rule(turn),)), where(events, f("isnotnull", user)), Conf())
+
+
+@pytest.mark.parametrize(
+    ("failing", "condition"),
+    [
+        (f("/", lit(1), lit(0)), "DIVIDE_BY_ZERO"),
+        (f("%", lit(1), lit(0)), "REMAINDER_BY_ZERO"),
+        (f("+", lit(2**31 - 1), lit(1)), "ARITHMETIC_OVERFLOW"),
+        (Cast(child=lit("x"), type_=INT), "CAST_INVALID_INPUT"),
+        (Cast(child=lit("x"), type_=TIMESTAMP), "CAST_INVALID_INPUT"),
+        (Cast(child=lit(300), type_=BYTE), "CAST_OVERFLOW"),
+    ],
+)
+def test_constants_that_must_fail_are_refused(failing: Expression, condition: str) -> None:
+    with pytest.raises(PlanningError) as refused:
+        optimize(select(events, alias(failing, "x", 10)), Conf())
+    assert refused.value.condition == condition
+    assert refused.value.hint
+
+
+def test_a_failing_constant_in_a_branch_may_never_be_computed() -> None:
+    risky = f("if", f("isnull", qty), Cast(child=lit("x"), type_=INT), lit(2))
+    assert shown(select(events, alias(risky, "x", 10)))[0] == (
+        "Project [if (isnull(qty#4)) cast(x as int) else 2 AS x#10]"
+    )

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-
+from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import Alias, Call, Expression, Literal, lit
-
-
-def evaluate(expression: Expression) -> Literal | None:
-    """The value of a constant expression, None if it cannot be told."""
-    module = importlib.import_module("...planner.model.evaluation", __package__)
-    value: Literal | None = module.evaluate(expression)
-    return value
 
 
 def fold(expression: Expression) -> Expression:

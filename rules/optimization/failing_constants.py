@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 from ...planner.model.conf import Conf
 from ...planner.model.errors import PlanningError
+from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, Literal, Origin
 from ...planner.model.fragments import fragment_context
-from ...planner.model.functions.casts import may_be_null
 from ...planner.model.literal_text import literal_pretty
 from ...planner.model.logical import LogicalPlan
-from ...planner.model.types import NumericType, StringType
+from ...planner.model.text import plan_text
+from ...planner.model.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    IntegralType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 _BYPASS = (
     'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22012'
@@ -20,6 +32,7 @@ _DIVISIONS = {
     "%": ("REMAINDER_BY_ZERO", "Remainder", "try_mod"),
     "mod": ("REMAINDER_BY_ZERO", "Remainder", "try_mod"),
 }
+_OVERFLOWS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 
 
 def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -28,7 +41,8 @@ def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     Gives the plan itself. Not inside of IF, CASE and COALESCE: the branch may never be taken.
 
     Raises:
-        PlanningError: DIVIDE_BY_ZERO, REMAINDER_BY_ZERO or CAST_INVALID_INPUT, in Spark's words.
+        PlanningError: DIVIDE_BY_ZERO, REMAINDER_BY_ZERO, ARITHMETIC_OVERFLOW,
+            CAST_INVALID_INPUT or CAST_OVERFLOW, in Spark's words.
     """
     if conf.ansi:
         _refuse_in(plan)
@@ -38,7 +52,7 @@ def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 def _refuse_in(plan: LogicalPlan) -> None:
     for expression in plan.expressions:
         if not _is_fine(expression):
-            _refuse(expression)
+            _refuse(expression, None)
     for child in plan.children:
         _refuse_in(child)
 
@@ -55,52 +69,93 @@ def _is_fine(expression: Expression) -> bool:
     return known
 
 
-def _refuse(expression: Expression) -> None:
+def _refuse(expression: Expression, around: Origin | None) -> None:
+    # An implicit cast stands where the operator stands that asked for it.
+    origin = expression.origin if expression.origin is not None else around
     conditional = isinstance(expression, CaseWhen) or (
         isinstance(expression, Call) and expression.name in ("if", "coalesce")
     )
     children = expression.children[:1] if conditional else expression.children
     for child in children:
-        _refuse(child)
+        if not _is_fine(child):
+            _refuse(child, origin)
     if isinstance(expression, Call) and expression.name in _DIVISIONS and expression.ansi:
-        _check_division(expression)
+        _check_division(expression, origin)
+    elif isinstance(expression, Call) and expression.name in _OVERFLOWS and expression.ansi:
+        _check_sum(expression, origin)
     elif isinstance(expression, Cast) and expression.mode == "ANSI":
-        _check_cast(expression)
+        _check_cast(expression, origin)
 
 
-def _check_division(division: Call) -> None:
-    left, right = division.arguments
-    if not isinstance(left, Literal) or not isinstance(right, Literal):
-        return
-    if left.value is None or right.value is None or right.value != 0:
+def _check_division(division: Call, origin: Origin | None) -> None:
+    left, right = (evaluate(argument) for argument in division.arguments)
+    if left is None or right is None or left.value is None or right.value != 0:
         return
     condition, what, instead = _DIVISIONS[division.name]
     raise _failure(
         condition,
         f"{what} by zero. Use `{instead}` to tolerate divisor being 0 and return NULL instead. "
         f"{_BYPASS}",
-        division.origin,
+        origin,
         f"Divide by something else, or use {instead}.",
     )
 
 
-def _check_cast(cast: Cast) -> None:
-    value, target = cast.child, cast.type_
-    if not isinstance(value, Literal) or value.value is None:
+def _check_sum(call: Call, origin: Origin | None) -> None:
+    """Whole numbers whose sum, difference or product does not fit their type."""
+    if not isinstance(call.data_type, IntegralType) or evaluate(call) is not None:
         return
-    if not isinstance(value.type_, StringType) or not isinstance(target, NumericType):
+    if any(evaluate(argument) is None for argument in call.arguments):
         return
-    if not may_be_null(value.type_, target, "LEGACY"):
-        return
+    instead = _OVERFLOWS[call.name]
     raise _failure(
-        "CAST_INVALID_INPUT",
-        f"The value '{literal_pretty(value)}' of the type \"STRING\" cannot be cast to "
-        f'"{target.sql}" because it is malformed. Correct the value as per the syntax, or change '
-        "its target type. Use `try_cast` to tolerate malformed input and return NULL instead. "
-        "SQLSTATE: 22018",
-        cast.origin,
-        "Write a number, or use try_cast.",
+        "ARITHMETIC_OVERFLOW",
+        f"overflow. Use '{instead}' to tolerate overflow and return NULL instead. "
+        + _BYPASS.replace("22012", "22003"),
+        origin,
+        f"Cast an operand to BIGINT, or use {instead}.",
     )
+
+
+def _check_cast(cast: Cast, origin: Origin | None) -> None:
+    value, target = cast.child, cast.type_
+    if not isinstance(value, Literal) or value.value is None or evaluate(cast) is not None:
+        return
+    if isinstance(value.type_, StringType) and _is_malformed(str(value.value), target):
+        raise _failure(
+            "CAST_INVALID_INPUT",
+            f"The value '{literal_pretty(value)}' of the type \"STRING\" cannot be cast to "
+            f'"{target.sql}" because it is malformed. Correct the value as per the syntax, or '
+            "change its target type. Use `try_cast` to tolerate malformed input and return NULL "
+            "instead. SQLSTATE: 22018",
+            origin,
+            f"Write a value of the type {target.sql}, or use try_cast.",
+        )
+    if isinstance(value.type_, IntegralType) and isinstance(target, IntegralType):
+        raise _failure(
+            "CAST_OVERFLOW",
+            f'The value {plan_text(value)} of the type "{value.type_.sql}" cannot be cast to '
+            f'"{target.sql}" due to an overflow. Use `try_cast` to tolerate overflow and return '
+            "NULL instead. SQLSTATE: 22003",
+            None,
+            "Use a wider type, or try_cast.",
+        )
+
+
+_DAY = re.compile(r"\s*\d{4}-(\d{1,2})-(\d{1,2})\s*")
+_NAMED_TIMES = frozenset(("epoch", "now", "today", "tomorrow", "yesterday"))
+
+
+def _is_malformed(text: str, target: DataType) -> bool:
+    """Whether no reading of the text gives the type; unusual ways to write a time are let pass."""
+    if isinstance(target, NumericType | BooleanType):
+        return True
+    if not isinstance(target, DateType | TimestampType | TimestampNTZType):
+        return False
+    if not any(character.isdigit() for character in text):
+        return text.strip().lower() not in _NAMED_TIMES
+    day = _DAY.fullmatch(text)
+    return day is not None and not (1 <= int(day[1]) <= 12 and 1 <= int(day[2]) <= 31)
 
 
 def _failure(condition: str, message: str, origin: Origin | None, hint: str) -> PlanningError:

@@ -87,7 +87,12 @@ def simplify(expression: Expression) -> Expression:
     """The expression in its simplest form; itself if it is in that form already."""
     if "_simple" in expression.__dict__:
         return expression
-    current = expression.map_children(simplify)
+    # A constant is computed as a whole; one that fails stays as it was written.
+    is_constant = bool(expression.children) and expression.foldable
+    current = fold(expression) if is_constant else expression.map_children(simplify)
+    if is_constant and current is expression:
+        current.__dict__["_simple"] = True
+        return current
     for rewrite in _rewrites_for(current):
         changed = rewrite(current)
         if changed is not current:
