@@ -89,15 +89,12 @@ class ExpressionParser(PrimaryParser):
 
     def _parse_negation(self) -> Node:
         start = self._index
-        if self._match(TokenType.NOT) or self._is_not_word():
+        if self._match(TokenType.NOT) or self._word("NOT"):
             return self._mark(start, exp.Not(this=self._parse_negation()))
         if self._peek_word() == "EXISTS" and self._is_query_ahead(1):
             self._advance()
             return self._mark(start, exp.Exists(this=self._wrapped(self._parse_query)))
         return self._parse_predicate(start, self._parse_comparison())
-
-    def _is_not_word(self) -> bool:
-        return self._word("NOT")
 
     def _parse_predicate(self, start: int, left: Node) -> Node:
         index = self._index
