@@ -38,6 +38,10 @@ class Canonical:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[type[Canonical], tuple[tuple[object, ...]]]:
+        # Hashes of text differ from process to process.
+        return Canonical, (self.parts,)
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
