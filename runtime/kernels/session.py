@@ -80,20 +80,20 @@ class SessionKernel:
     def run(self, rows: Input, store: StateStore) -> Outcome:
         batch = self._read(rows)
         if self.merge_first:
-            batch, _ = self._merge(batch, first_rows(batch.keys))
+            batch, _ = self._merge(batch, first_rows(batch.keys), 0)
         late = at_or_below(batch.times, None if self.mode == "complete" else self.late)
         batch = batch.take(~late)
         leaders = first_rows(batch.keys)
-        heads = np.unique(leaders)
+        heads = np.flatnonzero(leaders == np.arange(len(leaders)))
         heads = heads[np.argsort(batch.keys.hashes[heads], kind="stable")]
         touched = batch.keys.take(heads)
         found = store.get(touched)
+        number = np.empty(len(leaders), np.int64)
+        number[heads] = np.arange(len(heads))
         # Stored sessions first: where two start together, the stored one is the earlier.
-        group = np.concatenate([heads[found.queries], leaders])
-        merged, owners = self._merge(concat_rows([found.rows, batch]), group)
-        survivors = _common(
-            heads[found.queries], _bounds(found.rows)[0], owners, _bounds(merged)[0]
-        )
+        group = np.concatenate([found.queries, number[leaders]])
+        rows_of_keys = concat_rows([found.rows, batch])
+        merged, survivors = self._merge(rows_of_keys, group, len(found.queries))
         figures = Figures(
             updated=len(merged),
             removed=len(found.queries) - survivors,
@@ -125,10 +125,14 @@ class SessionKernel:
         keys = rows.keys(tuple(range(width)), self.keys)
         return StateRows(keys, event_times(values.column(1)), values)
 
-    def _merge(self, rows: StateRows, group: Int64) -> tuple[StateRows, Int64]:
-        """The sessions that rows make, with their groups; a group has one key. Ordered by hash."""
+    def _merge(self, rows: StateRows, group: Int64, stored: int) -> tuple[StateRows, int]:
+        """The sessions that rows make, in the order of the groups; a group has one key.
+
+        Also how many of the first `stored` rows, the sessions that there were, keep their start:
+        a session is stored under it, and all others of these go.
+        """
         starts, ends = _bounds(rows)
-        order = np.lexsort((starts, group, rows.keys.hashes))
+        order = np.lexsort((starts, group))
         rows, group, starts, ends = rows.take(order), group[order], starts[order], ends[order]
         heads = session_heads(group, starts, ends)
         first = np.flatnonzero(heads)
@@ -137,7 +141,9 @@ class SessionKernel:
         last = np.maximum.reduceat(ends, first) if len(first) else ends
         columns = [pa.array(starts[first]), pa.array(last), *folded.columns]
         values = pa.RecordBatch.from_arrays(columns, schema=self._values)
-        return StateRows(rows.keys.take(first), last, values), group[first]
+        own = starts == starts[first][np.cumsum(heads) - 1]
+        kept = int((own & (order < stored)).sum())
+        return StateRows(rows.keys.take(first), last, values), kept
 
     def _emit(self, rows: StateRows) -> Any:
         kinds = [self.session.type.field(i).type for i in range(2)]
@@ -156,15 +162,6 @@ def _micros(window: Any, field: int) -> Any:
 
 def _bounds(rows: StateRows) -> tuple[Int64, Int64]:
     return rows.values.column(0).to_numpy(), rows.values.column(1).to_numpy()
-
-
-def _common(groups: Int64, starts: Int64, other_groups: Int64, other_starts: Int64) -> int:
-    """How many pairs of group and start, distinct on either side, stand on both."""
-    group = np.concatenate([groups, other_groups])
-    start = np.concatenate([starts, other_starts])
-    order = np.lexsort((start, group))
-    group, start = group[order], start[order]
-    return int(((group[1:] == group[:-1]) & (start[1:] == start[:-1])).sum())
 
 
 def session_heads(group: Int64, starts: Int64, ends: Int64) -> Mask:

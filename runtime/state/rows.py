@@ -89,8 +89,8 @@ def columns_of(arrays: list[Any], schema: Any, count: int) -> Any:
     """A record batch of some columns; `count` matters only where there are none."""
     if arrays:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
-    empty = pa.array([{}] * count, pa.struct([]))
-    return pa.RecordBatch.from_struct_array(empty)
+    nothing = pa.Array.from_buffers(pa.struct([]), count, [None])
+    return pa.RecordBatch.from_struct_array(nothing)
 
 
 def concat(batches: list[Any]) -> Any:
