@@ -22,6 +22,7 @@ from stateplan.runtime.state import (
     load_version,
     save_version,
 )
+from stateplan.runtime.state.version import delete_orphans
 
 STORES = 4
 LAYOUT = Layout(
@@ -184,6 +185,20 @@ def test_a_version_that_fails_half_way_is_not_seen(tmp_path: Path) -> None:
     before = len(list(tmp_path.iterdir()))
     zombie.abort()
     assert len(list(tmp_path.iterdir())) == before - 1
+
+
+def test_what_failed_attempts_left_is_deleted_in_time(tmp_path: Path) -> None:
+    location = str(tmp_path)
+    base = StateVersion(0, STORES)
+    stores_of(location, base, 1)[0].commit(rows({"a": [(NEVER, 2)]}), None)
+    (orphan,) = tmp_path.iterdir()
+    orphan = orphan.rename(tmp_path / orphan.name.replace("attempt0", "failed"))
+    version = commit(location, base, {"a": [(NEVER, 1)]}, 1, None)
+    running = tmp_path / "r0000000002-0-other.arrow"
+    running.write_bytes(b"")
+    delete_orphans(location, version)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"v0000000001.json", version.runs[0].file, running.name}
 
 
 def test_a_mark_that_a_key_is_gone_outlives_compaction(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from ..frames import spark_schema
 from ..kernels.kernel import Kernel
 from ..kernels.task import HASH, META, PLACE, TaskReport, TaskSpec, run_task
 from ..state import StateError, StateVersion, load_version, save_version
-from ..state.version import delete_attempt
+from ..state.version import delete_attempt, delete_orphans
 from .columns import Column, carrier_schema
 from .context import BatchResults, LoweringContext, OperatorResult
 from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RETAIN = "spark.sql.streaming.minBatchesToRetain"
+_TIDY_EVERY = 32  # versions: listing a directory costs more than a small batch
 
 
 @dataclass
@@ -186,6 +187,8 @@ class Batch:
             for operator in self._operators:
                 spec = operator.spec
                 save_version(spec.location, operator.next_version, spec.attempt, retain)
+                if operator.next_version.version % _TIDY_EVERY == 0:
+                    delete_orphans(spec.location, operator.next_version)
         except StateError as error:
             raise _failure(error) from error
 

@@ -26,7 +26,7 @@ from ...physical.basic import (
     UnionExec,
 )
 from ...physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
-from ...physical.plan import SparkPlan
+from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.stateful import StreamingLocalLimitExec
 from ...planner.model.errors import InternalError, RuntimeFailure
 from ...planner.model.expressions import Call, Expression, SortOrder, to_attribute
@@ -156,8 +156,10 @@ def _(node: UnionExec, inputs: Frames, batch: Batch) -> DataFrame:
         for frame, plan in zip(inputs, node.inputs, strict=True)
     ]
     result = frames[0]
-    for frame in frames[1:]:
-        result = result.union(frame)
+    for frame, plan in zip(frames[1:], node.inputs[1:], strict=True):
+        # In one stage with other inputs a stateful task could not tell which of them it is.
+        apart = plan.collect(StateStoreWriter)
+        result = result.union(frame.repartition(batch.context.tasks) if apart else frame)
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -14,6 +15,7 @@ import pyarrow.fs as pafs
 from .rows import Int32, Mask
 
 FORMAT = 1
+_RUN = re.compile(r"r\d{10}-.*\.arrow")
 
 
 class StateError(Exception):
@@ -269,3 +271,15 @@ def delete_attempt(location: str, attempt: str) -> None:
     except OSError:
         return
     delete_files(location, [f.base_name for f in files if attempt in f.base_name])
+
+
+def delete_orphans(location: str, version: StateVersion) -> None:
+    """Delete runs that no version up to this one names: what failed attempts left; never raises."""
+    system, root = file_system(location)
+    try:
+        files = system.get_file_info(pafs.FileSelector(root, allow_not_found=True))
+    except OSError:
+        return
+    used = {run.file for run in version.runs} | {file for file, _ in version.dropped}
+    names = {f.base_name for f in files if _RUN.fullmatch(f.base_name)}
+    delete_files(location, [n for n in names - used if int(n[1:11]) <= version.version])
