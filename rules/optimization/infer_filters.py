@@ -31,7 +31,7 @@ def infer_filters_from_generators(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         argument = generator.arguments[0]
         if not isinstance(argument, AttributeReference):
             return node
-        size = Call(name="size", arguments=(argument,), options=(not conf.ansi,))
+        size = Call(name="size", arguments=(argument,), ansi=conf.ansi)
         new = ExpressionSet([call(">", size, lit(0)), call("isnotnull", argument)]).without(
             constraints(node.child)
         )

@@ -63,6 +63,8 @@ REWRITES: tuple[tuple[Rewrite, frozenset[str] | None, tuple[type[Expression], ..
     (combine_concats, frozenset(("concat",)), ()),
 )
 
+_FAILING = ITEM_LOOKUPS | {"+", "-", "*", "/", "%", "div", "mod"}
+
 _FOR_CALL: dict[str, tuple[Rewrite, ...]] = {}
 _FOR_CLASS: dict[type[Expression], tuple[Rewrite, ...]] = {}
 
@@ -83,16 +85,23 @@ def _rewrites_for(expression: Expression) -> tuple[Rewrite, ...]:
     return found
 
 
+def _may_fail(expression: Expression) -> bool:
+    return isinstance(expression, Cast) or (
+        isinstance(expression, Call) and expression.name in _FAILING
+    )
+
+
 def simplify(expression: Expression) -> Expression:
     """The expression in its simplest form; itself if it is in that form already."""
     if "_simple" in expression.__dict__:
         return expression
-    # A constant is computed as a whole; one that fails stays as it was written.
-    is_constant = bool(expression.children) and expression.foldable
-    current = fold(expression) if is_constant else expression.map_children(simplify)
-    if is_constant and current is expression:
-        current.__dict__["_simple"] = True
-        return current
+    if expression.children and expression.foldable:
+        # Computed as a whole; one that fails stays as it was written.
+        value = fold(expression)
+        if value is not expression or _may_fail(expression):
+            value.__dict__["_simple"] = True
+            return value
+    current = expression.map_children(simplify)
     for rewrite in _rewrites_for(current):
         changed = rewrite(current)
         if changed is not current:
