@@ -220,6 +220,24 @@ def test_names_mind_case_if_asked() -> None:
         analyzed("SELECT USER FROM STREAM events", spark__sql__caseSensitive="true")
 
 
+def test_functions_with_over_stand_in_a_window_operator() -> None:
+    frame = "specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$())"
+    sql = "SELECT user, row_number() OVER (PARTITION BY user ORDER BY ts) AS n FROM STREAM events"
+    assert shown(sql) == (
+        "~Project [user#0, n#1]\n"
+        "+- ~Project [user#0, ts#2, n#1, n#1]\n"
+        "   +- ~Window [row_number() windowspecdefinition(user#0, ts#2 ASC NULLS FIRST, "
+        f"{frame}) AS n#1], [user#0], [ts#2 ASC NULLS FIRST]\n"
+        "      +- ~Project [user#0, ts#2]\n"
+        "         +- ~SubqueryAlias events"
+    )
+
+
+def test_group_by_all_takes_what_is_not_aggregated() -> None:
+    sql = "SELECT qty, upper(user) AS u, count(*) AS n FROM STREAM events GROUP BY ALL"
+    assert shown(sql).startswith("~Aggregate [qty#0, upper(user#1)], ")
+
+
 def test_generators_stand_below_the_select_list() -> None:
     assert shown("SELECT v, explode(arr) AS x FROM STREAM other") == (
         "~Project [v#0L, x#1]\n"

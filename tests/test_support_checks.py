@@ -69,6 +69,8 @@ def test_supported(sql: str, mode: str) -> None:
         ("SELECT count(DISTINCT k) FROM STREAM l", "update", "Distinct aggregations"),
         ("SELECT k FROM STREAM l LIMIT 3", "update", "Limits are not supported"),
         ("SELECT k FROM STREAM l OFFSET 3", "append", "Offset is not supported"),
+        ("SELECT rank() OVER (PARTITION BY k ORDER BY t) AS n FROM STREAM l", "append",
+         "(as column `n`) on streaming"),
         ("SELECT k FROM STREAM l ORDER BY k", "append", "Sorting is not supported"),
         ("SELECT k FROM STREAM l UNION ALL SELECT k FROM s", "append", "Union between"),
         ("SELECT n, count(*) FROM (SELECT count(*) AS n FROM STREAM l GROUP BY k) GROUP BY n",

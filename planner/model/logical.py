@@ -353,6 +353,21 @@ def watermark_node_id(number: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Window(UnaryNode):
+    """Functions with OVER of one partitioning and order beside the child's columns."""
+
+    expression_fields = ("windows", "partition_by", "order_by")
+
+    windows: tuple[Expression, ...]
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[SortOrder, ...] = ()
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.child.output + tuple(to_attribute(e) for e in self.windows)
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventTimeWatermark(UnaryNode):
     """WATERMARK: marks the event-time column with its delay.
 

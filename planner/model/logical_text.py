@@ -36,6 +36,7 @@ from .logical import (
     UnresolvedRelation,
     UnresolvedWith,
     View,
+    Window,
 )
 from .text import plan_text
 
@@ -173,6 +174,9 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
             return kind, [node_id, argument_text(event_time), delay]
         case Generate():
             return kind, _generate(plan, limit)
+        case Window(windows=windows, partition_by=keys, order_by=order):
+            specification = [_list(part, limit) if part else "" for part in (keys, order)]
+            return kind, [_list(windows, limit), *specification]
         case _:
             return kind, []
 

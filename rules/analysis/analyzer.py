@@ -59,6 +59,7 @@ from .failures import failure
 from .function_names import check_function_names
 from .joins import resolve_join
 from .missing import resolve_over, restored
+from .over import refuse_window_in_where
 from .relations import rename_columns, resolve_relation
 from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
 from .time_windows import expand_windows
@@ -197,6 +198,7 @@ class Analyzer:
     def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
         condition = self._resolver(child).resolve(plan.condition)
         draft = replace(plan, condition=condition, child=child)
+        refuse_window_in_where(condition)
         if generators_in(condition):
             line = tree_text(draft).split("\n")[0]
             raise failure(

@@ -45,6 +45,7 @@ from ...planner.model.types import (
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .failures import SEARCH_PATH, failure, mismatch, quoted
+from .over import check_windows
 from .suggestions import unresolved_column
 from .window_functions import is_window
 
@@ -213,13 +214,13 @@ def _grouped_aggregate(item: Expression) -> AnalysisError:
     found = next(n for n in item.walk() if isinstance(n, AggregateExpression))
     return failure(
         "GROUP_BY_AGGREGATE",
-        f"Aggregate functions are not allowed in GROUP BY, but found {pretty(_qualified(found))}.",
+        f"Aggregate functions are not allowed in GROUP BY, but found {pretty(qualified(found))}.",
         state="42903",
         origin=item.origin,
     )
 
 
-def _qualified(expression: Expression) -> Expression:
+def qualified(expression: Expression) -> Expression:
     """The expression with its columns named in full, as some messages show them."""
 
     def full(node: Expression) -> Expression:
@@ -367,7 +368,7 @@ def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
     return failure(
         "INVALID_WHERE_CONDITION",
         f'The WHERE condition "{pretty(plan.condition)}" contains invalid expressions:'
-        f" {', '.join(pretty(_qualified(n)) for n in found)}.\nRewrite the query to avoid window"
+        f" {', '.join(pretty(qualified(n)) for n in found)}.\nRewrite the query to avoid window"
         " functions, aggregate functions, and generator functions in the WHERE clause.",
         state="42903",
         origin=plan.origin,
@@ -377,6 +378,7 @@ def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
 CHECKS: tuple[Check, ...] = (
     unknown_table,
     unresolved_expressions,
+    check_windows,
     watermark_type,
     filter_type,
     join_condition,

@@ -24,6 +24,7 @@ from ...planner.model.expressions import (
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedStar,
+    WindowExpression,
     WindowTime,
     lit,
 )
@@ -45,6 +46,7 @@ from .failures import (
     unsupported_syntax,
 )
 from .lambdas import is_higher_order, resolve_higher_order
+from .over import with_order
 from .window_functions import (
     WINDOW_FUNCTIONS,
     check_session_window,
@@ -116,6 +118,8 @@ class Resolver:
             case UnresolvedExtractValue(child=base, extraction=key) if base.resolved:
                 if key.resolved:
                     return extract(base, key, self.context, None)
+            case WindowExpression() if expression.resolved:
+                return with_order(expression)
             case Cast() if expression.child.resolved:
                 return self._cast(expression)
             case CaseWhen() if expression.resolved:

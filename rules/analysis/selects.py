@@ -24,6 +24,7 @@ from .expressions import Resolver
 from .failures import failure
 from .lateral import expand_lateral, refer_to_aliases
 from .names import named, without_alias
+from .over import extract_windows
 from .stars import expand_star
 from .time_windows import expand_windows
 
@@ -33,12 +34,11 @@ def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> Logi
     items, child, plan = _select_list(plan, plan.project_list, child, context)
     if any(has_aggregate(item) for item in items):
         named_items = tuple(named(item) for item in items)
-        return expand_lateral(
-            Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
-        )
+        aggregate = Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
+        return extract_windows(expand_lateral(aggregate))
     items, child = _generators(items, child, context)
     named_items = tuple(named(item) for item in items)
-    return expand_lateral(replace(plan, project_list=named_items, child=child))
+    return extract_windows(expand_lateral(replace(plan, project_list=named_items, child=child)))
 
 
 def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> LogicalPlan:
@@ -52,7 +52,8 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     assert isinstance(over, Aggregate)
     resolver = Resolver(context.scope(child.output), context)
     aggregates = refer_to_aliases(over.aggregates, resolver)
-    return expand_lateral(resolve_grouping(replace(over, aggregates=aggregates), context))
+    resolved = resolve_grouping(replace(over, aggregates=aggregates), context)
+    return extract_windows(expand_lateral(resolved))
 
 
 def _select_list(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import StreamingCheckError
-from ...planner.model.expressions import AggregateExpression, Call
+from ...planner.model.expressions import AggregateExpression, Alias, Call, WindowExpression
 from ...planner.model.logical import (
     Aggregate,
     Deduplicate,
@@ -19,9 +19,11 @@ from ...planner.model.logical import (
     ReturnAnswer,
     Sort,
     Union,
+    Window,
 )
-from ...planner.model.text import pretty
-from ..analysis.checks import bottom_up
+from ...planner.model.text import plan_text, pretty
+from ..analysis.checks import bottom_up, qualified
+from ..analysis.failures import position
 from .joins import join_refusal
 from .refusals import refuse, streaming_aggregates
 
@@ -46,6 +48,8 @@ def check_operators(plan: LogicalPlan, mode: str, conf: Conf) -> None:
     """
     aggregated = bool(streaming_aggregates(plan))
     for operator in bottom_up(plan):
+        if isinstance(operator, Window) and operator.is_streaming:
+            raise _window_refusal(operator)
         question = Question(plan=operator, mode=mode, aggregated=aggregated)
         for check in CHECKS:
             found = check(question)
@@ -56,6 +60,24 @@ def check_operators(plan: LogicalPlan, mode: str, conf: Conf) -> None:
 def _refusal(found: tuple[str, str], operator: LogicalPlan, conf: Conf) -> StreamingCheckError:
     message, hint = found
     return refuse(message, operator, conf, hint=hint)
+
+
+def _window_refusal(plan: Window) -> StreamingCheckError:
+    """Functions with OVER: only time windows can be kept for a stream."""
+    functions, names, specifications = [], [], []
+    for alias in plan.windows:
+        assert isinstance(alias, Alias) and isinstance(alias.child, WindowExpression)
+        functions.append(plan_text(alias.child.function).upper())
+        names.append(f"`{alias.name}`")
+        specifications.append(pretty(qualified(alias.child)).split(" OVER ")[1].upper())
+    condition = "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING"
+    message = (
+        f"[{condition}] Window function is not supported in {','.join(functions)} (as column"
+        f" {','.join(names)}) on streaming DataFrames/Datasets.\nStructured Streaming only supports"
+        " time-window aggregation using the WINDOW function. (window specification:"
+        f" {','.join(specifications)}) SQLSTATE: 42KDE{position(plan.origin)}"
+    )
+    return StreamingCheckError(condition, message, hint="Group by window(time, size) instead.")
 
 
 def distinct_aggregates(question: Question) -> Refusal:

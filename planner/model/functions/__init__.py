@@ -14,6 +14,7 @@ from . import hashes as hashes
 from . import lambdas as lambdas
 from . import maths as maths
 from . import misc as misc
+from . import over as over
 from . import predicates as predicates
 from . import strings as strings
 from .null_intolerance import correct
