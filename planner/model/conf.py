@@ -82,7 +82,21 @@ class Conf(Mapping[str, str]):
 
     @property
     def shuffle_partitions(self) -> int:
-        return self.integer("spark.sql.shuffle.partitions")
+        """The number of state stores of each operator.
+
+        Raises:
+            DescriptionError: it is no positive whole number.
+        """
+        key = "spark.sql.shuffle.partitions"
+        number = self.integer(key)
+        if number < 1:
+            raise DescriptionError(
+                "INVALID_CONF_VALUE.REQUIREMENT",
+                f"The value '{self[key]}' in the config \"{key}\" is invalid. The value of {key} "
+                "must be positive",
+                hint=f"Set {key} to 1 or more.",
+            )
+        return number
 
     @property
     def ansi(self) -> bool:

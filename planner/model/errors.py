@@ -6,6 +6,26 @@ from typing import Literal
 
 Phase = Literal["analysis", "streaming-check", "planning", "description", "runtime", "batch"]
 
+_PHASE_HINTS: dict[Phase, str] = {
+    "analysis": "Mend the query at that place.",
+    "streaming-check": "Streaming queries cannot do this: write the query without it.",
+    "planning": "Write the query without it.",
+    "description": "Mend the description or the arguments.",
+    "runtime": "Mend the cause, then start the query again.",
+    "batch": "Mend the cause, then start the query again.",
+}
+# By the first part of a condition, for conditions that come up at many places.
+_CONDITION_HINTS = {
+    "DATATYPE_MISMATCH": "Change the expression, or CAST a part of it to a type that fits.",
+    "WRONG_NUM_ARGS": "Give the function as many arguments as it takes.",
+    "NESTED_AGGREGATE_FUNCTION": "Aggregate in a subquery first, then over its rows.",
+    "INVALID_WHERE_CONDITION": "Filter aggregates with HAVING, or in a query around this one.",
+    "MISSING_GROUP_BY": "Add GROUP BY with the columns that are not aggregated.",
+    "MISSING_AGGREGATION": "Add the column to GROUP BY, or take any_value() of it.",
+    "GROUP_BY_POS_OUT_OF_RANGE": "Positions in GROUP BY count the select list from 1.",
+    "ORDER_BY_POS_OUT_OF_RANGE": "Positions in ORDER BY count the select list from 1.",
+}
+
 
 class StateplanError(Exception):
     """Base of every error that a user can cause or mend.
@@ -15,7 +35,7 @@ class StateplanError(Exception):
             has one, else our own, starting with `STATEPLAN_`.
         message: one clear sentence or more. For Spark's conditions it is Spark's own text as it
             prints it, with `[CONDITION] `, `SQLSTATE` and position where Spark prints them.
-        hint: what to do about it, or an empty string.
+        hint: what to do about it.
         phase: the step that refused.
         tree: the logical plan that Spark appends to an analysis error's text, if any.
     """
@@ -28,11 +48,12 @@ class StateplanError(Exception):
         super().__init__(message)
         self.condition = condition
         self.message = message
-        self.hint = hint
+        known = _CONDITION_HINTS.get((condition or "").split(".")[0])
+        self.hint = hint or known or _PHASE_HINTS[self.phase]
         self.tree = tree
 
     def __str__(self) -> str:
-        return f"{self.message}\nHint: {self.hint}" if self.hint else self.message
+        return f"{self.message}\nHint: {self.hint}"
 
 
 class DescriptionError(StateplanError):

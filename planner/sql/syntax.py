@@ -288,8 +288,12 @@ def _in_select_list(tokens: list[Token], index: int) -> bool:
     return False
 
 
+_UNTOLD = ("$NAME", "$STRICT", "$NUMBER", "$HINT")
+_UNITS = "a unit such as SECONDS, MINUTES, HOURS or DAYS"
+
+
 def _hint(wanted: frozenset[str]) -> str:
-    keywords = sorted(w for w in wanted if w not in ("$NAME", "$STRICT", "$NUMBER", "$HINT"))
+    keywords = sorted({_UNITS if "UNIT" in w else w for w in wanted if w not in _UNTOLD})
     if not keywords or len(keywords) > 12:
         return "Mend the query at that place."
     return f"Expected here: {', '.join(keywords)}."
