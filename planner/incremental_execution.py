@@ -19,7 +19,7 @@ from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
 from .model.conf import Conf
 from .model.ids import id_scope
-from .model.logical import LogicalPlan
+from .model.logical import LogicalPlan, highest_id
 from .strategies import plan_physical
 
 # Named by content, so that the same query gives the same text in every process.
@@ -68,7 +68,7 @@ class IncrementalExecution:
         self.batch_id = batch_id
         self.watermark_late = watermark_late
         self.watermark_eviction = watermark_eviction
-        self._ids = itertools.count() if ids is None else ids
+        self._ids = itertools.count(highest_id(logical) + 1) if ids is None else ids
         self._operator_ids = itertools.count()
 
     @cached_property
@@ -88,10 +88,9 @@ class IncrementalExecution:
         Raises:
             StreamingCheckError: it is not.
         """
+        check_for_streaming(self.analyzed, self.output_mode, self.conf)
         with id_scope(self._ids):
-            plan = inline_ctes(self.analyzed)
-        check_for_streaming(plan, self.output_mode, self.conf)
-        return plan
+            return inline_ctes(self.analyzed)
 
     @cached_property
     def optimized(self) -> LogicalPlan:

@@ -113,6 +113,18 @@ class UnaryNode(LogicalPlan):
         return self.child.output
 
 
+def highest_id(plan: LogicalPlan) -> int:
+    """The highest expression id that a plan holds, definitions of WITH included; -1 for none."""
+    found = -1
+    for node in plan.walk():
+        for expression in node.expressions:
+            for part in expression.walk():
+                found = max(found, getattr(part, "expr_id", -1))
+        if isinstance(node, UnresolvedWith):
+            found = max(found, *(highest_id(body) for _, body in node.definitions))
+    return found
+
+
 # ------------------------------------------------------------------------------------- leaves
 
 
