@@ -6,15 +6,21 @@ from . import access as access
 from . import aggregates as aggregates
 from . import arithmetic as arithmetic
 from . import collections as collections
+from . import comparisons as comparisons
 from . import conditional as conditional
+from . import datetime_arithmetic as datetime_arithmetic
+from . import datetime_fields as datetime_fields
 from . import datetimes as datetimes
 from . import decimal_parts as decimal_parts
+from . import encodings as encodings
 from . import generators as generators
 from . import hashes as hashes
 from . import lambdas as lambdas
+from . import maps as maps
 from . import maths as maths
 from . import misc as misc
 from . import over as over
+from . import patterns as patterns
 from . import predicates as predicates
 from . import strings as strings
 from .null_intolerance import correct

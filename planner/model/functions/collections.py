@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..conf import Conf
-from ..errors import AnalysisError
 from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
@@ -21,7 +20,6 @@ from ..types import (
     ArrayType,
     DataType,
     IntegralType,
-    MapType,
     NullType,
     StructField,
     StructType,
@@ -34,10 +32,10 @@ from .coercion import (
     merge_types,
     wider_without_strings,
 )
+from .comparisons import is_orderable
 from .inputs import parameter
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .operator_values import is_in
-from .predicates import is_orderable
 from .shapes import (
     always_null,
     check_types,
@@ -57,32 +55,6 @@ def element_of(expression: Expression) -> DataType:
 
 def _first_element(call: Call) -> DataType:
     return element_of(call.arguments[0])
-
-
-def _keys(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    return ArrayType(kind.key_type, True) if isinstance(kind, MapType) else kind
-
-
-def _values(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    if isinstance(kind, MapType):
-        return ArrayType(kind.value_type, kind.value_contains_null)
-    return kind
-
-
-def _entries(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    if not isinstance(kind, MapType):
-        return kind
-    fields = (
-        StructField("key", kind.key_type, False),
-        StructField("value", kind.value_type, kind.value_contains_null),
-    )
-    return ArrayType(StructType(fields), False)
-
-
-# ------------------------------------------------------------------- an array beside an element
 
 
 def _with_element(
@@ -149,85 +121,8 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
     return with_arguments(call, values)
 
 
-def _merged(call: Call) -> DataType:
+def merged(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
-
-
-# ------------------------------------------------------------------------------------ element_at
-
-
-def _check_element_at(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
-    base, key = call.arguments
-    match base.data_type:
-        case ArrayType():
-            if isinstance(key.data_type, IntegralType) and key.data_type != LONG:
-                return with_arguments(call, (base, cast_to(key, INT, conf)))
-            raise unexpected_type(call, 1, '"INT"')
-        case MapType(key_type=wanted):
-            common = wider_without_strings(wanted, key.data_type, conf)
-            if common is None:
-                raise _bad_key(call)
-            return with_arguments(call, (base, cast_to(key, common, conf)))
-        case _:
-            raise unexpected_type(call, 0, '("ARRAY" or "MAP")')
-
-
-def _bad_key(call: Call) -> AnalysisError:
-    names = type_names([a.data_type for a in call.arguments])
-    return type_mismatch(
-        "MAP_FUNCTION_DIFF_TYPES",
-        pretty(call),
-        f'Input to `{call.name}` should have been "MAP" followed by a value with same key type, '
-        f"but it's {names}.",
-    )
-
-
-def _check_contains_key(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
-    mapping, key = call.arguments
-    kind = mapping.data_type
-    if not isinstance(kind, MapType):
-        raise unexpected_type(call, 0, '"MAP"')
-    common = wider_without_strings(kind.key_type, key.data_type, conf)
-    if common is None:
-        raise _bad_key(call)
-    return with_arguments(call, (mapping, cast_to(key, common, conf)))
-
-
-def _element_type(call: Call) -> DataType:
-    match call.arguments[0].data_type:
-        case ArrayType(element_type=inner) | MapType(value_type=inner):
-            return inner
-        case other:
-            return other
-
-
-def _element_text(call: Call, show: Show) -> str:
-    """The last two say what an index beyond the end gives: a default, an error."""
-    shown = ", ".join(show(a) for a in call.arguments)
-    if call.options == ("",):
-        return f"element_at({shown}, Some(), false)"
-    fails = str(call.ansi and not call.options).lower()
-    return f"element_at({shown}, None, {fails})"
-
-
-def _element_sql(call: Call, show: Show) -> str:
-    shown = ", ".join(show(a) for a in call.arguments)
-    parts = call.arguments[0]
-    if call.options == ("",) and isinstance(parts, Call):
-        inner = ", ".join(show(a) for a in parts.arguments)
-        return f"split_part({inner}, {show(call.arguments[1])})"
-    return f"{'try_' if call.options else ''}element_at({shown})"
-
-
-def _try_element_at(call: Call) -> Expression:
-    return like_call(call, "element_at", *call.arguments, options=("TRY",))
-
-
-# --------------------------------------------------------------------------------------- others
 
 
 def _check_sequence(call: Call, conf: Conf) -> Expression:
@@ -302,39 +197,6 @@ def _flatten_nullable(call: Call) -> bool:
     return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
 
 
-def _map_of(call: Call) -> DataType:
-    keys, values = (a.data_type for a in call.arguments)
-    if isinstance(keys, ArrayType) and isinstance(values, ArrayType):
-        return MapType(keys.element_type, values.element_type, values.contains_null)
-    return keys
-
-
-def _map_from_entries(call: Call) -> DataType:
-    entry = element_of(call.arguments[0])
-    if isinstance(entry, StructType) and len(entry.fields) == 2:
-        key, value = entry.fields
-        return MapType(key.data_type, value.data_type, value.nullable)
-    return entry
-
-
-def _from_entries_nullable(call: Call) -> bool:
-    kind = call.arguments[0].data_type
-    return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
-
-
-def _check_map_concat(call: Call, conf: Conf) -> Expression:
-    for argument in call.arguments:
-        if not isinstance(argument.data_type, MapType):
-            names = type_names([a.data_type for a in call.arguments])
-            raise type_mismatch(
-                "MAP_CONCAT_DIFF_TYPES",
-                pretty(call),
-                f"The `map_concat` should all be of type map, but it's {names}.",
-            )
-    values = coerce_to_common(call.arguments, conf)
-    return with_arguments(call, values or call.arguments)
-
-
 def _array_join(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) not in (2, 3):
         raise wrong_argument_count("array_join", "[2, 3]", len(call.arguments))
@@ -403,24 +265,8 @@ def _contained(call: Call, array: object, item: object) -> object:
     return is_in(call, item, *array)
 
 
-def _element_value(call: Call, base: object, key: object) -> object:
-    if isinstance(call.arguments[0].data_type, MapType):
-        return next((v for k, v in base if k == key), None)  # type: ignore[attr-defined]
-    assert isinstance(base, tuple) and isinstance(key, int)
-    if key != 0 and abs(key) <= len(base):
-        return base[key - 1 if key > 0 else key]
-    if call.ansi and not call.options:
-        raise IndexError(key)
-    return None
-
-
 def _size_value(call: Call, value: object) -> object:
     return len(value) if isinstance(value, tuple) else None
-
-
-def _contains_key(call: Call) -> Expression:
-    mapping, key = call.arguments
-    return like_call(call, "array_contains", like_call(call, "map_keys", mapping), key)
 
 
 def _get(call: Call) -> Expression:
@@ -431,7 +277,7 @@ def _get(call: Call) -> Expression:
 
 
 def _set_operation(name: str) -> FunctionSpec:
-    return scalar(name, "array, array", _merged, check=_two_arrays)
+    return scalar(name, "array, array", merged, check=_two_arrays)
 
 
 def _nullable_elements(call: Call) -> bool:
@@ -527,39 +373,5 @@ register(
         check=_check_sequence,
         text="sequence({0}, {1}, {option2}, {zone})",
     ),
-    FunctionSpec(
-        name="element_at",
-        kind="scalar",
-        data_type=_element_type,
-        nullable=lambda call: True,
-        check=_check_element_at,
-        text=_element_text,
-        sql=_element_sql,
-        evaluate=_element_value,
-        null_intolerant=True,
-    ),
-    FunctionSpec(
-        name="try_element_at",
-        kind="scalar",
-        data_type=_element_type,
-        nullable=lambda call: True,
-        check=_check_element_at,
-        replacement=_try_element_at,
-    ),
     replaced("get", "array, int", _get, sql="get({args})"),
-    # Maps.
-    scalar("map_keys", "map", _keys),
-    scalar("map_values", "map", _values),
-    scalar("map_entries", "map", _entries),
-    scalar(
-        "map_contains_key",
-        "map, any",
-        BOOLEAN,
-        check=_check_contains_key,
-        replacement=_contains_key,
-    ),
-    scalar("map_concat", "map...", _merged, check=_check_map_concat),
-    scalar("map_from_arrays", "array, array", _map_of),
-    scalar("map_from_entries", "array", _map_from_entries, nullable=_from_entries_nullable),
-    scalar("str_to_map", "string, [string=,], [string=:]", MapType(STRING, STRING, True)),
 )

@@ -19,9 +19,9 @@ from ..types import (
     StringType,
 )
 from .coercion import cast_to, coerce_to_common, merge_types
+from .comparisons import is_orderable
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import extreme
-from .predicates import is_orderable
 from .shapes import check_types, never_null, resolve_like, scalar, with_arguments
 
 

@@ -21,10 +21,10 @@ from ..types import (
     IntegralType,
     NumericType,
 )
-from .arithmetic import check_operands, coerce_operands
 from .casts import decimal_for
 from .coercion import cast_to
 from .mismatch import type_mismatch, wrong_argument_count
+from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
 from .shapes import (
     always_null,

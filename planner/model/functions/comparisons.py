@@ -1,0 +1,205 @@
+"""Comparisons: both sides at one type, decimals and constants included."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ..conf import Conf
+from ..expressions import FALSE, TRUE, Call, Expression, Literal
+from ..registry import FunctionSpec, null_if_any, register
+from ..text import pretty
+from ..types import (
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    STRING,
+    ArrayType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    IntegralType,
+    MapType,
+    NullType,
+    NumericType,
+    StringType,
+    StructType,
+)
+from . import coercion
+from . import operator_values as values
+from .coercion import cast_to, tightest_common_type, wider_decimal
+from .mismatch import binary_diff_types, type_mismatch, wrong_argument_count
+from .operands import infix, promote, with_decimals
+from .shapes import (
+    never_null,
+    resolve,
+    with_arguments,
+)
+
+
+def coerce_comparison(call: Call, conf: Conf) -> Expression:
+    """Both sides of a comparison at one type, decimals and constants included.
+
+    Raises:
+        AnalysisError: BINARY_OP_DIFF_TYPES or INVALID_ORDERING_TYPE.
+    """
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    if not conf.ansi and call.name in ("=", "<=>"):
+        found = _boolean_and_number(call, conf)
+        if found is not None:
+            return found
+    typed = _promote_strings(call, conf)
+    typed = _compare_decimals(typed, conf)
+    rounded = _against_decimal_constant(typed)
+    if isinstance(rounded, Literal):
+        return rounded
+    typed = with_decimals(rounded, conf) if rounded is typed else rounded
+    typed = _compare_decimals(typed, conf)
+    left, right = typed.arguments
+    if left.data_type != right.data_type:
+        common = tightest_common_type(left.data_type, right.data_type, conf)
+        if common is not None:
+            typed = with_arguments(
+                typed, (cast_to(left, common, conf), cast_to(right, common, conf))
+            )
+    left, right = typed.arguments
+    if not coercion.have_same_type([left.data_type, right.data_type]):
+        raise binary_diff_types(typed)
+    if not is_orderable(left.data_type):
+        raise type_mismatch(
+            "INVALID_ORDERING_TYPE",
+            pretty(typed),
+            f'The `{typed.name}` does not support ordering on type "{left.data_type.sql}".',
+        )
+    return typed
+
+
+def _boolean_and_number(call: Call, conf: Conf) -> Expression | None:
+    """Outside ANSI a boolean equals 1 or 0: the constants 1 and 0 are true and false."""
+    for boolean, number in (call.arguments, call.arguments[::-1]):
+        if not isinstance(boolean.data_type, BooleanType):
+            continue
+        if not isinstance(number.data_type, NumericType):
+            continue
+        constant = number.value if isinstance(number, Literal) else None
+        if constant not in (0, 1):
+            cast = coercion.implicit(boolean, number.data_type, conf)
+            sides = [cast if side is boolean else side for side in call.arguments]
+            return with_arguments(call, sides)
+        test = boolean if constant == 1 else _call(call, "not", boolean)
+        if call.name == "=":
+            return test
+        return _call(call, "and", _call(call, "isnotnull", boolean), test)
+    return None
+
+
+def _call(like: Call, name: str, *arguments: Expression) -> Call:
+    return replace(like, name=name, arguments=arguments)
+
+
+def _promote_strings(call: Call, conf: Conf) -> Call:
+    left, right = call.arguments
+    a, b = left.data_type, right.data_type
+    if a == b or not (isinstance(a, StringType) or isinstance(b, StringType)):
+        return call
+    other = b if isinstance(a, StringType) else a
+    target: DataType | None
+    if isinstance(other, NullType):
+        target = STRING
+    elif conf.ansi:
+        target = coercion.ansi_string_promotion(a, b)
+    elif isinstance(other, DecimalType):
+        target = DOUBLE
+    elif isinstance(other, ArrayType | MapType | StructType):
+        target = None
+    else:
+        target = other
+    if target is None:
+        return call
+    return with_arguments(call, (promote(left, target, conf), promote(right, target, conf)))
+
+
+def _compare_decimals(call: Call, conf: Conf) -> Call:
+    left, right = call.arguments
+    a, b = left.data_type, right.data_type
+    if isinstance(a, DecimalType) and isinstance(b, DecimalType) and a != b:
+        common = wider_decimal(a, b)
+        return with_arguments(call, (cast_to(left, common, conf), cast_to(right, common, conf)))
+    return call
+
+
+_FLOOR = {"<=", ">"}
+
+
+def _against_decimal_constant(call: Call) -> Call | Literal:
+    """A whole number against a decimal constant is compared with the constant rounded."""
+    left, right = call.arguments
+    if call.name not in ("<", "<=", ">", ">="):
+        return call
+    for position, (number, constant) in enumerate(((left, right), (right, left))):
+        value = coercion.decimal_literal(constant)
+        if value is None or not isinstance(number.data_type, IntegralType):
+            continue
+        # Turned so that the number stands on the left.
+        name = call.name if position == 0 else _MIRROR[call.name]
+        if value < -(2**63):
+            return TRUE if name in (">", ">=") else FALSE
+        if value > 2**63 - 1:
+            return FALSE if name in (">", ">=") else TRUE
+        whole = math.floor(value) if name in _FLOOR else math.ceil(value)
+        rounded = Literal(value=whole, type_=LONG)
+        sides = (number, rounded) if position == 0 else (rounded, number)
+        return with_arguments(call, sides)
+    return call
+
+
+_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def is_orderable(data_type: DataType) -> bool:
+    """Whether values of the type can be compared: no maps, no calendar intervals inside."""
+    match data_type:
+        case ArrayType(element_type=element):
+            return is_orderable(element)
+        case StructType(fields=fields):
+            return all(is_orderable(field.data_type) for field in fields)
+        case MapType():
+            return False
+        case _:
+            return data_type.simple != "interval"
+
+
+def _comparison(name: str, aliases: tuple[str, ...] = ()) -> FunctionSpec:
+    null_safe = name == "<=>"
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=lambda call: BOOLEAN,
+        nullable=never_null if null_safe else null_if_any,
+        check=coerce_comparison,
+        text=infix,
+        pretty=infix,
+        sql=infix,
+        null_intolerant=not null_safe,
+        evaluate=values.COMPARISONS[name],
+        aliases=aliases,
+    )
+
+
+def _not_equal(call: Call, conf: Conf) -> Expression:
+    equal = resolve("=", call.arguments, conf)
+    return Call(name="not", arguments=(equal,), ansi=conf.ansi, time_zone=conf.time_zone)
+
+
+register(
+    _comparison("=", ("==",)),
+    _comparison("<=>"),
+    _comparison("<"),
+    _comparison("<="),
+    _comparison(">"),
+    _comparison(">="),
+    FunctionSpec(
+        name="<>", kind="scalar", data_type=lambda call: BOOLEAN, check=_not_equal, aliases=("!=",)
+    ),
+)

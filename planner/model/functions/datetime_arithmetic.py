@@ -1,0 +1,310 @@
+"""`+`, `-`, `*` and `/` over dates, times and intervals: the functions that stand for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..conf import Conf
+from ..expressions import Call, Expression
+from ..registry import register
+from ..types import (
+    CALENDAR_INTERVAL,
+    DATE,
+    DOUBLE,
+    INT,
+    TIMESTAMP,
+    CalendarIntervalType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    NullType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+)
+from . import coercion
+from . import operator_values as values
+from .coercion import cast_to
+from .mismatch import binary_diff_types, unexpected_type
+from .operands import strings_as_doubles
+from .shapes import conf_of, resolve, scalar
+
+_TIMES = (
+    '("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or '
+    '"(TIMESTAMP_LTZ(P) OR TIMESTAMP_NTZ(P) WITH P IN [7, 9])")'
+)
+
+
+_DAY = DayTimeIntervalType(0, 0)
+
+
+def _to_timestamp(expression: Expression, conf: Conf) -> Expression:
+    return cast_to(expression, TIMESTAMP, conf)
+
+
+def _call(like: Call, name: str, *arguments: Expression) -> Call:
+    return replace(like, name=name, arguments=arguments, options=())
+
+
+def _negated(call: Call, expression: Expression) -> Call:
+    return _call(call, "negative", expression)
+
+
+def add_datetime(call: Call, conf: Conf) -> Expression | None:
+    left, right = call.arguments
+    match left.data_type, right.data_type:
+        case (DateType(), DayTimeIntervalType() as interval):
+            return _date_plus(call, left, right, interval, conf)
+        case (DayTimeIntervalType() as interval, DateType()):
+            return _date_plus(call, right, left, interval, conf)
+        case (DateType(), YearMonthIntervalType()):
+            return _call(call, "date_add_ym_interval", left, right)
+        case (YearMonthIntervalType(), DateType()):
+            return _call(call, "date_add_ym_interval", right, left)
+        case (TimestampType() | TimestampNTZType(), YearMonthIntervalType()):
+            return _call(call, "timestamp_add_ym_interval", left, right)
+        case (YearMonthIntervalType(), TimestampType() | TimestampNTZType()):
+            return _call(call, "timestamp_add_ym_interval", right, left)
+        case (CalendarIntervalType(), CalendarIntervalType()):
+            return None
+        case (DayTimeIntervalType(), DayTimeIntervalType()):
+            return None
+        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
+            return None
+        case (DateType(), CalendarIntervalType()):
+            return _call(call, "date_add_interval", left, right)
+        case (CalendarIntervalType(), DateType()):
+            return _call(call, "date_add_interval", right, left)
+        case (NullType(), DayTimeIntervalType()) | (DayTimeIntervalType(), NullType()):
+            return None
+        case (_, CalendarIntervalType() | DayTimeIntervalType()):
+            return _time_plus(call, left, right, conf)
+        case (CalendarIntervalType() | DayTimeIntervalType(), _):
+            return _time_plus(call, right, left, conf)
+        case (DateType(), StringType()) | (StringType(), DateType()):
+            return None
+        case (DateType(), _):
+            return resolve("date_add", (left, right), conf)
+        case (_, DateType()):
+            return resolve("date_add", (right, left), conf)
+        case _:
+            return None
+
+
+def _date_plus(
+    call: Call, date: Expression, interval: Expression, kind: DayTimeIntervalType, conf: Conf
+) -> Expression:
+    if kind == _DAY:
+        return _call(call, "date_add", date, _call(call, "extractansiintervaldays", interval))
+    return _call(call, "timestamp_add_interval", _to_timestamp(date, conf), interval)
+
+
+def _time_plus(call: Call, time: Expression, interval: Expression, conf: Conf) -> Expression:
+    if isinstance(time.data_type, StringType | NullType):
+        target = time.data_type
+        moved = _call(call, "timestamp_add_interval", _to_timestamp(time, conf), interval)
+        return coercion.implicit(moved, target, conf)
+    if not isinstance(time.data_type, TimestampType | TimestampNTZType):
+        raise binary_diff_types(call)
+    moved = _call(call, "timestamp_add_interval", time, interval)
+    return coercion.implicit(moved, time.data_type, conf)
+
+
+def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
+    left, right = call.arguments
+    match left.data_type, right.data_type:
+        case (DateType(), DayTimeIntervalType() as interval) if interval == _DAY:
+            days = _call(call, "extractansiintervaldays", right)
+            return _call(call, "date_add", left, _negated(call, days))
+        case (
+            DateType() | TimestampType() | TimestampNTZType(),
+            DayTimeIntervalType() | YearMonthIntervalType() | CalendarIntervalType(),
+        ):
+            return _datetime_sub(call, left, right, conf)
+        case (CalendarIntervalType(), _) | (DayTimeIntervalType(), _):
+            return None
+        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
+            return None
+        case (StringType(), DayTimeIntervalType() | CalendarIntervalType()):
+            return coercion.implicit(
+                _call(call, "datetime_sub", _to_timestamp(left, conf), right), left.data_type, conf
+            )
+        case (TimestampType() | TimestampNTZType(), _) | (_, TimestampType() | TimestampNTZType()):
+            return _subtract_times(call, conf)
+        case (DateType(), StringType()) if not conf.ansi:
+            doubles = strings_as_doubles(call, conf).arguments
+            return resolve("date_sub", doubles, conf)
+        case (_, DateType()):
+            return _call(call, "subtract_dates", *(cast_to(s, DATE, conf) for s in call.arguments))
+        case (DateType(), StringType()):
+            dates = (left, cast_to(right, DATE, conf))
+            return _call(call, "subtract_dates", *dates)
+        case (DateType(), _):
+            return resolve("date_sub", (left, right), conf)
+        case _:
+            return None
+
+
+def _datetime_sub(call: Call, time: Expression, interval: Expression, conf: Conf) -> Expression:
+    is_date = isinstance(time.data_type, DateType)
+    moved = _call(call, "datetime_sub", time, interval)
+    if is_date or isinstance(interval.data_type, YearMonthIntervalType):
+        return moved
+    return coercion.implicit(moved, time.data_type, conf)
+
+
+def _subtract_times(call: Call, conf: Conf) -> Expression:
+    """Two moments; a date or string beside a timestamp becomes one."""
+    sides = []
+    for position, side in enumerate(call.arguments):
+        if isinstance(side.data_type, StringType) and not conf.ansi:
+            raise unexpected_type(call, position, _TIMES)
+        if isinstance(side.data_type, DateType | StringType | NullType):
+            side = _to_timestamp(side, conf)
+        sides.append(side)
+    if not all(isinstance(s.data_type, TimestampType | TimestampNTZType) for s in sides):
+        raise binary_diff_types(call)
+    if sides[0].data_type != sides[1].data_type:
+        sides = [_to_timestamp(side, conf) for side in sides]
+    return _call(call, "subtract_timestamps", *sides)
+
+
+def sub_replacement(call: Call) -> Expression:
+    """`time - interval` as the addition of the negated interval."""
+    time, interval = call.arguments
+    minus = _negated(call, interval)
+    if isinstance(interval.data_type, YearMonthIntervalType):
+        is_date = isinstance(time.data_type, DateType)
+        name = "date_add_ym_interval" if is_date else "timestamp_add_ym_interval"
+        return _call(call, name, time, minus)
+    if isinstance(time.data_type, DateType):
+        if isinstance(interval.data_type, CalendarIntervalType):
+            return _call(call, "date_add_interval", time, minus)
+        time = _to_timestamp(time, conf_of(call))
+    return _call(call, "timestamp_add_interval", time, minus)
+
+
+def interval_times(call: Call, name: str, conf: Conf) -> Expression | None:
+    """`interval * number` and `interval / number`."""
+    left, right = call.arguments
+    kinds = CalendarIntervalType | DayTimeIntervalType | YearMonthIntervalType
+    if name == "*" and isinstance(right.data_type, kinds):
+        left, right = right, left
+    if not isinstance(left.data_type, kinds):
+        return None
+    if isinstance(right.data_type, StringType | NullType) or (
+        isinstance(left.data_type, CalendarIntervalType)
+    ):
+        right = cast_to(right, DOUBLE, conf)
+    operation = "multiply_interval" if name == "*" else "divide_interval"
+    return _call(call, operation, left, right)
+
+
+def interval_product_type(call: Call) -> DataType:
+    """A scaled interval has all fields of its kind."""
+    match call.arguments[0].data_type:
+        case DayTimeIntervalType():
+            return DayTimeIntervalType()
+        case YearMonthIntervalType():
+            return YearMonthIntervalType()
+        case _:
+            return CALENDAR_INTERVAL
+
+
+register(
+    # What dates, times and intervals make of the operators.
+    scalar(
+        "timestamp_add_interval",
+        "anytimestamp, daytime|interval",
+        0,
+        text="{0} + {1}",
+        pretty="{0} + {1}",
+        sql="({0} + {1})",
+        evaluate=values.add_interval,
+    ),
+    scalar(
+        "timestamp_add_ym_interval",
+        "anytimestamp, yearmonth",
+        0,
+        text="{0} + {1}",
+        pretty="{0} + {1}",
+        sql="({0} + {1})",
+        evaluate=values.add_interval,
+    ),
+    scalar(
+        "date_add_ym_interval",
+        "date, yearmonth",
+        DATE,
+        text="{0} + {1}",
+        pretty="{0} + {1}",
+        sql="({0} + {1})",
+        evaluate=values.add_to_date,
+    ),
+    scalar(
+        "date_add_interval",
+        "date, interval",
+        DATE,
+        text="{0} + {1}",
+        pretty="{0} + {1}",
+        sql="({0} + {1})",
+        evaluate=values.add_to_date,
+    ),
+    scalar(
+        "datetime_sub",
+        "date|anytimestamp, daytime|yearmonth|interval",
+        lambda call: (
+            TIMESTAMP
+            if isinstance(call.arguments[0].data_type, DateType)
+            and isinstance(call.arguments[1].data_type, DayTimeIntervalType)
+            else call.arguments[0].data_type
+        ),
+        text="{0} - {1}",
+        pretty="{0} - {1}",
+        sql="({0} - {1})",
+        replacement=sub_replacement,
+    ),
+    scalar(
+        "extractansiintervaldays",
+        "daytime",
+        INT,
+        sql="extract(day FROM {0})",
+        evaluate=values.days_of_interval,
+    ),
+    scalar(
+        "subtract_dates",
+        "date, date",
+        _DAY,
+        text="({0} - {1})",
+        pretty="({0} - {1})",
+        sql="({0} - {1})",
+        evaluate=values.subtract_dates,
+    ),
+    scalar(
+        "subtract_timestamps",
+        "anytimestamp, anytimestamp",
+        DayTimeIntervalType(),
+        text="({0} - {1})",
+        pretty="({0} - {1})",
+        sql="({0} - {1})",
+        evaluate=values.subtract_times,
+    ),
+    scalar(
+        "multiply_interval",
+        "daytime|yearmonth|interval, numeric",
+        interval_product_type,
+        text="({0} * {1})",
+        pretty="({0} * {1})",
+        sql="({0} * {1})",
+        evaluate=values.scale_interval,
+    ),
+    scalar(
+        "divide_interval",
+        "daytime|yearmonth|interval, numeric",
+        interval_product_type,
+        text="({0} / {1})",
+        pretty="({0} / {1})",
+        sql="({0} / {1})",
+        evaluate=values.scale_interval,
+    ),
+)

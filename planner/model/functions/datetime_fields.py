@@ -1,0 +1,167 @@
+"""Fields of dates, times and intervals: `year(d)`, `extract(hour FROM ts)`."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from ..conf import Conf
+from ..errors import AnalysisError
+from ..expressions import Call, Expression, Literal, lit
+from ..literal_text import session_time_zone
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import (
+    BYTE,
+    DATE,
+    INT,
+    STRING,
+    DataType,
+    DayTimeIntervalType,
+    DecimalType,
+    TimestampNTZType,
+    YearMonthIntervalType,
+)
+from .cast_values import MICROS, local_micros
+from .mismatch import wrong_argument_count
+from .operator_values import last_day
+from .shapes import (
+    conf_of,
+    like_call,
+    named,
+    resolve,
+    scalar,
+)
+
+EPOCH = date(1970, 1, 1)
+
+
+def _day(days: int) -> date:
+    return EPOCH + timedelta(days=days)
+
+
+def _part(name: str, evaluate: object, result: DataType = INT) -> FunctionSpec:
+    """A field of a date."""
+    return scalar(name, "date", result, evaluate=evaluate)  # type: ignore[arg-type]
+
+
+def _time_part(name: str, unit: int, limit: int) -> FunctionSpec:
+    """A field of the time of day, in the session's zone."""
+
+    def evaluate(call: Call, micros: int) -> int:
+        ntz = isinstance(call.arguments[0].data_type, TimestampNTZType)
+        local = micros if ntz else local_micros(micros, call.time_zone or session_time_zone())
+        return local // unit % limit
+
+    return scalar(name, "anytimestamp", INT, text="{name}({0}, {zone})", evaluate=evaluate)
+
+
+_FIELDS: dict[str, str] = {
+    **dict.fromkeys(("year", "y", "years", "yr", "yrs"), "year"),
+    "yearofweek": "yearofweek",
+    **dict.fromkeys(("quarter", "qtr"), "quarter"),
+    **dict.fromkeys(("month", "mon", "mons", "months"), "month"),
+    **dict.fromkeys(("week", "w", "weeks"), "weekofyear"),
+    **dict.fromkeys(("day", "d", "days"), "dayofmonth"),
+    **dict.fromkeys(("dayofweek", "dow"), "dayofweek"),
+    **dict.fromkeys(("dayofweek_iso", "dow_iso"), "weekday"),
+    "doy": "dayofyear",
+    **dict.fromkeys(("hour", "h", "hours", "hr", "hrs"), "hour"),
+    **dict.fromkeys(("minute", "m", "min", "mins", "minutes"), "minute"),
+    **dict.fromkeys(("second", "s", "sec", "seconds", "secs"), "secondwithfraction"),
+}
+
+
+_INTERVAL_FIELDS = {
+    "year": "years",
+    "month": "months",
+    "dayofmonth": "days",
+    "hour": "hours",
+    "minute": "minutes",
+    "secondwithfraction": "seconds",
+}
+
+
+def _extract(call: Call) -> Expression:
+    """The function that gives the field: `extract(hour FROM ts)` is `hour(ts)`."""
+    field, source = call.arguments
+    word = str(field.value).lower() if isinstance(field, Literal) else ""
+    function = _FIELDS.get(word)
+    interval = isinstance(source.data_type, DayTimeIntervalType | YearMonthIntervalType)
+    if function is None or (interval and function not in _INTERVAL_FIELDS):
+        raise AnalysisError(
+            "INVALID_EXTRACT_FIELD",
+            f'[INVALID_EXTRACT_FIELD] Cannot extract `{pretty(field)}` from "{pretty(source)}". '
+            "SQLSTATE: 42601",
+        )
+    if interval:
+        return like_call(call, f"extractansiinterval{_INTERVAL_FIELDS[function]}", source)
+    result = resolve(function, (source,), conf_of(call))
+    if function == "weekday":
+        return like_call(call, "+", result, lit(1))
+    return result
+
+
+def _extract_spec(name: str) -> FunctionSpec:
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != 2:
+            raise wrong_argument_count(name, "2", len(call.arguments))
+        _extract(call)
+        return call
+
+    def show_from(call: Call, show: Show) -> str:
+        return f"{name}({show(call.arguments[0])} FROM {show(call.arguments[1])})"
+
+    return FunctionSpec(
+        name=name,
+        kind="scalar",
+        data_type=lambda call: _extract(call).data_type,
+        nullable=lambda call: _extract(call).nullable,
+        check=check,
+        pretty=None if name == "date_part" else show_from,
+        replacement=_extract,
+    )
+
+
+def _extract_interval(field: str, result: DataType) -> FunctionSpec:
+    unit = field.removesuffix("s")
+    return scalar(
+        f"extractansiinterval{field}",
+        "daytime|yearmonth",
+        result,
+        sql=f"extract({unit} FROM {{0}})",
+    )
+
+
+register(
+    # Parts.
+    _part("year", lambda call, d: _day(d).year),
+    _part("yearofweek", lambda call, d: _day(d).isocalendar().year),
+    _part("quarter", lambda call, d: (_day(d).month + 2) // 3),
+    _part("month", lambda call, d: _day(d).month),
+    _part("weekofyear", lambda call, d: _day(d).isocalendar().week),
+    *named(_part("dayofmonth", lambda call, d: _day(d).day), "day"),
+    _part("dayofweek", lambda call, d: _day(d).isoweekday() % 7 + 1),
+    _part("weekday", lambda call, d: _day(d).weekday()),
+    _part("dayofyear", lambda call, d: _day(d).timetuple().tm_yday),
+    _part("monthname", lambda call, d: _day(d).strftime("%b"), STRING),
+    _part("dayname", lambda call, d: _day(d).strftime("%a"), STRING),
+    _part("last_day", last_day, DATE),
+    _time_part("hour", 3600 * MICROS, 24),
+    _time_part("minute", 60 * MICROS, 60),
+    _time_part("second", MICROS, 60),
+    scalar(
+        "secondwithfraction",
+        "anytimestamp",
+        DecimalType(8, 6),
+        text="secondwithfraction({0}, {zone})",
+        sql="extract(second FROM {0})",
+    ),
+    _extract_spec("extract"),
+    _extract_spec("date_part"),
+    _extract_spec("datepart"),
+    _extract_interval("years", INT),
+    _extract_interval("months", BYTE),
+    _extract_interval("hours", BYTE),
+    _extract_interval("minutes", BYTE),
+    _extract_interval("seconds", DecimalType(8, 6)),
+)

@@ -1,0 +1,141 @@
+"""Strings as bytes and back: encodings, digits, formats, URLs."""
+
+from __future__ import annotations
+
+from ..conf import Conf
+from ..expressions import Call, CaseWhen, Expression, Literal
+from ..registry import FunctionSpec, Show, null_if_any, register
+from ..types import (
+    BINARY,
+    BOOLEAN,
+    STRING,
+    BinaryType,
+    DataType,
+    DecimalType,
+    NumericType,
+    StringType,
+)
+from .coercion import cast_to
+from .mismatch import wrong_argument_count
+from .shapes import (
+    always_null,
+    check_types,
+    conf_of,
+    invoked,
+    like_call,
+    resolve_like,
+    scalar,
+)
+
+
+def _hex(call: Call, value: object) -> str:
+    if isinstance(value, int):
+        return format(value % 2**64, "X")
+    return (value if isinstance(value, bytes) else str(value).encode()).hex().upper()
+
+
+def _decode(call: Call) -> Expression:
+    """`decode(bytes, charset)`, or `decode(value, search, result, ..., default)` as a CASE."""
+    if len(call.arguments) == 2:
+        text, charset = call.arguments
+        return like_call(
+            call,
+            "static_invoke",
+            cast_to(text, BINARY, conf_of(call)),
+            charset,
+            options=("decode", "StringDecode.decode", "{args}, false, false"),
+        )
+    value, *pairs = call.arguments
+    default = pairs.pop() if len(pairs) % 2 else None
+    return CaseWhen(
+        conditions=tuple(resolve_like(call, "<=>", value, search) for search in pairs[::2]),
+        values=tuple(pairs[1::2]),
+        otherwise=Literal(value=None, type_=pairs[1].data_type) if default is None else default,
+    )
+
+
+def _check_decode(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) < 2:
+        raise wrong_argument_count("decode", "> 1", len(call.arguments))
+    if len(call.arguments) == 2:
+        return check_types(call, ["string|binary", "string"], conf)
+    _decode(call)
+    return call
+
+
+def _decode_nullable(call: Call) -> bool:
+    return null_if_any(call) if len(call.arguments) == 2 else _decode(call).nullable
+
+
+def _decode_type(call: Call) -> DataType:
+    return STRING if len(call.arguments) == 2 else call.arguments[2].data_type
+
+
+def _unhex_text(call: Call, show: Show) -> str:
+    """The last says whether bad input is an error."""
+    return f"{call.name}({show(call.arguments[0])}, {'true' if call.options else 'false'})"
+
+
+def _unhex_sql(call: Call, show: Show) -> str:
+    value = show(call.arguments[0])
+    if not call.options:
+        return f"{call.name}({value})"
+    return f"to_binary({value}, '{'hex' if call.name == 'unhex' else 'base64'}')"
+
+
+def _to_char(call: Call, conf: Conf) -> Expression:
+    """Of a number it formats digits, of a date or time it is date_format, of bytes an encoding."""
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    kind = call.arguments[0].data_type
+    if not isinstance(kind, NumericType | StringType | BinaryType):
+        return resolve_like(call, "date_format", *call.arguments)
+    return check_types(like_call(call, "to_char", *call.arguments), ["decimal", "string"], conf)
+
+
+def _number_type(call: Call) -> DataType:
+    pattern = call.arguments[1]
+    text = str(pattern.value) if isinstance(pattern, Literal) else ""
+    whole, _, fraction = text.upper().replace("D", ".").partition(".")
+    scale = sum(c in "09" for c in fraction)
+    return DecimalType(max(sum(c in "09" for c in whole) + scale, 1), scale)
+
+
+register(
+    # Encodings.
+    invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
+    scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
+    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex),
+    scalar("unhex", "string", BINARY, text=_unhex_text, sql=_unhex_sql, nullable=always_null),
+    scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
+    scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
+    invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
+    FunctionSpec(
+        name="decode",
+        kind="scalar",
+        data_type=_decode_type,
+        nullable=_decode_nullable,
+        check=_check_decode,
+        sql=lambda call, show: f"decode({', '.join(show(a) for a in call.arguments)})",
+        replacement=_decode,
+    ),
+    FunctionSpec(
+        name="to_char",
+        kind="scalar",
+        data_type=lambda call: STRING,
+        check=_to_char,
+        null_intolerant=True,
+    ),
+    FunctionSpec(name="to_varchar", kind="scalar", data_type=lambda call: STRING, check=_to_char),
+    scalar("to_number", "string, string", _number_type),
+    scalar("try_to_number", "string, string", _number_type, nullable=always_null),
+    invoked("is_valid_utf8", "string", BOOLEAN, "{0}.isValid", "", kind="invoke"),
+    # URLs.
+    invoked("url_encode", "string", STRING, "UrlCodec.encode"),
+    invoked(
+        "url_decode", "string", STRING, "UrlCodec.decode", "{0}, true", text="url_decode({0}, true)"
+    ),
+    invoked(
+        "try_url_decode", "string", STRING, "UrlCodec.decode", "{0}, false", nullable=always_null
+    ),
+)

@@ -1,0 +1,152 @@
+"""LIKE and its kin, regular expressions, and what the optimizer makes of simple patterns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..conf import Conf
+from ..expressions import Call, Expression, Literal
+from ..registry import FunctionSpec, Show, register
+from ..types import (
+    BOOLEAN,
+)
+from .mismatch import wrong_argument_count
+from .shapes import (
+    always_null,
+    check_types,
+    resolve_like,
+    scalar,
+)
+
+
+def _check_like(call: Call, conf: Conf) -> Expression:
+    """`value LIKE pattern [ESCAPE character]`: the character is an option, not an argument."""
+    if len(call.arguments) not in (2, 3):
+        raise wrong_argument_count(call.name, "[2, 3]", len(call.arguments))
+    if len(call.arguments) == 3:
+        escape = call.arguments[2]
+        character = escape.value if isinstance(escape, Literal) else "\\"
+        call = replace(call, arguments=call.arguments[:2], options=(character,))
+    return check_types(call, ["string", "string"], conf)
+
+
+def like_escape(call: Call) -> str:
+    """The escape character of a LIKE."""
+    if call.options:
+        return str(call.options[0])
+    if len(call.arguments) == 3 and isinstance(call.arguments[2], Literal):
+        return str(call.arguments[2].value)
+    return "\\"
+
+
+def _like_text(call: Call, show: Show) -> str:
+    value, pattern = (show(argument) for argument in call.arguments[:2])
+    escape = like_escape(call)
+    suffix = "" if escape == "\\" else f" ESCAPE '{escape}'"
+    return f"{value} LIKE {pattern}{suffix}"
+
+
+def _like_sql(call: Call, show: Show) -> str:
+    value, pattern = (show(argument) for argument in call.arguments[:2])
+    escape = like_escape(call)
+    suffix = "" if escape == "\\" else f" ESCAPE '{escape}'"
+    return f"({value} LIKE {pattern}{suffix})"
+
+
+def _ilike_text(call: Call, show: Show) -> str:
+    value, pattern = (show(argument) for argument in call.arguments[:2])
+    return f"ilike({value}, {pattern}, {like_escape(call)})"
+
+
+def _ilike_pretty(call: Call, show: Show) -> str:
+    value, pattern = (show(argument) for argument in call.arguments[:2])
+    return f"ilike({value}, {pattern})"
+
+
+def _ilike_replacement(call: Call) -> Expression:
+    lowered = [resolve_like(call, "lower", argument) for argument in call.arguments]
+    return replace(call, name="like", arguments=tuple(lowered))
+
+
+def _many_patterns(name: str, word: str, negated: bool) -> FunctionSpec:
+    def show_sql(call: Call, show: Show) -> str:
+        value, *patterns = (show(argument) for argument in call.arguments)
+        maybe_not = "NOT " if negated else ""
+        return f"({value} {maybe_not}LIKE {word} ({', '.join(patterns)}))"
+
+    return scalar(
+        name,
+        "string, string...",
+        BOOLEAN,
+        pretty=name + "({0})",
+        sql=show_sql,
+        nullable=always_null,
+    )
+
+
+register(
+    scalar(
+        "like",
+        "string, string",
+        BOOLEAN,
+        check=_check_like,
+        text=_like_text,
+        pretty=_like_text,
+        sql=_like_sql,
+    ),
+    scalar(
+        "ilike",
+        "string, string",
+        BOOLEAN,
+        check=_check_like,
+        text=_ilike_text,
+        pretty=_ilike_pretty,
+        sql=lambda call, show: _like_sql(call, show).replace(" LIKE ", " ILIKE ", 1),
+        replacement=_ilike_replacement,
+    ),
+    scalar(
+        "rlike",
+        "string, string",
+        BOOLEAN,
+        text="RLIKE({0}, {1})",
+        pretty="RLIKE({0}, {1})",
+        sql="rlike({0}, {1})",
+    ),
+    *(
+        scalar(
+            name,
+            "string, string",
+            BOOLEAN,
+            text="RLIKE({0}, {1})",
+            pretty="{upper}({0}, {1})",
+            sql="rlike({0}, {1})",
+        )
+        for name in ("regexp", "regexp_like")
+    ),
+    _many_patterns("likeany", "ANY", False),
+    _many_patterns("likeall", "ALL", False),
+    _many_patterns("notlikeany", "ANY", True),
+    _many_patterns("notlikeall", "ALL", True),
+    # LIKE '%text%' and its kin after the optimizer; also functions of their own.
+    scalar(
+        "contains",
+        "string|binary, string|binary",
+        BOOLEAN,
+        text="Contains({0}, {1})",
+        evaluate=lambda call, text, part: part in text,
+    ),
+    scalar(
+        "startswith",
+        "string|binary, string|binary",
+        BOOLEAN,
+        text="StartsWith({0}, {1})",
+        evaluate=lambda call, text, part: text.startswith(part),
+    ),
+    scalar(
+        "endswith",
+        "string|binary, string|binary",
+        BOOLEAN,
+        text="EndsWith({0}, {1})",
+        evaluate=lambda call, text, part: text.endswith(part),
+    ),
+)
