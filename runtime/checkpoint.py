@@ -99,7 +99,8 @@ def _parse(model: type[Record], text: str, path: Path) -> Record:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise corrupt(path, f"{error.errors()[0]['msg'].lower()} in '{text[:80]}'") from None
+        start = text.split("\n")[0][:80]
+        raise corrupt(path, f"{error.errors()[0]['msg'].lower()} in '{start}'") from None
 
 
 @dataclass(frozen=True)

@@ -289,11 +289,11 @@ def _in_select_list(tokens: list[Token], index: int) -> bool:
 
 
 _UNTOLD = ("$NAME", "$STRICT", "$NUMBER", "$HINT")
-_UNITS = "a unit such as SECONDS, MINUTES, HOURS or DAYS"
+_A_UNIT = "a unit such as SECONDS, MINUTES, HOURS or DAYS"
 
 
 def _hint(wanted: frozenset[str]) -> str:
-    keywords = sorted({_UNITS if "UNIT" in w else w for w in wanted if w not in _UNTOLD})
+    keywords = sorted({_A_UNIT if "UNIT" in w else w for w in wanted if w not in _UNTOLD})
     if not keywords or len(keywords) > 12:
         return "Mend the query at that place."
     return f"Expected here: {', '.join(keywords)}."
