@@ -1,6 +1,7 @@
 """The command line: `stateplan explain`, `stateplan run`, `stateplan test`.
 
-Exit status: 0 good, 1 a difference or a failed run, 2 bad input.
+Exit status: 0 good, 1 a difference or a failed run, 2 bad input: a query, file, directory or
+checkpoint that cannot be used.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .model.errors import RuntimeFailure, StateplanError
+from .model.errors import StateplanError
 
 if TYPE_CHECKING:
     from ..runtime.query import StreamingQuery
@@ -20,7 +21,16 @@ if TYPE_CHECKING:
 FAILED, BAD_INPUT = 1, 2
 # pydantic looks through every installed package for plugins at import, which takes 50 ms.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")
-_BAD_ENVIRONMENT = ("STATEPLAN_NO_JAVA", "STATEPLAN_NO_PYSPARK")
+# Nothing that was given is at fault; and what a batch finds to be: its checkpoint.
+_FAILED_RUNS = (
+    "STATEPLAN_INTERNAL",
+    "CONCURRENT_STREAM_LOG_UPDATE",
+    "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
+)
+_BAD_CHECKPOINTS = (
+    "STATEPLAN_CORRUPT_STATE",
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
+)
 
 
 class _Group(click.Group):
@@ -37,8 +47,13 @@ class _Group(click.Group):
 
 
 def status_of(error: StateplanError) -> int:
-    """The exit status for an error: 1 if it came up in a run, 2 if the input is at fault."""
-    failed = isinstance(error, RuntimeFailure) and error.condition not in _BAD_ENVIRONMENT
+    """The exit status for an error: 1 if a batch failed, 2 if what was given is at fault.
+
+    Given are the query, its files and directories, the checkpoint, and the machine's Java.
+    """
+    if error.condition in _BAD_CHECKPOINTS:
+        return BAD_INPUT
+    failed = error.phase == "batch" or error.condition in _FAILED_RUNS
     return FAILED if failed else BAD_INPUT
 
 

@@ -91,8 +91,10 @@ class ScenarioRun:
         *,
         tasks: int | None = None,
         restart_always: bool = False,
+        query: Query | None = None,
     ) -> None:
         self._spark, self._scenario, self._folder = spark, scenario, folder
+        self._given = query
         self._tasks, self._restart_always = tasks, restart_always
         self._query: StreamingQuery | None = None
         self._caught = _Caught((), scenario.ordered)
@@ -118,7 +120,8 @@ class ScenarioRun:
 
     def _planned(self) -> IncrementalExecution:
         conf = Conf({**SCENARIO_CONF, **self._scenario.conf})
-        execution = Query.of(self._scenario, conf=conf).execution
+        query = self._given or Query.of(self._scenario, conf=conf)
+        execution = query.execution
         output = execution.analyzed.output
         self.emitted["columns"] = [[a.name, a.data_type.simple] for a in output]
         self._caught.types = [a.data_type for a in output]
@@ -234,11 +237,20 @@ def run_scenario(
     *,
     tasks: int | None = None,
     restart_always: bool = False,
+    query: Query | None = None,
 ) -> Mapping[str, Any]:
-    """Run a scenario from an empty checkpoint; returns what it emitted, as `expect` is."""
+    """Run a scenario from an empty checkpoint; returns what it emitted, as `expect` is.
+
+    Args:
+        spark: the session.
+        scenario: sources and steps.
+        tasks: how many tasks run each stateful operator.
+        restart_always: restart the query before each step.
+        query: a query written in Python, instead of the scenario's own.
+    """
     folder = Path(tempfile.mkdtemp(prefix="stateplan-scenario-"))
+    how: dict[str, Any] = {"tasks": tasks, "restart_always": restart_always, "query": query}
     try:
-        run = ScenarioRun(spark, scenario, folder, tasks=tasks, restart_always=restart_always)
-        return run.run()
+        return ScenarioRun(spark, scenario, folder, **how).run()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

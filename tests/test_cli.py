@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateplan.planner.cli import main, status_of
-from stateplan.planner.model.errors import AnalysisError, RuntimeFailure
+from stateplan.planner.model.errors import AnalysisError, InternalError, RuntimeFailure
+from stateplan.runtime.failures import BatchFailure
 
 QUERY = """
 sources: {events: {schema: "user STRING, ts TIMESTAMP"}}
@@ -86,7 +87,10 @@ def test_a_query_that_cannot_be_planned_starts_no_spark(query: Path) -> None:
 def test_status_tells_bad_input_from_a_failed_run() -> None:
     assert status_of(AnalysisError("A", "a")) == 2
     assert status_of(RuntimeFailure("STATEPLAN_NO_JAVA", "a")) == 2
-    assert status_of(RuntimeFailure("B", "b")) == 1
+    assert status_of(RuntimeFailure("STATEPLAN_CHECKPOINT_CORRUPT", "a")) == 2
+    assert status_of(BatchFailure("B", "b", batch_id=1, hint="c")) == 1
+    assert status_of(BatchFailure("STATEPLAN_CORRUPT_STATE", "b", batch_id=1, hint="c")) == 2
+    assert status_of(InternalError("b")) == 1
 
 
 def test_without_java_there_is_one_clear_line(query: Path, tmp_path: Path) -> None:

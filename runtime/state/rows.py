@@ -124,10 +124,9 @@ def concat_rows(parts: list[StateRows]) -> StateRows:
 
 
 def equal_rows(left: Any, right: Any) -> Mask:
-    """Where the rows of two record batches are equal: nulls are, NaN is, 0.0 and -0.0 are not.
+    """Where the rows of two record batches are equal: nulls are, NaN is, 0.0 and -0.0 are.
 
-    Spark normalises the keys of GROUP BY before they come here and compares those of other
-    operators by their bytes, so floats compare by their bits.
+    Spark normalises the keys of every stateful operator; its hashes do not tell these apart either.
     """
     result = np.ones(left.num_rows, dtype=np.bool_)
     for one, other in zip(left.columns, right.columns, strict=True):
@@ -159,10 +158,10 @@ def _equal_values(left: Any, right: Any, kind: Any) -> Mask:
         return result
     if pa.types.is_map(kind) or pa.types.is_list(kind):
         return _equal_lists(left, right, pa.types.is_map(kind))
+    equal = pc.equal(left, right)
     if pa.types.is_floating(kind):
-        bits = pa.int32() if kind.bit_width == 32 else pa.int64()
-        left, right = left.view(bits), right.view(bits)
-    same: Mask = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
+        equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    same: Mask = pc.fill_null(equal, False).to_numpy(zero_copy_only=False)
     return same
 
 
