@@ -84,7 +84,7 @@ def check_state_files(state_directory: Path, plan: SparkPlan) -> None:
     }
     stored = stored_operators(state_directory)
     if operators and not stored:
-        raise _missing_state(operators.values())
+        raise _missing_state(state_directory, operators.values())
     names = {i: o.operator_name for i, o in operators.items()}
     if {i: m.operatorInfo.operatorName for i, m in stored.items()} != names:
         raise _other_operators(stored, names)
@@ -195,7 +195,7 @@ def _chunked(data: bytes, position: int) -> tuple[str, int]:
     return text, position
 
 
-def _missing_state(operators: Iterable[StateStoreWriter]) -> RuntimeFailure:
+def _missing_state(directory: Path, operators: Iterable[StateStoreWriter]) -> RuntimeFailure:
     names = _listed({o.state_info.operator_id: o.operator_name for o in operators if o.state_info})
     condition = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
     return RuntimeFailure(
@@ -206,7 +206,8 @@ def _missing_state(operators: Iterable[StateStoreWriter]) -> RuntimeFailure:
         "run without stateful operators but restarted with stateful operators. Please remove the "
         "stateful operators, use a new checkpoint location, or restore the missing state files. "
         "SQLSTATE: 42K03",
-        hint="Start the query with a new checkpoint directory, or the one that belongs to it.",
+        hint="Start the query with a new checkpoint directory, or the one that belongs to it: "
+        f"'{directory}' holds no operator's files.",
     )
 
 

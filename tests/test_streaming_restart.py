@@ -245,6 +245,23 @@ def test_a_function_that_looks_at_nothing_still_moves_the_state(job: Job) -> Non
     assert seen == [[("a", 2), ("b", 2)]]
 
 
+def test_a_function_may_put_partitions_together(job: Job) -> None:
+    job.sql = "SELECT user, count(*) AS c FROM STREAM events GROUP BY user"
+    job.mode = "update"
+    seen: list[list[tuple[str, int]]] = []
+
+    def function(frame: DataFrame, batch_id: int) -> None:
+        once = sorted((r.user, r.c) for r in frame.coalesce(1).collect())
+        twice = sorted((r.user, r.c) for r in frame.union(frame).collect())
+        assert twice == sorted([*once, *once])
+        seen.append(once)
+
+    for number in range(2):
+        job.feed(number, STEPS[number])
+        job.run(ForeachBatchSink(function))
+    assert seen == [[("a", 1), ("b", 1)], [("a", 2), ("c", 1)]]
+
+
 def test_one_source_read_at_two_places_has_two_offset_lines(job: Job) -> None:
     job.sql = "SELECT user FROM STREAM events UNION ALL SELECT user FROM STREAM events"
     job.feed(0, STEPS[0])

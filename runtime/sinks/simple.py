@@ -52,9 +52,11 @@ class ForeachBatchSink(Sink):
         if self._evaluates_once:
             self._function(frame, batch_id)
             return None
-        # Kept: each action over the frame itself would run the stateful operators once more.
+        # Kept: each action over the frame itself would run the stateful operators once more. And
+        # computed first: they need partitions of their own, which a function may put together.
         kept = frame.persist()
         try:
+            kept.write.format("noop").mode("overwrite").save()
             self._function(kept, batch_id)
         finally:
             kept.unpersist()

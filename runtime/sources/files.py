@@ -102,6 +102,9 @@ class FileSource(Source):
 
     def latest_offset(self, start: Offset | None, *, unlimited: bool = False) -> Offset | None:
         assert self._log is not None, "attach comes first"
+        if _number(start) > self._log_offset:
+            # Without this entry the files of a batch that is done would be read once more.
+            raise corrupt(self._log.directory / str(_number(start)), "it is missing")
         files = self._choose(unlimited)
         if files:
             self._log_offset += 1
