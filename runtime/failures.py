@@ -10,6 +10,7 @@ from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
 
 # The last line of a worker's traceback: `package.module.Error: [CONDITION] text`.
 _WORKER_ERROR = re.compile(r"^[\w.]+: (\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
+_READING = re.compile(r"while reading file (\S+?)\.?\s")
 
 
 class BatchFailure(RuntimeFailure):
@@ -59,11 +60,25 @@ def innermost(error: BaseException) -> tuple[str | None, str]:
     Spark wraps what fails in a task several times; a kernel's error arrives as the last line of a
     Python worker's traceback.
     """
-    found: tuple[str | None, str] = (None, f"{type(error).__name__}: {error}")
+    found: tuple[str | None, str] = (None, _plain(error))
+    file = ""
     for cause in _causes(error):
         for condition, message in _conditions(cause):
             found = (condition, message)
-    return found
+            reading = _READING.search(message)
+            file = reading[1] if reading else file
+    innermost_condition, text = found
+    return innermost_condition, f"{text} (file {file})" if file not in text else text
+
+
+def _plain(error: BaseException) -> str:
+    """The text of an error without a condition, without the JVM's stack."""
+    thrown: Any = getattr(error, "java_exception", None)
+    if thrown is None:
+        return f"{type(error).__name__}: {error}"
+    while thrown.getCause() is not None:
+        thrown = thrown.getCause()
+    return str(thrown.toString()).strip().split("\n")[0]
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -81,7 +96,8 @@ def _conditions(error: BaseException) -> Iterator[tuple[str, str]]:
     text = str(error)
     if condition:
         yield condition, _first_line(text, condition)
-    origin: Any = getattr(error, "_origin", None)
+    # The JVM's exception as PySpark wraps it, or as Py4J alone does.
+    origin: Any = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     while origin is not None:  # the JVM's causes, on a classic session
         inner, message = _call(origin, "getCondition"), _call(origin, "getMessage") or ""
         if inner:

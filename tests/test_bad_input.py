@@ -322,6 +322,24 @@ def test_a_row_that_fails_leaves_the_checkpoint_at_the_last_commit(folder: Path)
     assert numbers(folder / "checkpoint" / "commits") == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("format", "content", "condition"),
+    [
+        ("json", '{"user":', "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"),
+        ("parquet", "no parquet", "FAILED_READ_FILE.NO_HINT"),
+    ],
+)
+def test_a_broken_input_file_is_named(
+    folder: Path, format: str, content: str, condition: str
+) -> None:
+    shutil.rmtree(folder / "in")
+    feed(folder, 7, content)
+    options = {"mode": "FAILFAST"} if format == "json" else {}
+    source = {"schema": SCHEMA, "path": "in", "format": format, "options": options}
+    path = described(folder, sources={"events": source})
+    refused(call("run", path), condition, str(folder / "in" / "7.json"), status=1)
+
+
 def numbers(folder: Path) -> list[int]:
     return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit())
 

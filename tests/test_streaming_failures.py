@@ -58,6 +58,16 @@ def test_a_kernels_condition_is_found_in_the_workers_traceback() -> None:
     assert message == "[ARITHMETIC_OVERFLOW] overflow. SQLSTATE: 22003"
 
 
+def test_the_file_that_was_read_is_named() -> None:
+    inner = Spark("MALFORMED_RECORD", "[MALFORMED_RECORD] Malformed.")
+    outer = Spark("FAILED_READ_FILE", "[FAILED_READ_FILE] while reading file file:///a.json.  X")
+    outer._origin = inner
+    assert innermost(outer) == (
+        "MALFORMED_RECORD",
+        "[MALFORMED_RECORD] Malformed. (file file:///a.json)",
+    )
+
+
 def test_our_own_error_stands_as_it_is() -> None:
     own = RuntimeFailure("X", "told already")
     wrapper = ValueError("around")
