@@ -154,16 +154,26 @@ class SortAggregateExec(BaseAggregateExec):
 class MergingSessionsExec(AggregationStep):
     """Merges overlapping sessions of rows sorted by the keys and the session's start.
 
-    `keys` hold the session column in grouping order; the aggregates' mode is PartialMerge.
+    `keys` hold the session column in grouping order; the aggregates' mode is PartialMerge and their
+    filters are those of the partial step, for show. `keys_pulled_out` says how plans write the
+    required keys: Spark shows the kind of its collection, which its rule for such keys changes.
     """
 
     session: AttributeReference
+    keys_pulled_out: bool = False
     keeps_ordering = True
+
+    @property
+    def misses_input(self) -> bool:
+        filters = [a.filter for a in self.aggregates if a.filter is not None]
+        given = {column.expr_id for column in self.child.output}
+        return any(not f.references <= given for f in filters)
 
     def arguments(self, max_fields: int) -> str:
         required = self.required_keys
+        kind = "Vector" if self.keys_pulled_out else "List"
         return arguments(
-            None if required is None else f"List({', '.join(map(plan_text, required))})",
+            None if required is None else f"{kind}({', '.join(map(plan_text, required))})",
             "true" if self.is_streaming else "false",
             None if self.num_shuffle_partitions is None else str(self.num_shuffle_partitions),
             listed(self.keys, max_fields),

@@ -80,6 +80,11 @@ class SparkPlan(QueryPlan):
         return tuple(() for _ in self.children)
 
     @property
+    def misses_input(self) -> bool:
+        """Whether expressions mention columns that no child gives, which plans mark with `!`."""
+        return False
+
+    @property
     def supports_codegen(self) -> bool:
         """Whether the JVM generates code for the operator."""
         return False

@@ -8,8 +8,9 @@ MAX_FIELDS = 25  # spark.sql.debug.maxToStringFields
 
 
 def line(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = False) -> str:
-    """The operator's own line: stage mark, name, arguments."""
+    """The operator's own line: stage mark, `!` for missing input, name, arguments."""
     mark = "" if plan.codegen_stage is None else f"*({plan.codegen_stage}) "
+    mark += "!" if plan.misses_input else ""
     arguments = plan.verbose_arguments(max_fields) if verbose else plan.arguments(max_fields)
     if not arguments:
         return f"{mark}{plan.node_name}"

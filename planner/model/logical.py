@@ -339,7 +339,7 @@ class Aggregate(UnaryNode):
     """GROUP BY with its select list.
 
     `grouping_analytics` holds what CUBE, ROLLUP and GROUPING SETS wrote, until analysis expands it:
-    the kind and the sets as written.
+    the kind and the sets as written. `keys_pulled_out`: a rule computes keys in a Project below.
     """
 
     expression_fields = ("grouping", "aggregates")
@@ -347,6 +347,7 @@ class Aggregate(UnaryNode):
     grouping: tuple[Expression, ...]
     aggregates: tuple[Expression, ...]
     grouping_analytics: tuple[str, tuple[tuple[Expression, ...], ...]] | None = None
+    keys_pulled_out: bool = False
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

@@ -61,6 +61,7 @@ class PhysicalAggregation:
         results: the select list over the keys' columns and the functions' result columns.
         origin: where the aggregation stands in the query's text.
         objects: whether a hash table of objects may be used.
+        keys_pulled_out: a rule put the computation of keys below the aggregation.
     """
 
     keys: tuple[Expression, ...]
@@ -69,6 +70,7 @@ class PhysicalAggregation:
     results: tuple[Expression, ...]
     origin: Origin | None = None
     objects: bool = True
+    keys_pulled_out: bool = False
 
     @cached_property
     def key_attributes(self) -> tuple[AttributeReference, ...]:
@@ -170,6 +172,7 @@ def take_apart(logical: Aggregate) -> PhysicalAggregation:
         buffers=tuple(_buffers(a) for a in aggregates),
         results=tuple(rewritten(item) for item in logical.aggregates),
         origin=where_from(logical),
+        keys_pulled_out=logical.keys_pulled_out,
     )
 
 
@@ -309,7 +312,9 @@ def _merge_sessions(
     return MergingSessionsExec(
         keys=parts.key_attributes,
         session=session,
-        aggregates=parts.in_mode("PartialMerge"),
+        # Filters stay in Spark's plan here, though they have done their work in the partial step.
+        aggregates=tuple(replace(a, mode="PartialMerge") for a in parts.aggregates),
+        keys_pulled_out=parts.keys_pulled_out,
         buffers=parts.buffers,
         results=parts.buffered,
         required_keys=required,

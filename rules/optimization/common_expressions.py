@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
@@ -20,6 +22,7 @@ from ...planner.model.logical import Aggregate, LogicalPlan, Project
 from ...planner.model.types import DataType
 from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical
+from .trees import replace_attributes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +78,15 @@ def pull_out_common_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
     `Project [with x = upper(a): if(x = 'b', null, x)]` -> `Project [if(_common_expr_0 = 'b', ...)]`
     over `Project [.., upper(a) AS _common_expr_0]`. Inside the branches of IF and CASE they are
-    put in place, for they may not be evaluated for every row. Idempotent.
+    put in place, for they may not be evaluated for every row. One within another is pulled out of
+    the Project that the outer one has led to. Idempotent.
     """
-    return plan.transform_up(_pull_out)
+    numbers = count()
+    while True:
+        after = plan.transform_up(lambda node: _pull_out(node, numbers))
+        if after is plan:
+            return plan
+        plan = after
 
 
 def _has_common(expression: Expression) -> bool:
@@ -86,101 +95,105 @@ def _has_common(expression: Expression) -> bool:
     return expression.exists(lambda e: isinstance(e, Common))
 
 
-def _pull_out(node: LogicalPlan) -> LogicalPlan:
+def _pull_out(node: LogicalPlan, numbers: Iterator[int]) -> LogicalPlan:
     if not any(_has_common(e) for e in node.expressions):
         return node
     if isinstance(node, Aggregate):
-        return _pull_out_of_aggregate(node)
-    return _pull_out_of_operator(node)
+        return _pull_out_of_aggregate(node, numbers)
+    return _pull_out_of_operator(node, numbers)
 
 
-def _pull_out_of_operator(node: LogicalPlan) -> LogicalPlan:
-    definitions: list[Alias] = []
-    new = node.map_expressions(lambda e: _extracted(e, definitions, conditional=False))
-    if not definitions:
+def _pull_out_of_operator(node: LogicalPlan, numbers: Iterator[int]) -> LogicalPlan:
+    extraction = _Extraction(node.children, numbers)
+    new = node.map_expressions(lambda e: extraction.extracted(e, nested=False))
+    if not any(extraction.definitions):
         return new
-    if len(new.children) != 1:
-        # Several inputs: which one could compute it is not known here.
-        return node.map_expressions(_inlined)
-    child = new.children[0]
-    below = Project(child=child, project_list=(*child.output, *definitions))
-    above = new.with_new_children((below,))
-    if isinstance(above, Project | Aggregate):
+    below = tuple(
+        Project(child=child, project_list=(*child.output, *definitions)) if definitions else child
+        for child, definitions in zip(new.children, extraction.definitions, strict=True)
+    )
+    above = new.with_new_children(below)
+    if len(above.output) == len(node.output):
         return above
     return Project(child=above, project_list=node.output)
 
 
-def _pull_out_of_aggregate(node: Aggregate) -> LogicalPlan:
-    """The functions are computed first, under names of their own, then what is made of them."""
-    names: dict[Canonical, Alias] = {}
+def _pull_out_of_aggregate(node: Aggregate, numbers: Iterator[int]) -> LogicalPlan:
+    """Keys and functions are computed first, under names of their own, then what is made of them.
+
+    A later rule makes the two operators one again, unless another has come in between.
+    """
+    keys = tuple(_named_key(key) for key in node.grouping)
+    by_form = {canonical(form): key for form, key in zip(node.grouping, keys, strict=True)}
+    functions: dict[Canonical, Alias] = {}
 
     def split(expression: Expression) -> Expression:
         if isinstance(expression, AggregateExpression):
-            return _named(expression, "_aggregateexpression", names)
-        for key in node.grouping:
-            if canonical(key) == canonical(expression) and not expression.foldable:
-                if isinstance(key, AttributeReference):
-                    names.setdefault(canonical(key), _self(key))
-                    return key
-                return _named(expression, "_groupingexpression", names)
+            form = canonical(expression)
+            if form not in functions:
+                functions[form] = Alias(child=expression, name="_aggregateexpression")
+            return to_attribute(functions[form])
+        if not isinstance(expression, Alias) and not expression.foldable:
+            key = by_form.get(canonical(expression))
+            if key is not None:
+                return to_attribute(key)
         return expression.map_children(split)
 
     results = tuple(split(e) for e in node.aggregates)
-    made = tuple(alias.child if _is_self(alias) else alias for alias in names.values())
-    inner = _pull_out_of_operator(
-        Aggregate(child=node.child, grouping=node.grouping, aggregates=made)
-    )
-    return _pull_out_of_operator(Project(child=inner, project_list=results))
+    inner = replace(node, grouping=keys, aggregates=(*keys, *functions.values()))
+    # A streaming aggregation gives what may be null, whatever its functions say.
+    given: dict[int, Expression] = {column.expr_id: column for column in inner.output}
+    results = tuple(replace_attributes(e, given) for e in results)
+    return Project(child=_pull_out_of_operator(inner, numbers), project_list=results)
 
 
-def _self(attribute: AttributeReference) -> Alias:
-    return Alias(child=attribute, name=attribute.name, expr_id=attribute.expr_id)
+def _named_key(key: Expression) -> Expression:
+    if isinstance(key, AttributeReference | Alias):
+        return key
+    return Alias(child=key, name="_groupingexpression")
 
 
-def _is_self(alias: Alias) -> bool:
-    return isinstance(alias.child, AttributeReference) and alias.child.expr_id == alias.expr_id
+class _Extraction:
+    """Takes common expressions out of one operator, each to the input that has its columns."""
 
+    def __init__(self, inputs: tuple[LogicalPlan, ...], numbers: Iterator[int]) -> None:
+        self.columns = [frozenset(column.expr_id for column in i.output) for i in inputs]
+        self.definitions: list[list[Alias]] = [[] for _ in inputs]
+        self.numbers = numbers
 
-def _named(expression: Expression, name: str, names: dict[Canonical, Alias]) -> Expression:
-    key = canonical(expression)
-    if key not in names:
-        names[key] = Alias(child=expression, name=name)
-    return to_attribute(names[key])
+    def extracted(self, expression: Expression, *, nested: bool) -> Expression:
+        """The expression without its outermost common expressions (`nested`: it is inside one)."""
+        if not _has_common(expression):
+            return expression
+        if isinstance(expression, Common) and not nested:
+            definition = self.extracted(expression.definition, nested=True)
+            body = self.extracted(expression.body, nested=True)
+            return _filled(body, expression.reference, self._column(definition))
+        if isinstance(expression, CaseWhen) or (
+            isinstance(expression, Call) and expression.name in ("if", "coalesce")
+        ):
+            return self._conditional(expression, nested=nested)
+        return expression.map_children(lambda child: self.extracted(child, nested=nested))
 
-
-def _extracted(
-    expression: Expression, definitions: list[Alias], *, conditional: bool
-) -> Expression:
-    if not _has_common(expression):
-        return expression
-    if isinstance(expression, Common):
-        if conditional:
-            return _inlined(expression)
-        definition = _extracted(expression.definition, definitions, conditional=False)
-        alias = Alias(child=definition, name=f"_common_expr_{len(definitions)}")
-        definitions.append(alias)
-        body = _filled(expression.body, expression.reference, alias.to_attribute())
-        return _extracted(body, definitions, conditional=False)
-    if isinstance(expression, CaseWhen) or (
-        isinstance(expression, Call) and expression.name in ("if", "coalesce", "and", "or")
-    ):
-        return _extracted_from_conditional(expression, definitions, conditional=conditional)
-    return expression.map_children(
-        lambda child: _extracted(child, definitions, conditional=conditional)
-    )
-
-
-def _extracted_from_conditional(
-    expression: Expression, definitions: list[Alias], *, conditional: bool
-) -> Expression:
-    """Only the first operand is evaluated for every row (all of AND and OR count as such)."""
-    is_logic = isinstance(expression, Call) and expression.name in ("and", "or")
-    first = expression.children[0]
-    return expression.map_children(
-        lambda child: _extracted(
-            child, definitions, conditional=conditional or not (is_logic or child is first)
+    def _conditional(self, expression: Expression, *, nested: bool) -> Expression:
+        """Only the first operand is evaluated for every row."""
+        first = expression.children[0]
+        return expression.map_children(
+            lambda child: (
+                self.extracted(child, nested=nested) if child is first else _inlined(child)
+            )
         )
-    )
+
+    def _column(self, definition: Expression) -> Expression:
+        if is_cheap(definition):
+            return definition
+        for columns, definitions in zip(self.columns, self.definitions, strict=True):
+            if definition.references <= columns:
+                alias = Alias(child=definition, name=f"_common_expr_{next(self.numbers)}")
+                definitions.append(alias)
+                return alias.to_attribute()
+        # Columns of several inputs: none of them could compute it.
+        return definition
 
 
 def _inlined(expression: Expression) -> Expression:

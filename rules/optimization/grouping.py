@@ -54,7 +54,9 @@ def _pull_out(node: LogicalPlan) -> LogicalPlan:
 
     child = Project(child=node.child, project_list=(*node.child.output, *columns.values()))
     aggregates = tuple(mention(e) for e in node.aggregates)
-    return replace(node, child=child, grouping=tuple(keys), aggregates=aggregates)
+    return replace(
+        node, child=child, grouping=tuple(keys), aggregates=aggregates, keys_pulled_out=True
+    )
 
 
 def remove_constants_from_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -79,6 +81,8 @@ def remove_repetition_from_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPla
         if not isinstance(node, Aggregate) or len(node.grouping) < 2:
             return node
         distinct = tuple(ExpressionSet(node.grouping))
-        return node if len(distinct) == len(node.grouping) else replace(node, grouping=distinct)
+        if len(distinct) == len(node.grouping):
+            return node
+        return replace(node, grouping=distinct, keys_pulled_out=False)
 
     return rewrite_up(plan, drop, _AGGREGATES)

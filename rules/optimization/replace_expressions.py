@@ -7,9 +7,11 @@ from dataclasses import replace
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Call, Expression
 from ...planner.model.logical import LogicalPlan
-from .common_expressions import PLAIN, Common, CommonReference, is_cheap
+from .common_expressions import PLAIN, Common, CommonReference
 
-# Functions that mention this argument twice: it is computed once where that costs something.
+# Functions that mention this argument twice: it is computed once where that costs something (the
+# rule that takes it out decides; until then it is shared even if cheap, as that rule also takes
+# aggregates apart).
 _MENTIONED_TWICE = {"between": 0, "nullif": 0, "count_if": 0}
 
 
@@ -50,9 +52,9 @@ def _replaced(expression: Expression) -> Expression:
 
 
 def _shared(call: Call) -> tuple[CommonReference | None, Call]:
-    """The call over a reference to its costly argument, if its definition mentions that twice."""
+    """The call over a reference to its argument, if its definition mentions that twice."""
     position = _MENTIONED_TWICE.get(call.name)
-    if position is None or is_cheap(call.arguments[position]):
+    if position is None:
         return None, call
     shared = call.arguments[position]
     reference = CommonReference(definition=shared)

@@ -15,7 +15,7 @@ def remove_redundant_projects(plan: SparkPlan, execution: Execution) -> SparkPla
     """Drop a Project that gives its child's columns, reordered where the parent does not care.
 
     The root's order is kept, and that below merge and final aggregates, which read buffers by
-    position. Idempotent.
+    position, and below all steps of a streaming aggregation. Idempotent.
     """
     if execution.conf.settings.get(_REMOVE, "true").lower() == "false":
         return plan
@@ -30,6 +30,8 @@ def _removed(plan: SparkPlan, keep_order: bool) -> SparkPlan:
             below = False
         case TakeOrderedAndProjectExec():
             below = False
+        case BaseAggregateExec(is_streaming=True):
+            below = True
         case BaseAggregateExec(aggregates=aggregates):
             below = any(a.mode in ("Final", "PartialMerge") for a in aggregates)
         case FilterExec() | SortExec() | LimitExec():

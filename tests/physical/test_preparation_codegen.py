@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from stateplan.physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec
+from dataclasses import replace
+
+from stateplan.physical.aggregate import HashAggregateExec
+from stateplan.physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec, ProjectExec
 from stateplan.physical.exchange import ShuffleExchangeExec, SortExec
 from stateplan.planner.model.expressions import Alias, SortOrder
 from stateplan.planner.model.logical import LocalRelation, Union
@@ -71,9 +74,12 @@ def test_a_reordering_project_goes_where_order_does_not_matter(make) -> None:
     reordered = make.project(make.qty, make.user, make.ts, make.amount)
     kept = make.planned(reordered)
     assert remove_redundant_projects(kept, execution) is kept
-    plan = make.planned(make.counted(make.user, child=reordered))
-    names = [node.node_name for node in remove_redundant_projects(plan, execution).walk()]
-    assert "Project" not in names
+    streaming = make.planned(make.counted(make.user, child=reordered))
+    assert remove_redundant_projects(streaming, execution).collect(ProjectExec)
+    partial = streaming.collect(HashAggregateExec)[-1]
+    assert partial.aggregates[0].mode == "Partial"
+    batch = replace(partial, is_streaming=False)
+    assert not remove_redundant_projects(batch, execution).collect(ProjectExec)
 
 
 def test_a_second_sort_in_the_same_order_goes(make) -> None:
