@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
+from .failures import innermost
 from .lowering.context import default_tasks, session_settings
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ _STARTING = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_MASTER = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|sc)://.+")
 # What fails is told once, by our own error: the JVM's log would tell it several times more.
 _QUIET_LOG = """status = off
 appender.console.type = Console
@@ -54,10 +57,11 @@ def start_session(
         quiet: without the JVM's log, if this starts the JVM.
 
     Raises:
-        RuntimeFailure: there is no usable Java, or PySpark is not installed.
+        RuntimeFailure: there is no usable Java, PySpark is not installed, there is no such master.
     """
+    if master is not None and not _MASTER.fullmatch(master):
+        raise _not_started(f"'{master}' is no master URL")
     try:
-        from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession as Session
     except ImportError:
         raise RuntimeFailure(
@@ -69,7 +73,7 @@ def start_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = Session.builder.appName(name)
     if master is not None and master.startswith("sc://"):
-        return builder.remote(master).getOrCreate()
+        return _get(builder.remote(master))
     if not os.environ.get("SPARK_REMOTE"):
         check_java()
     if master is not None or "MASTER" not in os.environ:
@@ -80,12 +84,26 @@ def start_session(
         chosen["spark.driver.extraJavaOptions"] = f"{options} {_quiet_option()}".strip()
     for key, value in chosen.items():
         builder = builder.config(key, value)
+    return _get(builder)
+
+
+def _get(builder: Any) -> SparkSession:
     try:
-        return builder.getOrCreate()
-    except PySparkRuntimeError as error:
-        if error.getCondition() == "JAVA_GATEWAY_EXITED":
+        return cast("SparkSession", builder.getOrCreate())
+    except Exception as error:
+        condition, message = innermost(error)
+        if condition == "JAVA_GATEWAY_EXITED":
             raise _no_java("Java did not start, or is too old") from error
-        raise
+        raise _not_started(message.split("\n")[0]) from error
+
+
+def _not_started(why: str) -> RuntimeFailure:
+    return RuntimeFailure(
+        "STATEPLAN_SPARK_NOT_STARTED",
+        f"Spark cannot be started: {why.rstrip('.')}.",
+        hint="A master reads local[2], local[*], spark://host:7077, yarn, k8s://https://host or, "
+        "for Spark Connect, sc://host.",
+    )
 
 
 def _quiet_option() -> str:

@@ -94,6 +94,13 @@ def test_no_java_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert "\n" not in caught.value.message
 
 
+@pytest.mark.parametrize("master", ["foo", "local[x]", "local[2", ""])
+def test_a_bad_master_starts_no_java(master: str) -> None:
+    with pytest.raises(StateplanError, match="is no master URL") as caught:
+        start_session(master)
+    assert caught.value.condition == "STATEPLAN_SPARK_NOT_STARTED"
+
+
 @pytest.mark.parametrize(
     ("text", "trigger"),
     [
