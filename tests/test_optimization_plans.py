@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -21,6 +22,7 @@ from stateplan.planner.model.expressions import (
     lit,
 )
 from stateplan.planner.model.functions import resolve
+from stateplan.planner.model.ids import id_scope
 from stateplan.planner.model.logical import (
     Aggregate,
     Deduplicate,
@@ -110,9 +112,10 @@ def limit(child: LogicalPlan, number: int) -> GlobalLimit:
 
 def shown(plan: LogicalPlan) -> list[str]:
     """The optimized tree, line by line, without what is the same everywhere."""
-    best = optimize(plan, Conf())
-    assert [a.expr_id for a in best.output] == [a.expr_id for a in plan.output]
-    again = optimize(best, Conf())
+    with id_scope(itertools.count(1000)):
+        best = optimize(plan, Conf())
+        assert [a.expr_id for a in best.output] == [a.expr_id for a in plan.output]
+        again = optimize(best, Conf())
     assert tree_text(again) == tree_text(best)
     return tree_text(best).replace("~", "").replace(", name=<Unassigned>", "").splitlines()
 

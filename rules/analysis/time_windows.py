@@ -95,9 +95,21 @@ def _distinct(expressions: Sequence[Expression], kind: type[Window]) -> list[Win
     found: list[Window] = []
     for expression in expressions:
         for node in expression.walk() if not expression.resolved else ():
-            if isinstance(node, kind) and node not in found:
+            if isinstance(node, kind) and not any(_same(node, other) for other in found):
                 found.append(node)
     return found
+
+
+def _same(one: Expression, other: Expression) -> bool:
+    """Equal; Spark takes a value that is used twice, as in BETWEEN, for another one each time.
+
+    A window with such a value inside is the same only as itself, named by position or alias.
+    """
+    if one != other:
+        return False
+    return one.origin == other.origin or not one.exists(
+        lambda e: isinstance(e, Call) and e.name in ("between", "nullif")
+    )
 
 
 def _replaced(plan: LogicalPlan, old: Expression, column: AttributeReference) -> LogicalPlan:

@@ -15,14 +15,14 @@ def _words(text: str) -> frozenset[str]:
 UNARY = _words(
     """isnull isnotnull abs bin factorial hex upper lower trim ltrim rtrim ascii base64 bit_length
     chr char length char_length year quarter month day dayofmonth dayofweek dayofyear weekday
-    weekofyear hour minute second last_day acos acosh asin asinh atan atanh cbrt ceil floor cos cosh
+    weekofyear last_day acos acosh asin asinh atan atanh cbrt ceil floor cos cosh
     cot csc degrees exp expm1 log1p log10 log2 ln radians rint sec sign signum sin sinh sqrt tan
     tanh initcap soundex unhex"""
 )
 BINARY = _words(
     """= <=> < <= > >= startswith endswith contains like rlike + - * / % div pmod mod & | ^ power
     pow atan2 hypot log nanvl shiftleft shiftright shiftrightunsigned add_months date_add date_sub
-    datediff date_diff find_in_set round bround timestamp_add"""
+    datediff date_diff find_in_set round bround ceil floor timestamp_add"""
 )
 
 

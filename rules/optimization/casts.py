@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from ...planner.model.expressions import Call, Cast, Expression
 from ...planner.model.functions.casts import can_up_cast
-from ...planner.model.types import ArrayType, DataType, MapType, NumericType
+from ...planner.model.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    NumericType,
+)
 
 
 def simplify_casts(expression: Expression) -> Expression:
@@ -40,6 +48,8 @@ def _only_nullability(source: DataType, target: DataType) -> bool:
 
 
 def _is_wider(source: DataType, target: DataType) -> bool:
+    if isinstance(source, DecimalType) and isinstance(target, FloatType | DoubleType):
+        return False
     return isinstance(source, NumericType) and can_up_cast(source, target)
 
 

@@ -129,7 +129,9 @@ _ROUNDING = {
 }
 
 
-def _round_value(call: Call, value: object, scale: int) -> object:
+def _round_value(call: Call, value: object, scale: int | None) -> object:
+    if value is None or scale is None:
+        return None
     exact = value if isinstance(value, Decimal) else Decimal(repr(value))
     if not exact.is_finite():
         return value
