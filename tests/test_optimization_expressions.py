@@ -107,6 +107,10 @@ CASES = {
     ),
     "the longer disjunction is absorbed": (f("and", b, f("or", b, c)), "b#2"),
     "a contradiction is null or false": (f("and", b, f("not", b)), "(isnull(b#2) AND null)"),
+    "opposite comparisons are true or null": (
+        f("or", f(">", a, lit(3)), f("<=", a, lit(3))),
+        "(isnotnull(a#1) OR null)",
+    ),
     "IF of a constant": (f("if", lit(True), a, lit(2)), "a#1"),
     "IF that gives truth": (f("if", b, lit(True), lit(False)), "(b#2 <=> true)"),
     "IF that gives truth of a condition never null": (

@@ -78,10 +78,14 @@ def _connective(expression: Call) -> Expression:
 
 
 def is_opposite(left: Expression, right: Expression) -> bool:
-    """Whether one is NOT the other."""
+    """Whether one is NOT the other: `NOT a` and `a`, `a > b` and `a <= b`."""
     if is_call(right, "not") and same(left, right.children[0]):
         return True
-    return is_call(left, "not") and same(left.children[0], right)
+    if is_call(left, "not") and same(left.children[0], right):
+        return True
+    if not (isinstance(left, Call) and isinstance(right, Call)):
+        return False
+    return _OPPOSITE.get(left.name) == right.name and all(map(same, left.children, right.children))
 
 
 def _without_opposite(
