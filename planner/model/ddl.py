@@ -174,6 +174,8 @@ class _Reader:
         start = self.index
         word = self.name().lower()
         match word:
+            case "array" | "map" | "struct" if self.index == len(self.tokens):
+                raise _incomplete(word)
             case "array":
                 self.expect("<")
                 element = self.type()
@@ -200,6 +202,14 @@ class _Reader:
         sized = word in ("char", "character", "varchar")
         if simple is None or (arguments and not sized):
             raise self.unsupported(start)
+        if sized and not arguments:
+            kind = "VARCHAR" if word == "varchar" else "CHAR"
+            raise AnalysisError(
+                "DATATYPE_MISSING_SIZE",
+                f'[DATATYPE_MISSING_SIZE] DataType "{kind}" requires a length parameter, for'
+                f' example "{kind}"(10). Please specify the length. SQLSTATE: 42K01',
+                hint=f"Write {kind}(10), or STRING.",
+            )
         if word == "string" and self.take("collate"):
             self.name()
         return simple
@@ -219,6 +229,13 @@ class _Reader:
 
     def decimal(self) -> DataType:
         numbers = self.numbers()
+        if numbers and numbers[0] > DecimalType.MAX_PRECISION:
+            raise AnalysisError(
+                "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+                f"[DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION] Decimal precision {numbers[0]} exceeds"
+                f" max precision {DecimalType.MAX_PRECISION}. SQLSTATE: 22003",
+                hint="A decimal has at most 38 digits.",
+            )
         return DecimalType(*numbers[:2]) if numbers else DecimalType(10, 0)
 
     def interval(self) -> DataType:
@@ -250,3 +267,18 @@ class _Reader:
             f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
             hint="Types are STRING, INT, BIGINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, ARRAY<T>.",
         )
+
+
+def _incomplete(word: str) -> AnalysisError:
+    wanted, example = {
+        "array": ("provide an element type", "ARRAY<INT>"),
+        "map": ("provide a key type and a value type", "MAP<TIMESTAMP, INT>"),
+        "struct": ("provide at least one field type", "STRUCT<name STRING, age INT>"),
+    }[word]
+    kind = word.upper()
+    return AnalysisError(
+        f"INCOMPLETE_TYPE_DEFINITION.{kind}",
+        f'[INCOMPLETE_TYPE_DEFINITION.{kind}] Incomplete complex type: The definition of "{kind}"'
+        f' type is incomplete. You must {wanted}. For example: "{example}". SQLSTATE: 42K01',
+        hint=f"Write it out, such as {example}.",
+    )

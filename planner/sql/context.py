@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..model.errors import AnalysisError
 from ..model.expressions import Origin
 from ..model.fragments import fragment_context
@@ -61,4 +63,18 @@ def missing_window(name: str, origin: Origin) -> AnalysisError:
         "SQLSTATE: 42P20",
         origin,
         hint="Define it with WINDOW name AS (...), or write the window behind OVER.",
+    )
+
+
+def duplicate_names(names: list[str], text: str, start: int, query: Any) -> AnalysisError:
+    """Several queries of WITH with one name."""
+    folded = [name.lower() for name in names]
+    pairs = zip(names, folded, strict=True)
+    twice = sorted({f"`{name}`" for name, key in pairs if folded.count(key) > 1})
+    return fragment_error(
+        "DUPLICATED_CTE_NAMES",
+        "[DUPLICATED_CTE_NAMES] CTE definition can't have duplicate names:"
+        f" {', '.join(twice)}. SQLSTATE: 42602",
+        origin_at(text, start, query.meta["stop"]),
+        hint="Give each query of WITH its own name.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from ..model.expressions import (
     Expression,
     LambdaFunction,
     Literal,
+    Origin,
     SortOrder,
     UnresolvedAlias,
     UnresolvedAttribute,
@@ -28,7 +30,7 @@ from ..model.expressions import (
     WindowExpression,
 )
 from ..model.types import STRING, DataType
-from .context import fragment_error, missing_window, unsupported
+from .context import fragment_error, marked, missing_window, origin_at, unsupported
 from .literal_reader import LiteralReader, Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
 
@@ -92,7 +94,7 @@ class ExpressionReader(LiteralReader):
     def column(self, node: Node) -> Expression:
         if isinstance(node.this, exp.Star):
             qualifier = tuple(part.name for part in node.parts[:-1])
-            return self._star(node.this, qualifier)
+            return replace(self._star(node.this, qualifier), origin=self.origin(node))
         return UnresolvedAttribute(
             parts=tuple(part.name for part in node.parts), origin=self.origin(node)
         )
@@ -297,10 +299,22 @@ class ExpressionReader(LiteralReader):
         try:
             return parse_type(node.args["kind"])
         except AnalysisError as error:
-            message = error.message.split(" (line ")[0]
-            raise fragment_error(
-                error.condition or "", message, self.origin(node), hint=error.hint
-            ) from None
+            if error.condition == "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION":
+                raise  # Spark tells no place
+            raise self._placed(error, self.origin(node)) from None
+
+    def _placed(self, error: AnalysisError, origin: Origin) -> AnalysisError:
+        """An error of the type reader, which saw the type alone, in the whole text."""
+        message = error.message.split(" (line ")[0]
+        place = re.search(r"\(line 1, pos (\d+)\)", error.message)
+        start = origin.start + int(place[1]) if place else origin.start
+        if error.condition == "PARSE_SYNTAX_ERROR":
+            message = f"{message} {marked(self.text, start)}"
+            return AnalysisError(error.condition, message, hint=error.hint)
+        word = re.search(r'data type "(\w+)"', message)
+        if place and word:
+            origin = origin_at(self.text, start, start + len(word[1]) - 1)
+        return fragment_error(error.condition or "", message, origin, hint=error.hint)
 
     def extract(self, node: Node) -> Expression:
         source = self.read(node.expression)

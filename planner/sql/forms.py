@@ -93,8 +93,8 @@ class FormParser(TokenCursor):
                 if len(values) == 1 and value.is_string:
                     break
                 self.raise_error("Expected an interval unit")
+            units.append(self._curr.text)
             self._advance()
-            units.append(unit)
             if unit in _SPAN_UNITS and self._word("TO"):
                 to = self._peek_word()
                 if to not in _SPAN_UNITS:

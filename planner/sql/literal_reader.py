@@ -42,7 +42,8 @@ class LiteralReader:
         return interval_literal(node, origin, origin_at(self.text, start, origin.stop))
 
     def boolean(self, node: Node) -> Expression:
-        return Literal(value=bool(node.this), type_=BOOLEAN, origin=self.origin(node))
+        # Spark's TRUE and FALSE are shared objects and stand nowhere.
+        return Literal(value=bool(node.this), type_=BOOLEAN)
 
     def null(self, node: Node) -> Expression:
         return Literal(value=None, type_=NULL, origin=self.origin(node))

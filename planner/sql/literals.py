@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from ..model.conf import Conf
+from ..model.errors import AnalysisError
 from ..model.expressions import Literal, Origin
 from ..model.intervals import (
     DAY_TIME_ORDER,
@@ -280,9 +281,29 @@ def _units_literal(node: Any, origin: Origin, body: Origin) -> Literal:
             months += amount
         else:
             micros += amount
+    if abs(months) >= 1 << 31 or abs(micros) >= 1 << 63:
+        raise _too_large(node)
     if set(units) & set(YEAR_MONTH_FIELDS) and set(units) - set(YEAR_MONTH_FIELDS):
         raise _mixed(f"interval {node.args['text']}", origin)
     return _typed(set(units), months, micros, origin)
+
+
+def _amounts(node: Any) -> str:
+    """The interval as Spark's parser puts it together again."""
+    pairs = zip(node.args["values"], node.args["units"], strict=True)
+    return "".join(f" {amount.name} {unit}" for amount, unit in pairs)
+
+
+def _too_large(node: Any) -> Exception:
+    written = _amounts(node)
+    return AnalysisError(
+        "INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION",
+        f"[INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION] Error parsing '{written}' to interval. "
+        "Please ensure that the value provided is in a valid format for defining an interval. You "
+        "can reference the documentation for the correct format. Uncaught arithmetic exception "
+        f"while parsing '{written}'. SQLSTATE: 22006",
+        hint="Write a smaller interval.",
+    )
 
 
 def _bad_amount(value: str, node: Any, error: IntervalError, body: Origin) -> Exception:
@@ -293,19 +314,15 @@ def _bad_amount(value: str, node: Any, error: IntervalError, body: Origin) -> Ex
             f"interval form, but got invalid value: {value}.",
             body,
         )
-    written = "".join(
-        f" {amount.name} {unit.lower()}"
-        for amount, unit in zip(node.args["values"], node.args["units"], strict=True)
-    )
+    written = _amounts(node)
     unit = next(
         u for v, u in zip(node.args["values"], node.args["units"], strict=True) if v.name == value
     )
-    return fragment_error(
+    return AnalysisError(
         "INVALID_INTERVAL_FORMAT.INVALID_FRACTION",
         f"[INVALID_INTERVAL_FORMAT.INVALID_FRACTION] Error parsing '{written}' to interval. "
         "Please ensure that the value provided is in a valid format for defining an interval. You "
         f"can reference the documentation for the correct format. {unit.lower()} cannot have "
         "fractional part. SQLSTATE: 22006",
-        body,
         hint="Only seconds may have a fraction.",
     )

@@ -8,7 +8,13 @@ from typing import Any
 from sqlglot import exp
 
 from ..model.errors import AnalysisError
-from ..model.expressions import AttributeReference, Expression, Literal, UnresolvedAttribute
+from ..model.expressions import (
+    AttributeReference,
+    Expression,
+    Literal,
+    Origin,
+    UnresolvedAttribute,
+)
 from ..model.intervals import interval_text
 from ..model.logical import (
     Aggregate,
@@ -35,8 +41,9 @@ from ..model.logical import (
     UnresolvedWith,
     watermark_node_id,
 )
+from ..model.text import pretty
 from ..model.types import YearMonthIntervalType
-from .context import unsupported
+from .context import duplicate_names, unsupported
 from .expressions import ExpressionReader
 from .nodes import TableFunction, Watermark
 
@@ -80,13 +87,19 @@ class PlanReader:
         if definitions.args.get("recursive"):
             raise unsupported("WITH RECURSIVE")
         named = tuple(self._definition(item) for item in definitions.expressions)
+        names = [name for name, _ in named]
+        if len({name.lower() for name in names}) < len(names):
+            raise duplicate_names(names, self.expressions.text, definitions.meta["start"], node)
         return UnresolvedWith(child=plan, definitions=named)
 
     def _definition(self, node: Node) -> tuple[str, LogicalPlan]:
         alias = node.args["alias"]
         columns = tuple(column.name for column in alias.columns)
         child = self.query(node.this)
-        return alias.name, SubqueryAlias(child=child, alias=alias.name, columns=columns)
+        origin = self.expressions.origin(node)
+        return alias.name, SubqueryAlias(
+            child=child, alias=alias.name, columns=columns, origin=origin
+        )
 
     def _term(self, node: Node) -> LogicalPlan:
         match node:
@@ -115,7 +128,8 @@ class PlanReader:
         for name, is_global in (("order", True), ("sort", False)):
             if clause := arguments.get(name):
                 order = tuple(self.expressions.sort_order(item) for item in clause.expressions)
-                plan = Sort(child=plan, order=order, is_global=is_global)
+                origin = self.expressions.origin(clause)
+                plan = Sort(child=plan, order=order, is_global=is_global, origin=origin)
         if clause := arguments.get("offset"):
             plan = Offset(child=plan, offset=self.expressions.read(clause.expression))
         if clause := arguments.get("limit"):
@@ -174,7 +188,9 @@ class PlanReader:
         )
         if having is None:
             return aggregate
-        return UnresolvedHaving(child=aggregate, condition=self.expressions.read(having.this))
+        condition = self.expressions.read(having.this)
+        origin = self.expressions.origin(node)
+        return UnresolvedHaving(child=aggregate, condition=condition, origin=origin)
 
     def _grouping(
         self, group: Node
@@ -225,14 +241,18 @@ class PlanReader:
         clause = node.args.get("from_")
         if clause is None:
             return OneRowRelation()
-        plan = self.relation(clause.this)
+        plan = self.relation(clause.this, clause)
         for join in node.args.get("joins") or []:
             plan = self._join(join, plan)
         return plan
 
-    def relation(self, node: Node) -> LogicalPlan:
-        """Something of FROM with its alias, its watermark and the joins behind it."""
-        plan = self._aliased(node, self._relation(node))
+    def relation(self, node: Node, around: Node | None = None) -> LogicalPlan:
+        """Something of FROM with its alias, its watermark and the joins behind it.
+
+        `around` is the clause that it belongs to: a stream's alias is placed there, as in Spark.
+        """
+        place = around if around is not None and _is_stream(node) else node
+        plan = self._aliased(node, self._relation(node), self.expressions.origin(place))
         for join in node.args.get("joins") or []:
             plan = self._join(join, plan)
         return plan
@@ -260,7 +280,7 @@ class PlanReader:
         origin = self.expressions.origin(place)
         return UnresolvedRelation(parts=parts, streaming=streaming, origin=origin)
 
-    def _aliased(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
+    def _aliased(self, node: Node, plan: LogicalPlan, origin: Origin) -> LogicalPlan:
         if isinstance(node, exp.Values):
             return plan
         alias = node.args.get("alias")
@@ -271,7 +291,7 @@ class PlanReader:
                 else plan
             )
         columns = tuple(column.name for column in alias.columns)
-        return SubqueryAlias(child=plan, alias=alias.name, columns=columns)
+        return SubqueryAlias(child=plan, alias=alias.name, columns=columns, origin=origin)
 
     def _watermark(self, node: Node) -> LogicalPlan:
         child = self.relation(node.this)
@@ -283,8 +303,7 @@ class PlanReader:
         if whole < 0:
             raise AnalysisError(
                 None,
-                "requirement failed: delay threshold "
-                f"({_sql_text(node.args['delay'])}) should not be negative.",
+                f"requirement failed: delay threshold ({pretty(delay)}) should not be negative.",
                 hint="A watermark's delay is zero or more.",
             )
         return EventTimeWatermark(
@@ -301,7 +320,7 @@ class PlanReader:
         condition = node.args.get("on")
         return Join(
             left=left,
-            right=self.relation(node.this),
+            right=self.relation(node.this, node),
             join_type=_JOIN_TYPES[(node.args.get("side"), node.args.get("kind"))],
             condition=None if condition is None else self.expressions.read(condition),
             using=tuple(name.name for name in using),
@@ -336,8 +355,10 @@ class PlanReader:
         return SubqueryAlias(child=table, alias=alias.name) if alias else table
 
 
-def _sql_text(node: Node) -> str:
-    return f"INTERVAL {node.args['text']}"
+def _is_stream(node: Node) -> bool:
+    while isinstance(node, Watermark):
+        node = node.this
+    return isinstance(node, exp.Stream)
 
 
 def _local_relation(

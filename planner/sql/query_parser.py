@@ -35,15 +35,18 @@ class StreamingParser(RelationParser):
         return self._mark(start, node)
 
     def _parse_definitions(self) -> Node:
+        start = self._index - 1  # WITH itself
         recursive = self._word("RECURSIVE")
-        return exp.With(expressions=self._list(self._parse_definition), recursive=recursive)
+        definitions = self._list(self._parse_definition)
+        return self._mark(start, exp.With(expressions=definitions, recursive=recursive))
 
     def _parse_definition(self) -> Node:
+        start = self._index
         name = self._parse_name()
         columns = self._parse_columns()
         self._word("AS")
         alias = exp.TableAlias(this=name, columns=columns)
-        return exp.CTE(this=self._wrapped(self._parse_query), alias=alias)
+        return self._mark(start, exp.CTE(this=self._wrapped(self._parse_query), alias=alias))
 
     def _parse_columns(self) -> list[Node]:
         if self._curr.token_type != TokenType.L_PAREN:
@@ -97,14 +100,17 @@ class StreamingParser(RelationParser):
     def _parse_organization(self, node: Node) -> Node:
         """ORDER BY, SORT BY, LIMIT, OFFSET behind a whole query term."""
         clauses: dict[str, Node] = {}
+        start = self._index
         if self._word("ORDER", "BY"):
-            clauses["order"] = exp.Order(expressions=self._list(self._parse_ordered))
+            order = exp.Order(expressions=self._list(self._parse_ordered))
+            clauses["order"] = self._mark(start, order)
         if self._word("CLUSTER", "BY"):
             clauses["cluster"] = exp.Cluster(expressions=self._list(self._parse_disjunction))
         if self._word("DISTRIBUTE", "BY"):
             clauses["distribute"] = exp.Distribute(expressions=self._list(self._parse_disjunction))
         if self._word("SORT", "BY"):
-            clauses["sort"] = exp.Sort(expressions=self._list(self._parse_ordered))
+            sort = exp.Sort(expressions=self._list(self._parse_ordered))
+            clauses["sort"] = self._mark(start, sort)
         if self._word("WINDOW"):
             clauses["windows"] = self._list(self._parse_named_window)
         if self._word("LIMIT") and not self._word("ALL"):

@@ -20,7 +20,8 @@ class RelationParser(ExpressionParser):
     """Reads relations with STREAM, WATERMARK and aliases, and the joins between them."""
 
     def _parse_from_clause(self, select: Node) -> None:
-        select.set("from_", exp.From(this=self._parse_relation()))
+        start = self._index - 1  # FROM itself
+        select.set("from_", self._mark(start, exp.From(this=self._parse_relation())))
         joins = []
         while self._match(TokenType.COMMA):
             joins.append(exp.Join(this=self._parse_relation(), kind="COMMA"))
@@ -28,9 +29,11 @@ class RelationParser(ExpressionParser):
             select.set("joins", joins)
 
     def _parse_lateral_views(self) -> list[Node]:
-        views = []
-        while self._word("LATERAL", "VIEW"):
+        views: list[Node] = []
+        while True:
             start = self._index
+            if not self._word("LATERAL", "VIEW"):
+                return views
             outer = self._word("OUTER")
             function = self._parse_call_of_name()
             table = self._parse_name()
@@ -40,7 +43,6 @@ class RelationParser(ExpressionParser):
             alias = exp.TableAlias(this=table, columns=columns)
             lateral = exp.Lateral(this=function, view=True, outer=outer, alias=alias)
             views.append(self._mark(start, lateral))
-        return views
 
     def _parse_call_of_name(self) -> Node:
         start = self._index

@@ -16,12 +16,12 @@ from ...planner.model.expressions import (
     WindowExpression,
 )
 from ...planner.model.logical import Aggregate
-from ...planner.model.text import plan_text
+from ...planner.model.text import pretty
 from ...planner.model.types import IntegerType
 from .columns import Scope
 from .context import Context
 from .failures import failure
-from .names import named, without_alias
+from .names import named, qualified, without_alias
 
 
 def has_aggregate(expression: Expression) -> bool:
@@ -118,5 +118,5 @@ def _at_position(position: int, items: tuple[Expression, ...], origin: Origin | 
 
 def _sql(item: Expression) -> str:
     if isinstance(item, Alias):
-        return f"{plan_text(item.child)} AS `{item.name}`"
-    return plan_text(item)
+        return f"{pretty(qualified(item.child))} AS `{item.name}`"
+    return pretty(qualified(item))

@@ -16,6 +16,7 @@ from ...planner.model.expressions import (
     Call,
     Cast,
     Expression,
+    Literal,
     UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedOrdinal,
@@ -59,6 +60,7 @@ from .failures import failure
 from .function_names import check_function_names
 from .joins import resolve_join
 from .missing import resolve_over, restored
+from .names import qualified
 from .over import refuse_window_in_where
 from .relations import rename_columns, resolve_relation
 from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
@@ -141,6 +143,8 @@ class Analyzer:
         definition = names.get(plan.parts[0].lower()) if len(plan.parts) == 1 else None
         if definition is None:
             return resolve_relation(plan, self.context)
+        if not definition.child.resolved:
+            return plan
         alias = definition.child
         assert isinstance(alias, SubqueryAlias)
         return SubqueryAlias(alias=alias.alias, child=reference(definition))
@@ -218,7 +222,13 @@ class Analyzer:
         self, plan: UnresolvedHaving, condition: Expression, child: LogicalPlan
     ) -> LogicalPlan:
         if not _is_predicate(condition):
-            condition = Cast(child=condition, type_=BOOLEAN, mode=self.context.mode)
+            condition = Cast(
+                child=condition,
+                type_=BOOLEAN,
+                mode=self.context.mode,
+                implicit=True,
+                origin=plan.origin,
+            )
         (resolved,), below = resolve_over((condition,), child, self.context, input_first=True)
         if not resolved.resolved:
             return replace(plan, condition=resolved, child=child)
@@ -249,6 +259,14 @@ class Analyzer:
         )
 
     def _watermark(self, plan: EventTimeWatermark, child: LogicalPlan) -> LogicalPlan:
+        if isinstance(plan.event_time, UnresolvedStar):
+            raise failure(
+                "INVALID_USAGE_OF_STAR_OR_REGEX",
+                "Invalid usage of '*' in UnresolvedEventTimeWatermark.",
+                state="42000",
+                origin=plan.event_time.origin,
+                hint="Name one column of type TIMESTAMP.",
+            )
         event_time = self._resolver(child).resolve(plan.event_time)
         if isinstance(event_time, AttributeReference):
             known = {a.expr_id: a for a in child.output}
@@ -258,12 +276,15 @@ class Analyzer:
         written = plan.event_time
         if isinstance(written, UnresolvedAttribute):
             event_time = Alias(child=event_time, name=written.parts[-1])
+        if isinstance(event_time, Literal):
+            event_time = Alias(child=event_time, name=pretty(event_time))
         if not isinstance(event_time, Alias):
+            text = pretty(qualified(event_time))
             raise failure(
                 "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE",
-                "The watermark clause requires an explicit name if expression is specified.",
+                "The watermark clause requires an explicit name if expression is specified, but"
+                f" got {text} AS `{pretty(event_time)}`.",
                 state="42000",
-                origin=plan.origin,
                 hint="Give the expression a name: WATERMARK expression AS name DELAY OF ...",
             )
         projected = Project(project_list=(event_time, *child.output), child=child)

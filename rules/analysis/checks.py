@@ -45,6 +45,8 @@ from ...planner.model.types import (
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .failures import SEARCH_PATH, failure, mismatch, quoted
+from .misplaced import misplaced_aggregates, misplaced_in_operator, sort_types
+from .names import qualified
 from .over import check_windows
 from .suggestions import unresolved_column
 from .window_functions import is_window
@@ -116,7 +118,11 @@ def unknown_table(plan: LogicalPlan) -> AnalysisError | None:
 
 def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
     """A wrong argument, or a name that no column has, whichever comes first."""
-    for expression in plan.expressions:
+    expressions = plan.expressions
+    if isinstance(plan, Aggregate):
+        # GROUP BY may refer to the select list: that is told first.
+        expressions = (*plan.aggregates, *plan.grouping)
+    for expression in expressions:
         if expression.resolved:
             continue
         for node in expressions_up(expression):
@@ -218,21 +224,6 @@ def _grouped_aggregate(item: Expression) -> AnalysisError:
         state="42903",
         origin=item.origin,
     )
-
-
-def qualified(expression: Expression) -> Expression:
-    """The expression with its columns named in full, as some messages show them."""
-
-    def full(node: Expression) -> Expression:
-        if isinstance(node, AttributeReference):
-            return AttributeReference(
-                name=".".join((*node.qualifier, node.name)),
-                type_=node.type_,
-                expr_id=node.expr_id,
-            )
-        return node
-
-    return expression.transform_up(full)
 
 
 def _ungrouped(
@@ -360,24 +351,10 @@ def _has_map(data_type: DataType) -> bool:
             return False
 
 
-def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
-    """Aggregate functions in WHERE."""
-    if not isinstance(plan, Filter) or not has_aggregate(plan.condition):
-        return None
-    found = [n for n in plan.condition.walk() if isinstance(n, AggregateExpression)]
-    return failure(
-        "INVALID_WHERE_CONDITION",
-        f'The WHERE condition "{pretty(plan.condition)}" contains invalid expressions:'
-        f" {', '.join(pretty(qualified(n)) for n in found)}.\nRewrite the query to avoid window"
-        " functions, aggregate functions, and generator functions in the WHERE clause.",
-        state="42903",
-        origin=plan.origin,
-    )
-
-
 CHECKS: tuple[Check, ...] = (
     unknown_table,
     unresolved_expressions,
+    sort_types,
     check_windows,
     watermark_type,
     filter_type,
@@ -387,4 +364,5 @@ CHECKS: tuple[Check, ...] = (
     union_columns,
     distinct_maps,
     misplaced_aggregates,
+    misplaced_in_operator,
 )

@@ -133,7 +133,7 @@ class Resolver:
         return expression
 
     def _cast(self, cast: Cast) -> Expression:
-        if cast.implicit:
+        if cast.implicit and can_cast(cast.child.data_type, cast.type_, cast.mode):
             return cast
         mode = "TRY" if cast.mode == "TRY" else self.context.mode
         if cast.mode != mode or cast.time_zone is None:
@@ -163,6 +163,9 @@ class Resolver:
     def _function(self, function: UnresolvedFunction) -> Expression:
         name = function.name.lower()
         if name in WINDOW_FUNCTIONS:
+            if function.distinct or function.filter is not None:
+                syntax = "DISTINCT" if function.distinct else "FILTER CLAUSE"
+                raise unsupported_syntax(name.replace("_", ""), syntax, function.origin)
             function = self._with_arguments(function)
             if not all(a.resolved or isinstance(a, WindowTime) for a in function.arguments):
                 return function
@@ -227,7 +230,7 @@ class Resolver:
 def _bad_cast(cast: Cast) -> AnalysisError:
     source, target = cast.child.data_type, cast.type_
     nested = isinstance(target, ArrayType | MapType | StructType)
-    sql = pretty(cast.child if nested else cast)
+    sql = pretty(cast.child if nested or cast.implicit else cast)
     function = None if cast.mode == "LEGACY" else instead_of_cast(source, target)
     if function is not None:
         reason = (

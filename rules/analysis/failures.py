@@ -121,7 +121,7 @@ def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:
     """No function of that name."""
     return failure(
         "UNRESOLVED_ROUTINE",
-        f"Cannot resolve routine `{name}` on search path {SEARCH_PATH}.",
+        f"Cannot resolve routine {quoted(name.split('.'))} on search path {SEARCH_PATH}.",
         state="42883",
         origin=origin,
         hint="Check the function's spelling; user-defined functions are not known here.",
@@ -167,7 +167,7 @@ def ambiguous(
     """A column name that several columns have."""
     return failure(
         "AMBIGUOUS_REFERENCE",
-        f"Reference {quoted(name)} is ambiguous, could be: [{', '.join(candidates)}].",
+        f"Reference {quoted(name)} is ambiguous, could be: [{', '.join(sorted(candidates))}].",
         state="42704",
         origin=origin,
         hint="Write the table's name before the column's.",

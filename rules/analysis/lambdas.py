@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
     Expression,
     LambdaFunction,
@@ -17,11 +18,16 @@ from ...planner.model.expressions import (
 from ...planner.model.types import INT, ArrayType, DataType, MapType
 from .context import Context
 from .extraction import extract
+from .failures import failure
 
 if TYPE_CHECKING:
     from .expressions import Resolver
 
 Parameter = tuple[DataType, bool]
+HIGHER_ORDER = frozenset(
+    ("transform", "filter", "exists", "any_match", "forall", "all_match", "aggregate", "reduce",
+     "zip_with", "array_sort", "map_filter", "map_zip_with", "transform_keys", "transform_values")
+)  # fmt: skip
 
 
 def is_higher_order(function: UnresolvedFunction) -> bool:
@@ -37,6 +43,8 @@ def resolve_higher_order(
         a if isinstance(a, LambdaFunction) else resolver.resolve(a) for a in function.arguments
     ]
     values = [a for a in arguments if not isinstance(a, LambdaFunction)]
+    if function.name.lower() not in HIGHER_ORDER:
+        raise _not_higher_order(function)
     if not all(value.resolved for value in values):
         return replace(function, arguments=tuple(arguments))
     bound: list[Expression] = []
@@ -48,6 +56,18 @@ def resolve_higher_order(
     if not all(a.resolved for a in bound):
         return replace(function, arguments=tuple(bound))
     return context.call(function.name, *bound, origin=function.origin)
+
+
+def _not_higher_order(function: UnresolvedFunction) -> AnalysisError:
+    name = function.name.title().replace("_", "")
+    return failure(
+        "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION",
+        "Invalid lambda function call. A lambda function should only be used in a higher order"
+        f" function. However, its class is org.apache.spark.sql.catalyst.expressions.{name}, which"
+        " is not a higher order function.",
+        state="42K0D",
+        origin=function.origin,
+    )
 
 
 def _parameters(name: str, position: int, values: list[Expression]) -> list[Parameter]:

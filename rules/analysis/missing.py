@@ -59,6 +59,10 @@ def resolve_over(
     added, below = _add_missing(resolved, child, context)
     if all(e.resolved and _is_covered(e, below) for e in added):
         return added, below
+    if any(e.exists(lambda node: hasattr(node, "error")) for e in resolved):
+        return resolved, child
+    if all(e.resolved and e.references <= below.output_ids for e in added):
+        return added, below  # an aggregate function over plain rows: the checks refuse it
     # What lies below cannot be reached from here: such names stay unresolved.
     resolver = Resolver(context.scope(child.output), context)
     return tuple(resolver.resolve(e) for e in expressions), child

@@ -41,3 +41,18 @@ def without_inner_aliases(expression: Expression) -> Expression:
         return strip(node.child) if isinstance(node, Alias) else node.map_children(strip)
 
     return expression.map_children(strip)
+
+
+def qualified(expression: Expression) -> Expression:
+    """The expression with its columns named in full, as some messages show them."""
+
+    def full(node: Expression) -> Expression:
+        if isinstance(node, AttributeReference):
+            return AttributeReference(
+                name=".".join((*node.qualifier, node.name)),
+                type_=node.type_,
+                expr_id=node.expr_id,
+            )
+        return node
+
+    return expression.transform_up(full)

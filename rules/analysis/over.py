@@ -73,6 +73,13 @@ def check_windows(plan: LogicalPlan) -> AnalysisError | None:
 def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
     if isinstance(expression, WindowExpression):
         function = expression.function
+        if isinstance(function, AggregateExpression) and function.distinct:
+            return failure(
+                "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED",
+                f'Distinct window functions are not supported: "{pretty(expression)}".',
+                state="0A000",
+                origin=expression.origin,
+            )
         if isinstance(function, AggregateExpression) or _is_window_function(function):
             return None
         return failure(

@@ -16,7 +16,7 @@ from ...planner.model.logical import (
     View,
 )
 from .context import Context
-from .failures import failure
+from .failures import failure, quoted
 
 
 def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalPlan:
@@ -28,6 +28,7 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
     name = relation.parts[-1]
     source = context.sources.get(name.lower()) if len(relation.parts) == 1 else None
     if source is None:
+        _refuse_deep_name(relation)
         return relation
     if relation.streaming and not source.streaming:
         raise failure(
@@ -38,6 +39,18 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
         )
     alias = source.name.lower()
     return SubqueryAlias(alias=alias, child=View(name=alias, child=_source(source, context)))
+
+
+def _refuse_deep_name(relation: UnresolvedRelation) -> None:
+    parts = relation.parts
+    namespace = parts[:-1] if parts[0].lower() != "spark_catalog" else parts[1:-1]
+    if len(namespace) > 1:
+        raise failure(
+            "REQUIRES_SINGLE_PART_NAMESPACE",
+            f"spark_catalog requires a single-part namespace, but got identifier {quoted(parts)}.",
+            state="42K05",
+            hint="Name one of the query's sources.",
+        )
 
 
 def _source(source: Source, context: Context) -> LogicalPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...planner.model.expressions import (
@@ -13,6 +14,7 @@ from ...planner.model.expressions import (
     Origin,
     UnresolvedAlias,
     UnresolvedAttribute,
+    UnresolvedOrdinal,
     UnresolvedStar,
 )
 from ...planner.model.logical import Aggregate, Generate, LogicalPlan, Project
@@ -45,6 +47,7 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     """SELECT with GROUP BY."""
     resolver = Resolver(context.scope(child.output), context)
     written = with_ordinals(plan.grouping, context.conf.flag("spark.sql.groupByOrdinal"))
+    _refuse_star_with_positions(plan.aggregates, written)
     grouping = tuple(resolver.resolve(item) for item in written)
     items = resolve_items(plan.aggregates, resolver)
     draft = Aggregate(grouping=grouping, aggregates=items, child=child, origin=plan.origin)
@@ -54,6 +57,19 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     aggregates = refer_to_aliases(over.aggregates, resolver)
     resolved = resolve_grouping(replace(over, aggregates=aggregates), context)
     return extract_windows(expand_lateral(resolved))
+
+
+def _refuse_star_with_positions(
+    items: Sequence[Expression], grouping: Sequence[Expression]
+) -> None:
+    stars = any(item.exists(lambda e: isinstance(e, UnresolvedStar)) for item in items)
+    if stars and any(isinstance(item, UnresolvedOrdinal) for item in grouping):
+        raise failure(
+            "STAR_GROUP_BY_POS",
+            "Star (*) is not allowed in a select list when GROUP BY an ordinal position is used.",
+            state="0A000",
+            hint="Name the columns in the select list or in GROUP BY.",
+        )
 
 
 def _select_list(

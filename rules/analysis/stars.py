@@ -45,6 +45,13 @@ def _fields(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
             Alias(child=GetStructField(child=base, ordinal=i, name=f.name), name=f.name)
             for i, f in enumerate(base.data_type.fields)
         ]
+    if base is not None:
+        raise failure(
+            "_LEGACY_ERROR_TEMP_1050",
+            f"Can only star expand struct data types. Attribute: `List({', '.join(star.target)})`.",
+            origin=star.origin,
+            hint="Only structs have fields: leave .* out.",
+        )
     target = ".".join("`" + part + "`" for part in star.target)
     names = sorted({c.name for c in resolver.scope.columns})
     raise failure(

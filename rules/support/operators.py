@@ -22,8 +22,9 @@ from ...planner.model.logical import (
     Window,
 )
 from ...planner.model.text import plan_text, pretty
-from ..analysis.checks import bottom_up, qualified
+from ..analysis.checks import bottom_up
 from ..analysis.failures import position
+from ..analysis.names import qualified
 from .joins import join_refusal
 from .refusals import refuse, streaming_aggregates
 

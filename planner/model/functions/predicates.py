@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..conf import Conf
-from ..expressions import Call, Expression
+from ..expressions import AttributeReference, Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
 from ..types import (
@@ -110,7 +110,11 @@ def _inset_text(call: Call, show: Show) -> str:
 def _check_between(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 3:
         raise wrong_argument_count(call.name, "3", len(call.arguments))
-    between_replacement(call)
+    # Spark tests each side against a reference to the value, which stands in its messages.
+    value, low, high = call.arguments
+    reference = AttributeReference(name="commonexpressionref()", type_=value.data_type)
+    resolve_like(call, ">=", reference, low)
+    resolve_like(call, "<=", reference, high)
     return call
 
 

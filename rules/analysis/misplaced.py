@@ -1,0 +1,62 @@
+"""Checks of what stands where it cannot: aggregates in WHERE, ON and ORDER BY."""
+
+from __future__ import annotations
+
+from ...planner.model.errors import AnalysisError
+from ...planner.model.expressions import AggregateExpression
+from ...planner.model.functions.comparisons import is_orderable
+from ...planner.model.logical import Filter, Join, LogicalPlan, Sort
+from ...planner.model.text import pretty
+from .aggregates import has_aggregate
+from .failures import failure, mismatch
+from .names import qualified
+
+
+def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
+    """Aggregate functions in WHERE."""
+    if not isinstance(plan, Filter) or not has_aggregate(plan.condition):
+        return None
+    found = [n for n in plan.condition.walk() if isinstance(n, AggregateExpression)]
+    return failure(
+        "INVALID_WHERE_CONDITION",
+        f'The WHERE condition "{pretty(plan.condition)}" contains invalid expressions:'
+        f" {', '.join(pretty(qualified(n)) for n in found)}.\nRewrite the query to avoid window"
+        " functions, aggregate functions, and generator functions in the WHERE clause.",
+        state="42903",
+        origin=plan.origin,
+    )
+
+
+def misplaced_in_operator(plan: LogicalPlan) -> AnalysisError | None:
+    """Aggregate functions in ORDER BY over rows that are not aggregated, or in a join's ON."""
+    if not isinstance(plan, Sort | Join):
+        return None
+    found = [n for e in plan.expressions for n in e.collect(AggregateExpression)]
+    if not found:
+        return None
+    name = type(plan).__name__
+    listed = ", ".join(f'"{pretty(node)}"' for node in found)
+    return failure(
+        "UNSUPPORTED_EXPR_FOR_OPERATOR",
+        f"The query operator {name} contains one or more unsupported expressions.\nConsider to"
+        " rewrite it to avoid window functions, aggregate functions, and generator functions in"
+        f" the {name} operator.\nInvalid expressions: [{listed}]",
+        state="42K0E",
+        origin=plan.origin,
+        hint="Aggregate in a subquery first.",
+    )
+
+
+def sort_types(plan: LogicalPlan) -> AnalysisError | None:
+    """ORDER BY a type without an order."""
+    if not isinstance(plan, Sort):
+        return None
+    for order in plan.order:
+        if order.resolved and not is_orderable(order.child.data_type):
+            return mismatch(
+                "INVALID_ORDERING_TYPE",
+                pretty(order),
+                f'The `sortorder` does not support ordering on type "{order.child.data_type.sql}".',
+                order.origin,
+            )
+    return None
