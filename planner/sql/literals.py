@@ -56,7 +56,7 @@ def number_literal(text: str, origin: Origin) -> Literal:
     if suffix in ("D", "F"):
         return _floating(upper[:-1], suffix, origin)
     if "E" in upper:
-        return Literal(value=float(upper), type_=DOUBLE, origin=origin)
+        return _floating(text, "D", origin)
     if "." in upper:
         return _decimal(upper, origin)
     value = int(upper)

@@ -31,11 +31,10 @@ from .refusals import refuse, streaming_aggregates
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One operator of a query in an output mode; `aggregated`: the query aggregates a stream."""
+    """One operator of a query in an output mode."""
 
     plan: LogicalPlan
     mode: str
-    aggregated: bool
 
 
 Refusal = tuple[str, str] | None
@@ -47,11 +46,10 @@ def check_operators(plan: LogicalPlan, mode: str, conf: Conf) -> None:
     Raises:
         StreamingCheckError: with the operator's own tree.
     """
-    aggregated = bool(streaming_aggregates(plan))
     for operator in bottom_up(plan):
         if isinstance(operator, Window) and operator.is_streaming:
             raise _window_refusal(operator)
-        question = Question(plan=operator, mode=mode, aggregated=aggregated)
+        question = Question(plan=operator, mode=mode)
         for check in CHECKS:
             found = check(question)
             if found is not None:
@@ -151,7 +149,8 @@ def sorts(question: Question) -> Refusal:
     plan = question.plan
     if not isinstance(plan, Sort) or not plan.is_streaming:
         return None
-    if question.aggregated and question.mode == "complete":
+    # An aggregation in WITH does not count: a name stands for it here, as in Spark.
+    if question.mode == "complete" and streaming_aggregates(plan):
         return None
     return (
         "Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated"
