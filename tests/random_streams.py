@@ -321,7 +321,7 @@ SHAPES: dict[str, Callable[[random.Random], Case]] = {
 }
 
 
-def case(shape: str, seed: int, batches: int = 4) -> Case:
+def case(shape: str, seed: int, batches: int = 3) -> Case:
     """A scenario without expectation: `sql`, or `build` and `native` for one written in Python."""
     rng = random.Random(f"{shape}-{seed}")
     made = SHAPES[shape](rng)
