@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from decimal import Decimal
+from math import isinf
 from typing import Any
 
 from ..model.conf import Conf
@@ -91,6 +92,9 @@ def _out_of_range(text: str, kind: str, low: str, high: str, origin: Origin) -> 
 def _floating(text: str, suffix: str, origin: Origin) -> Literal:
     value = float(text)
     if suffix == "D":
+        if isinf(value):
+            limit = "1.7976931348623157E+308"
+            raise _out_of_range(text, "double", f"-{limit}", limit, origin)
         return Literal(value=value, type_=DOUBLE, origin=origin)
     try:
         single = struct.unpack("f", struct.pack("f", value))[0]

@@ -205,6 +205,16 @@ def aggregate_shape(plan: LogicalPlan) -> AnalysisError | None:
                     state="42607",
                     origin=inner[0].origin,
                 )
+            random = next((a for a in node.function.children if not a.deterministic), None)
+            if random is not None:
+                return failure(
+                    "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION",
+                    f'Non-deterministic expression "{pretty(node)}" should not appear in the'
+                    " arguments of an aggregate function.",
+                    state="42845",
+                    origin=random.origin,
+                    hint="Compute it in a subquery and aggregate its column.",
+                )
     for item in plan.grouping:
         if has_aggregate(item):
             return _grouped_aggregate(item)
