@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..planner.model.expressions import AttributeReference, Origin, SortOrder
-from ..planner.model.logical import QueryPlan
+from ..planner.model.query_plan import QueryPlan
 from ..planner.model.types import StructField, StructType, as_nullable
 from .distribution import (
     Distribution,

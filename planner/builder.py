@@ -17,16 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .description import SourceDescription
 from .model.errors import DescriptionError
-from .model.expressions import (
-    Alias,
-    Expression,
-    MultiAlias,
-    SortOrder,
-    UnresolvedAlias,
-    UnresolvedAttribute,
-    UnresolvedStar,
-    lit,
-)
+from .model.expressions import Alias, Expression, SortOrder, lit
 from .model.intervals import interval_text, parse_interval
 from .model.logical import (
     Aggregate,
@@ -38,15 +29,15 @@ from .model.logical import (
     Join,
     JoinType,
     LocalLimit,
-    LogicalPlan,
     Project,
     Sort,
-    SubqueryAlias,
     Union,
     UnresolvedHaving,
-    UnresolvedRelation,
     watermark_node_id,
 )
+from .model.query_plan import LogicalPlan
+from .model.relations import SubqueryAlias, UnresolvedRelation
+from .model.unresolved import MultiAlias, UnresolvedAlias, UnresolvedAttribute, UnresolvedStar
 from .sql import parse_expression
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
 from .model.conf import Conf
 from .model.ids import id_scope
-from .model.logical import LogicalPlan, highest_id
+from .model.query_plan import LogicalPlan
+from .model.relations import highest_id
 from .strategies import plan_physical
 
 # Named by content, so that the same query gives the same text in every process.

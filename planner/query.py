@@ -17,7 +17,7 @@ from .model.ddl import parse_schema
 from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
 from .model.ids import fresh_id, id_scope
-from .model.logical import LogicalPlan
+from .model.query_plan import LogicalPlan
 from .model.types import LONG, TIMESTAMP, StructField, StructType
 
 if TYPE_CHECKING:

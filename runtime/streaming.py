@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.logical import LogicalPlan, StreamingRelation
+from ..planner.model.query_plan import LogicalPlan
+from ..planner.model.relations import StreamingRelation
 from .checkpoint import Checkpoint
 from .files import local_path
 from .micro_batch import Lower, MicroBatchExecution, RunIdentity

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from stateplan.planner.model.expressions import AttributeReference, UnresolvedAttribute, lit
-from stateplan.planner.model.logical import (
-    Aggregate,
-    Filter,
-    GlobalLimit,
-    Join,
-    Project,
-    Relation,
-    StreamingRelation,
-    Union,
-    UnresolvedRelation,
-)
+from stateplan.planner.model.expressions import AttributeReference, lit
+from stateplan.planner.model.logical import Aggregate, Filter, GlobalLimit, Join, Project, Union
 from stateplan.planner.model.logical_text import tree_text
+from stateplan.planner.model.relations import Relation, StreamingRelation, UnresolvedRelation
 from stateplan.planner.model.types import BOOLEAN, LONG
+from stateplan.planner.model.unresolved import UnresolvedAttribute
 
 A = AttributeReference(name="a", type_=LONG, expr_id=1)
 FLAG = AttributeReference(name="flag", type_=BOOLEAN, expr_id=2)

@@ -33,15 +33,13 @@ from stateplan.planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LogicalPlan,
     Project,
-    Relation,
     Sort,
-    StreamingRelation,
-    SubqueryAlias,
     Union,
 )
 from stateplan.planner.model.logical_text import tree_text
+from stateplan.planner.model.query_plan import LogicalPlan
+from stateplan.planner.model.relations import Relation, StreamingRelation, SubqueryAlias
 from stateplan.planner.model.types import (
     BYTE,
     DOUBLE,

@@ -17,8 +17,6 @@ from stateplan.planner.model.expressions import (
     LambdaFunction,
     LambdaVariable,
     Literal,
-    PreciseTimestampConversion,
-    UnresolvedAttribute,
     lit,
 )
 from stateplan.planner.model.functions import resolve
@@ -37,6 +35,8 @@ from stateplan.planner.model.types import (
     StructField,
     StructType,
 )
+from stateplan.planner.model.unresolved import UnresolvedAttribute
+from stateplan.planner.model.windows import PreciseTimestampConversion
 
 ITEM = StructType((StructField("a b", INT),))
 NUMBERS = AttributeReference(name="arr", type_=ArrayType(INT))

@@ -13,14 +13,16 @@ from stateplan.planner.model.expressions import (
     Expression,
     LambdaFunction,
     Literal,
+)
+from stateplan.planner.model.unresolved import (
     MultiAlias,
     UnresolvedAttribute,
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
     UnresolvedStar,
-    WindowExpression,
 )
+from stateplan.planner.model.windows import WindowExpression
 from stateplan.planner.sql import parse_expression
 
 

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.logical import Aggregate, EventTimeWatermark, LogicalPlan
+from stateplan.planner.model.logical import Aggregate, EventTimeWatermark
+from stateplan.planner.model.query_plan import LogicalPlan
 from stateplan.planner.sql import parse
 from stateplan.planner.sql.syntax import syntax_error
 

@@ -20,11 +20,7 @@ from stateplan.planner.model.expressions import (
     LambdaVariable,
     Literal,
     Metadata,
-    PreciseTimestampConversion,
     SortOrder,
-    UnresolvedAttribute,
-    UnresolvedFunction,
-    UnresolvedStar,
     lit,
 )
 from stateplan.planner.model.functions import resolve
@@ -51,6 +47,12 @@ from stateplan.planner.model.types import (
     StructType,
     YearMonthIntervalType,
 )
+from stateplan.planner.model.unresolved import (
+    UnresolvedAttribute,
+    UnresolvedFunction,
+    UnresolvedStar,
+)
+from stateplan.planner.model.windows import PreciseTimestampConversion
 
 CONF = Conf()
 USER = AttributeReference(name="user", type_=STRING, expr_id=3)

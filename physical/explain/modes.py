@@ -7,7 +7,7 @@ from typing import Protocol
 from ...planner.model import logical_text
 from ...planner.model.conf import Conf
 from ...planner.model.errors import DescriptionError
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from ..plan import SparkPlan
 from ..text import cut
 from .formatted import formatted_text

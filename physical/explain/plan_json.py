@@ -17,7 +17,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ...planner.model import expressions, types
+from ...planner.model import expressions, types, windows
 from ...planner.model.errors import DescriptionError
 from .. import aggregate, basic, distribution, exchange, state, stateful
 from ..plan import SparkPlan
@@ -32,6 +32,7 @@ _MODULES: tuple[ModuleType, ...] = (
     stateful,
     expressions,
     types,
+    windows,
 )
 
 

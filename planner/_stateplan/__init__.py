@@ -24,7 +24,7 @@ from stateplan.planner.model.errors import (
 
 if TYPE_CHECKING:
     from stateplan.planner.builder import QueryBuilder
-    from stateplan.planner.model.logical import LogicalPlan
+    from stateplan.planner.model.query_plan import LogicalPlan
     from stateplan.planner.query import Query
 
 __all__ = [

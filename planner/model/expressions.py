@@ -20,8 +20,6 @@ from .types import (
     LONG,
     NULL,
     STRING,
-    TIMESTAMP,
-    WINDOW,
     ArrayType,
     DataType,
     StructField,
@@ -202,89 +200,6 @@ class LambdaVariable(Expression):
     @property
     def nullable(self) -> bool:
         return self.is_nullable
-
-
-# -------------------------------------------------------------------------------- unresolved
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unresolved(Expression):
-    """An expression that analysis has still to replace."""
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnresolvedAttribute(Unresolved):
-    """A name as written, dots split: `t.a.b`."""
-
-    parts: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnresolvedStar(Unresolved):
-    """`*` or `t.*`. `except_names` are those of `* EXCEPT (...)`."""
-
-    target: tuple[str, ...] = ()
-    except_names: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnresolvedFunction(Unresolved):
-    """A call as written. Operators are calls too, under Spark's names (`+`, `=`, `and`, ...)."""
-
-    child_fields = ("arguments", "filter")
-
-    name: str
-    arguments: tuple[Expression, ...]
-    distinct: bool = False
-    filter: Expression | None = None
-    ignore_nulls: bool | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnresolvedAlias(Unresolved):
-    """An expression of a select list that has still to get a name."""
-
-    child_fields = ("child",)
-
-    child: Expression
-
-
-@dataclass(frozen=True, kw_only=True)
-class MultiAlias(Unresolved):
-    """`explode(m) AS (k, v)`: a generator of a select list with names for its columns."""
-
-    child_fields = ("child",)
-
-    child: Expression
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnresolvedOrdinal(Unresolved):
-    """A position in the select list, as GROUP BY and ORDER BY write it; counted from 1."""
-
-    ordinal: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnresolvedExtractValue(Unresolved):
-    """`child[extraction]` or `child.name`: by position, key or field name."""
-
-    child_fields = ("child", "extraction")
-
-    child: Expression
-    extraction: Expression
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnresolvedLambdaVariable(Unresolved):
-    """A name inside a lambda's body that may be its parameter."""
-
-    parts: tuple[str, ...]
 
 
 # ------------------------------------------------------------------------------------- inner
@@ -515,99 +430,6 @@ class SortOrder(Expression):
     @property
     def data_type(self) -> DataType:
         return self.child.data_type
-
-
-@dataclass(frozen=True, kw_only=True)
-class WindowExpression(Expression):
-    """`function OVER (PARTITION BY ... ORDER BY ...)`; streams refuse it, so no frame is kept."""
-
-    child_fields = ("function", "partition_by", "order_by")
-
-    function: Expression
-    partition_by: tuple[Expression, ...] = ()
-    order_by: tuple[Expression, ...] = ()
-    frame: str = ""
-
-    @property
-    def data_type(self) -> DataType:
-        return self.function.data_type
-
-
-# ------------------------------------------------------------------------------------ windows
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimeWindow(Expression):
-    """`window(time, size, slide, start)`, all durations in microseconds; analysis expands it."""
-
-    child_fields = ("time",)
-
-    time: Expression
-    size: int
-    slide: int
-    start: int = 0
-
-    @property
-    def data_type(self) -> DataType:
-        return WINDOW
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, kw_only=True)
-class SessionWindow(Expression):
-    """`session_window(time, gap)`; the gap is an interval or a string read as one."""
-
-    child_fields = ("time", "gap")
-
-    time: Expression
-    gap: Expression
-
-    @property
-    def data_type(self) -> DataType:
-        return WINDOW
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, kw_only=True)
-class WindowTime(Expression):
-    """`window_time(window)`: the event time of an aggregated window; analysis expands it."""
-
-    child_fields = ("window",)
-
-    window: Expression
-
-    @property
-    def data_type(self) -> DataType:
-        return TIMESTAMP
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreciseTimestampConversion(Expression):
-    """A timestamp as its microseconds or back, as time windows compute them."""
-
-    child_fields = ("child",)
-
-    child: Expression
-    from_type: DataType
-    to_type: DataType
-
-    @property
-    def data_type(self) -> DataType:
-        return self.to_type
-
-    @property
-    def nullable(self) -> bool:
-        return self.child.nullable
 
 
 NamedExpression = AttributeReference | Alias

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .expressions import AttributeReference, Expression, UnresolvedAttribute
+from .expressions import AttributeReference, Expression
 from .logical import (
     Aggregate,
-    CTERelationDef,
-    CTERelationRef,
     Deduplicate,
     EventTimeWatermark,
     Expand,
@@ -22,23 +20,28 @@ from .logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LocalRelation,
-    LogicalPlan,
     Offset,
-    OneRowRelation,
     Project,
-    Relation,
     Sort,
-    StreamingRelation,
-    SubqueryAlias,
     Union,
     UnresolvedHaving,
+    Window,
+)
+from .query_plan import LogicalPlan
+from .relations import (
+    CTERelationDef,
+    CTERelationRef,
+    LocalRelation,
+    OneRowRelation,
+    Relation,
+    StreamingRelation,
+    SubqueryAlias,
     UnresolvedRelation,
     UnresolvedWith,
     View,
-    Window,
 )
 from .text import plan_text
+from .unresolved import UnresolvedAttribute
 
 MAX_FIELDS = 25
 

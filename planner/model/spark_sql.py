@@ -20,7 +20,6 @@ from .expressions import (
     LambdaFunction,
     LambdaVariable,
     Literal,
-    PreciseTimestampConversion,
     SortOrder,
 )
 from .literal_text import literal_sql
@@ -34,6 +33,7 @@ from .types import (
     TimestampNTZType,
     TimestampType,
 )
+from .windows import PreciseTimestampConversion
 
 NameOf = Callable[[AttributeReference], str]
 

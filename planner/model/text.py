@@ -22,10 +22,11 @@ from .expressions import (
     LambdaFunction,
     LambdaVariable,
     Literal,
-    PreciseTimestampConversion,
-    SessionWindow,
     SortOrder,
-    TimeWindow,
+)
+from .literal_text import literal_pretty, literal_text
+from .types import DataType, LongType
+from .unresolved import (
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedExtractValue,
@@ -33,11 +34,14 @@ from .expressions import (
     UnresolvedLambdaVariable,
     UnresolvedOrdinal,
     UnresolvedStar,
+)
+from .windows import (
+    PreciseTimestampConversion,
+    SessionWindow,
+    TimeWindow,
     WindowExpression,
     WindowTime,
 )
-from .literal_text import literal_pretty, literal_text
-from .types import DataType, LongType
 
 Show = Callable[[Expression], str]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..model.conf import Conf
 from ..model.expressions import Expression
-from ..model.logical import LogicalPlan
+from ..model.query_plan import LogicalPlan
 
 
 def parse(text: str, conf: Conf | None = None) -> LogicalPlan:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from ..model import expressions as model
+from ..model import unresolved
 from ..model.ddl import parse_type
 from ..model.errors import AnalysisError
 from ..model.expressions import (
@@ -21,15 +22,17 @@ from ..model.expressions import (
     Literal,
     Origin,
     SortOrder,
+)
+from ..model.types import STRING, DataType
+from ..model.unresolved import (
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
     UnresolvedStar,
-    WindowExpression,
 )
-from ..model.types import STRING, DataType
+from ..model.windows import WindowExpression
 from .context import fragment_error, marked, missing_window, origin_at, unsupported
 from .literal_reader import LiteralReader, Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
@@ -78,7 +81,9 @@ class ExpressionReader(LiteralReader):
     def named(self, node: Node) -> Expression:
         """An entry of a select list."""
         expression = self.read(node)
-        if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | model.MultiAlias):
+        if isinstance(
+            expression, Alias | UnresolvedAttribute | UnresolvedStar | unresolved.MultiAlias
+        ):
             return expression
         return UnresolvedAlias(child=expression, origin=expression.origin)
 
@@ -127,7 +132,9 @@ class ExpressionReader(LiteralReader):
 
     def multi_alias(self, node: Node) -> Expression:
         names = tuple(name.name for name in node.args["names"])
-        return model.MultiAlias(child=self.read(node.this), names=names, origin=self.origin(node))
+        return unresolved.MultiAlias(
+            child=self.read(node.this), names=names, origin=self.origin(node)
+        )
 
     def bracket(self, node: Node) -> Expression:
         child, index = self.read(node.this), self.read(node.expressions[0])

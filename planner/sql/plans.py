@@ -8,13 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from ..model.errors import AnalysisError
-from ..model.expressions import (
-    AttributeReference,
-    Expression,
-    Literal,
-    Origin,
-    UnresolvedAttribute,
-)
+from ..model.expressions import AttributeReference, Expression, Literal, Origin
 from ..model.intervals import interval_text
 from ..model.logical import (
     Aggregate,
@@ -27,22 +21,25 @@ from ..model.logical import (
     Join,
     JoinType,
     LocalLimit,
-    LocalRelation,
-    LogicalPlan,
     Offset,
-    OneRowRelation,
     Project,
     Sort,
-    SubqueryAlias,
     Union,
     UnresolvedHaving,
+    watermark_node_id,
+)
+from ..model.query_plan import LogicalPlan
+from ..model.relations import (
+    LocalRelation,
+    OneRowRelation,
+    SubqueryAlias,
     UnresolvedInlineTable,
     UnresolvedRelation,
     UnresolvedWith,
-    watermark_node_id,
 )
 from ..model.text import pretty
 from ..model.types import YearMonthIntervalType
+from ..model.unresolved import UnresolvedAttribute
 from .context import duplicate_names, unsupported
 from .expressions import ExpressionReader
 from .nodes import TableFunction, Watermark

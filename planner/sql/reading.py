@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from ..model.conf import Conf
 from ..model.errors import AnalysisError
 from ..model.expressions import Expression
-from ..model.logical import LogicalPlan
+from ..model.query_plan import LogicalPlan
 from .dialect import SparkStreaming
 from .expressions import ExpressionReader
 from .plans import PlanReader

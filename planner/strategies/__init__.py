@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
 from ..model.conf import Conf
-from ..model.logical import LogicalPlan, ReturnAnswer
+from ..model.logical import ReturnAnswer
+from ..model.query_plan import LogicalPlan
 from .base import PlanLater, Strategy
 from .basic import basic_operators, special_limits
 from .streaming import (

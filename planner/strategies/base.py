@@ -10,7 +10,7 @@ from ...physical.stateful import OutputMode
 from ..model.conf import Conf
 from ..model.errors import PlanningError
 from ..model.expressions import Origin
-from ..model.logical import LogicalPlan
+from ..model.query_plan import LogicalPlan
 
 Strategy = Callable[[LogicalPlan, "PlanLater"], SparkPlan | None]
 

@@ -23,14 +23,13 @@ from ..model.logical import (
     Generate,
     GlobalLimit,
     LocalLimit,
-    LocalRelation,
-    LogicalPlan,
-    OneRowRelation,
     Project,
     ReturnAnswer,
     Sort,
     Union,
 )
+from ..model.query_plan import LogicalPlan
+from ..model.relations import LocalRelation, OneRowRelation
 from .base import PlanLater
 from .limits import match_limit, match_top
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..model.expressions import Expression as Expr
 from ..model.expressions import Literal, SortOrder, to_attribute
-from ..model.logical import GlobalLimit, LocalLimit, LogicalPlan, Project, Sort
+from ..model.logical import GlobalLimit, LocalLimit, Project, Sort
+from ..model.query_plan import LogicalPlan
 
 
 def match_limit(logical: LogicalPlan) -> tuple[int, LogicalPlan] | None:

@@ -12,16 +12,10 @@ from ...physical.stateful import (
 )
 from ..model.errors import PlanningError
 from ..model.expressions import AttributeReference, Call, Expression, split_conjuncts
-from ..model.logical import (
-    Aggregate,
-    Deduplicate,
-    EventTimeWatermark,
-    Join,
-    LogicalPlan,
-    ReturnAnswer,
-    StreamingRelation,
-)
+from ..model.logical import Aggregate, Deduplicate, EventTimeWatermark, Join, ReturnAnswer
 from ..model.logical_text import tree_text
+from ..model.query_plan import LogicalPlan
+from ..model.relations import StreamingRelation
 from .aggregation import plan_aggregation
 from .base import PlanLater, where_from
 from .limits import match_limit

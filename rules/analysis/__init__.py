@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...planner.model.catalog import Catalog
 from ...planner.model.conf import Conf
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from .analyzer import Analyzer
 from .checks import check_analysis
 from .context import Context

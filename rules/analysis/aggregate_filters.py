@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import (
-    AggregateExpression,
-    Expression,
-    UnresolvedFunction,
-    WindowExpression,
-)
+from ...planner.model.expressions import AggregateExpression, Expression
 from ...planner.model.text import pretty
 from ...planner.model.types import BooleanType
+from ...planner.model.unresolved import UnresolvedFunction
+from ...planner.model.windows import WindowExpression
 from .failures import failure
 
 

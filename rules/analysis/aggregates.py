@@ -11,13 +11,12 @@ from ...planner.model.expressions import (
     Expression,
     Literal,
     Origin,
-    UnresolvedAttribute,
-    UnresolvedOrdinal,
-    WindowExpression,
 )
 from ...planner.model.logical import Aggregate
 from ...planner.model.text import pretty
 from ...planner.model.types import IntegerType
+from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedOrdinal
+from ...planner.model.windows import WindowExpression
 from .columns import Scope
 from .context import Context
 from .failures import failure

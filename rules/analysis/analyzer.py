@@ -10,21 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import (
-    Alias,
-    AttributeReference,
-    Call,
-    Cast,
-    Expression,
-    Literal,
-    UnresolvedAttribute,
-    UnresolvedFunction,
-    UnresolvedOrdinal,
-    UnresolvedStar,
-)
+from ...planner.model.expressions import Alias, AttributeReference, Call, Cast, Expression, Literal
 from ...planner.model.logical import (
     Aggregate,
-    CTERelationDef,
     Deduplicate,
     Distinct,
     EventTimeWatermark,
@@ -34,23 +22,31 @@ from ...planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LogicalPlan,
     Offset,
     Project,
     ReturnAnswer,
     Sort,
-    SubqueryAlias,
-    UnaryNode,
     Union,
     UnresolvedHaving,
+)
+from ...planner.model.logical_text import tree_text
+from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.relations import (
+    CTERelationDef,
+    SubqueryAlias,
     UnresolvedRelation,
     UnresolvedWith,
     View,
     WithCTE,
 )
-from ...planner.model.logical_text import tree_text
 from ...planner.model.text import pretty
 from ...planner.model.types import BOOLEAN
+from ...planner.model.unresolved import (
+    UnresolvedAttribute,
+    UnresolvedFunction,
+    UnresolvedOrdinal,
+    UnresolvedStar,
+)
 from .aggregates import with_ordinals
 from .columns import Scope
 from .context import Context

@@ -9,12 +9,7 @@ from collections.abc import Callable, Iterator
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import (
-    AggregateExpression,
-    AttributeReference,
-    Expression,
-    UnresolvedAttribute,
-)
+from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
 from ...planner.model.logical import (
     Aggregate,
     Deduplicate,
@@ -24,12 +19,12 @@ from ...planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LogicalPlan,
     Offset,
     Union,
-    UnresolvedRelation,
 )
 from ...planner.model.logical_text import tree_text
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import UnresolvedRelation
 from ...planner.model.text import pretty
 from ...planner.model.types import (
     ArrayType,
@@ -42,6 +37,7 @@ from ...planner.model.types import (
     TimestampType,
     same_type,
 )
+from ...planner.model.unresolved import UnresolvedAttribute
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .failures import SEARCH_PATH, failure, mismatch, quoted

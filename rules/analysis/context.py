@@ -18,7 +18,7 @@ from ...planner.model.expressions import (
     Origin,
 )
 from ...planner.model.functions.coercion import implicit
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import DataType
 from .columns import Scope
 from .failures import InvalidCall, located, unresolved_routine

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import Alias, Expression
-from ...planner.model.logical import CTERelationDef, CTERelationRef, LogicalPlan, Project, WithCTE
+from ...planner.model.logical import Project
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import CTERelationDef, CTERelationRef, WithCTE
 
 
 def reference(definition: CTERelationDef) -> CTERelationRef:

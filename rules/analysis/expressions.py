@@ -17,21 +17,20 @@ from ...planner.model.expressions import (
     CaseWhen,
     Cast,
     Expression,
-    SessionWindow,
-    TimeWindow,
-    UnresolvedAlias,
-    UnresolvedAttribute,
-    UnresolvedExtractValue,
-    UnresolvedFunction,
-    UnresolvedStar,
-    WindowExpression,
-    WindowTime,
     lit,
 )
 from ...planner.model.functions.casts import can_cast, instead_of_cast
 from ...planner.model.functions.coercion import coerce_case_when
 from ...planner.model.text import pretty
 from ...planner.model.types import ArrayType, MapType, StructType
+from ...planner.model.unresolved import (
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedExtractValue,
+    UnresolvedFunction,
+    UnresolvedStar,
+)
+from ...planner.model.windows import SessionWindow, TimeWindow, WindowExpression, WindowTime
 from .aggregate_filters import check_aggregate_filter
 from .columns import Scope
 from .context import Context

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...planner.model import registry
-from ...planner.model.expressions import UnresolvedFunction
-from ...planner.model.logical import LogicalPlan, UnresolvedWith
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import UnresolvedWith
+from ...planner.model.unresolved import UnresolvedFunction
 from .failures import unresolved_routine
 from .window_functions import WINDOW_FUNCTIONS
 

@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
-from ...planner.model.logical import (
-    CTERelationRef,
-    Expand,
-    Generate,
-    Join,
-    LogicalPlan,
-    Project,
-    StreamingRelation,
-)
+from ...planner.model.logical import Expand, Generate, Join, Project
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import CTERelationRef, StreamingRelation
 from .context import Context
 from .expressions import Resolver
 from .failures import failure, quoted

@@ -6,16 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import (
-    Expression,
-    LambdaFunction,
-    LambdaVariable,
+from ...planner.model.expressions import Expression, LambdaFunction, LambdaVariable, lit
+from ...planner.model.types import INT, ArrayType, DataType, MapType
+from ...planner.model.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
-    lit,
 )
-from ...planner.model.types import INT, ArrayType, DataType, MapType
 from .context import Context
 from .extraction import extract
 from .failures import failure

@@ -19,13 +19,13 @@ from ...planner.model.expressions import (
     Alias,
     AttributeReference,
     Expression,
-    UnresolvedAlias,
-    UnresolvedAttribute,
     lit,
     to_attribute,
 )
-from ...planner.model.logical import Aggregate, LogicalPlan, Project
+from ...planner.model.logical import Aggregate, Project
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.unresolved import UnresolvedAlias, UnresolvedAttribute
 from ..optimization.semantics import Canonical, canonical
 from .expressions import Resolver
 from .extraction import extract

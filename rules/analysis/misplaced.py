@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import AggregateExpression
 from ...planner.model.functions.comparisons import is_orderable
-from ...planner.model.logical import Filter, Join, LogicalPlan, Sort
+from ...planner.model.logical import Filter, Join, Sort
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
 from .aggregates import has_aggregate
 from .failures import failure, mismatch

@@ -14,20 +14,13 @@ from ...planner.model.expressions import (
     AttributeReference,
     Expression,
     GetStructField,
-    UnresolvedAttribute,
-    UnresolvedFunction,
     to_attribute,
 )
-from ...planner.model.logical import (
-    Aggregate,
-    Distinct,
-    Filter,
-    LogicalPlan,
-    Project,
-    SubqueryAlias,
-    UnaryNode,
-)
+from ...planner.model.logical import Aggregate, Distinct, Filter, Project
+from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.relations import SubqueryAlias
 from ...planner.model.text import pretty
+from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .context import Context

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import (
-    Alias,
-    AttributeReference,
-    Cast,
-    Expression,
-    UnresolvedAlias,
-)
+from ...planner.model.expressions import Alias, AttributeReference, Cast, Expression
 from ...planner.model.text import pretty
+from ...planner.model.unresolved import UnresolvedAlias
 
 
 def named(expression: Expression) -> Expression:

@@ -21,11 +21,12 @@ from ...planner.model.expressions import (
     Call,
     Expression,
     SortOrder,
-    WindowExpression,
     to_attribute,
 )
-from ...planner.model.logical import Aggregate, LogicalPlan, Project, Window
+from ...planner.model.logical import Aggregate, Project, Window
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.windows import WindowExpression
 from ..optimization.semantics import Canonical, canonical
 from .failures import failure
 

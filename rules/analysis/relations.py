@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from ...planner.model.catalog import Source
 from ...planner.model.expressions import Alias, AttributeReference
-from ...planner.model.logical import (
-    LogicalPlan,
-    Project,
+from ...planner.model.logical import Project
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import (
     Relation,
     StreamingRelation,
     SubqueryAlias,

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...planner.model.expressions import (
-    Alias,
-    AttributeReference,
-    Call,
-    Expression,
+from ...planner.model.expressions import Alias, AttributeReference, Call, Expression, Origin
+from ...planner.model.logical import Aggregate, Generate, Project
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.text import pretty
+from ...planner.model.types import StructType
+from ...planner.model.unresolved import (
     MultiAlias,
-    Origin,
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedOrdinal,
     UnresolvedStar,
 )
-from ...planner.model.logical import Aggregate, Generate, LogicalPlan, Project
-from ...planner.model.text import pretty
-from ...planner.model.types import StructType
 from .aggregates import has_aggregate, resolve_grouping, with_ordinals
 from .context import Context
 from .expressions import Resolver

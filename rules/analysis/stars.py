@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...planner.model.expressions import (
-    Alias,
-    AttributeReference,
-    Expression,
-    GetStructField,
-    UnresolvedStar,
-)
+from ...planner.model.expressions import Alias, AttributeReference, Expression, GetStructField
 from ...planner.model.text import quote_if_needed
 from ...planner.model.types import StructType
+from ...planner.model.unresolved import UnresolvedStar
 from .failures import failure, quoted
 
 if TYPE_CHECKING:

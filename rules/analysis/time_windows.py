@@ -25,14 +25,11 @@ from ...planner.model.expressions import (
     GetStructField,
     Literal,
     Metadata,
-    PreciseTimestampConversion,
-    SessionWindow,
-    TimeWindow,
-    WindowTime,
     lit,
 )
 from ...planner.model.intervals import parse_interval
-from ...planner.model.logical import Expand, Filter, LogicalPlan, Project
+from ...planner.model.logical import Expand, Filter, Project
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
 from ...planner.model.types import (
     LONG,
@@ -40,6 +37,12 @@ from ...planner.model.types import (
     DataType,
     StringType,
     StructType,
+)
+from ...planner.model.windows import (
+    PreciseTimestampConversion,
+    SessionWindow,
+    TimeWindow,
+    WindowTime,
 )
 from .context import Context
 from .failures import InvalidSessionWindow, InvalidTimeWindow, failure

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.expressions import Alias, AttributeReference, Expression
 from ...planner.model.functions.coercion import wider_type
-from ...planner.model.logical import LogicalPlan, Project, Union
+from ...planner.model.logical import Project, Union
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import DataType
 from .context import Context
 

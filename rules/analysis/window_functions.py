@@ -9,15 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import (
-    Call,
-    Expression,
-    Literal,
-    SessionWindow,
-    TimeWindow,
-    UnresolvedFunction,
-    WindowTime,
-)
+from ...planner.model.expressions import Call, Expression, Literal
 from ...planner.model.intervals import parse_interval
 from ...planner.model.text import pretty
 from ...planner.model.types import (
@@ -34,6 +26,8 @@ from ...planner.model.types import (
     TimestampNTZType,
     TimestampType,
 )
+from ...planner.model.unresolved import UnresolvedFunction
+from ...planner.model.windows import SessionWindow, TimeWindow, WindowTime
 from .context import Context
 from .failures import (
     InvalidSessionWindow,

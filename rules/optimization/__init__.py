@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from .executor import run_batch
 from .order import AFTER_INFERENCE, BATCHES, INFERENCE
 

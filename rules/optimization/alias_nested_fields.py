@@ -22,10 +22,10 @@ from ...planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LogicalPlan,
     Project,
     Sort,
 )
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
 from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical, same

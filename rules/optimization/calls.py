@@ -10,9 +10,9 @@ from ...planner.model.expressions import (
     Expression,
     GetStructField,
     Literal,
-    PreciseTimestampConversion,
 )
 from ...planner.model.types import BOOLEAN, BooleanType, DataType
+from ...planner.model.windows import PreciseTimestampConversion
 
 COMPARISONS = frozenset(("=", "<=>", "<", "<=", ">", ">="))
 # What takes a part out of an array or a map.

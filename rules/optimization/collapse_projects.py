@@ -15,7 +15,8 @@ from ...planner.model.expressions import (
     Expression,
     GetStructField,
 )
-from ...planner.model.logical import Aggregate, GlobalLimit, LocalLimit, LogicalPlan, Project
+from ...planner.model.logical import Aggregate, GlobalLimit, LocalLimit, Project
+from ...planner.model.query_plan import LogicalPlan
 from .calls import ITEM_LOOKUPS
 from .common_expressions import is_cheap
 from .semantics import same

@@ -18,7 +18,8 @@ from ...planner.model.expressions import (
     Literal,
     to_attribute,
 )
-from ...planner.model.logical import Aggregate, LogicalPlan, Project
+from ...planner.model.logical import Aggregate, Project
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import DataType
 from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical

@@ -14,16 +14,8 @@ from ...planner.model.expressions import (
     Literal,
     to_attribute,
 )
-from ...planner.model.logical import (
-    Aggregate,
-    Expand,
-    Filter,
-    Join,
-    LogicalPlan,
-    Project,
-    UnaryNode,
-    Union,
-)
+from ...planner.model.logical import Aggregate, Expand, Filter, Join, Project, Union
+from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from .calls import call, conjunction, disjunction, is_call, null_intolerant, split
 from .semantics import Canonical, ExpressionSet, canonical
 from .trees import replace_attributes

@@ -12,7 +12,8 @@ from ...planner.model.expressions import (
     Expression,
     Literal,
 )
-from ...planner.model.logical import Aggregate, LogicalPlan
+from ...planner.model.logical import Aggregate
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import DOUBLE, DecimalType
 from .calls import call
 from .trees import rewrite_up

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Alias, Call, Expression, lit
-from ...planner.model.logical import Aggregate, Deduplicate, Distinct, LogicalPlan
+from ...planner.model.logical import Aggregate, Deduplicate, Distinct
+from ...planner.model.query_plan import LogicalPlan
 from .trees import rewrite_up
 
 _DUPLICATES_DO_NOT_MATTER = frozenset(

@@ -14,14 +14,13 @@ from ...planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LocalRelation,
-    LogicalPlan,
     Offset,
     Project,
     Sort,
-    UnaryNode,
     Union,
 )
+from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.relations import LocalRelation
 from .limits import LIMITS
 from .trees import rewrite_up
 

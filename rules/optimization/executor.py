@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import same_type
 from .trees import Kinds, kinds_of
 

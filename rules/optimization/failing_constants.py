@@ -10,7 +10,7 @@ from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, Literal, Origin
 from ...planner.model.fragments import fragment_context
 from ...planner.model.literal_text import literal_pretty
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import plan_text
 from ...planner.model.types import (
     BooleanType,

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AttributeReference, Call, GetStructField
-from ...planner.model.logical import Generate, LogicalPlan, Project
+from ...planner.model.logical import Generate, Project
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import (
     ArrayType,
     BinaryType,

@@ -12,7 +12,8 @@ from ...planner.model.expressions import (
     Expression,
     lit,
 )
-from ...planner.model.logical import Aggregate, LogicalPlan, Project
+from ...planner.model.logical import Aggregate, Project
+from ...planner.model.query_plan import LogicalPlan
 from .semantics import Canonical, ExpressionSet, canonical
 from .trees import rewrite_up
 

@@ -15,14 +15,13 @@ from ...planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LocalRelation,
-    LogicalPlan,
     Offset,
-    OneRowRelation,
     Project,
     Sort,
     Union,
 )
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import LocalRelation, OneRowRelation
 from .semantics import ExpressionSet
 from .trees import rewrite_down
 

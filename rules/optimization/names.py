@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.logical import LogicalPlan, SubqueryAlias, View
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import SubqueryAlias, View
 from ..analysis.ctes import inline_ctes
 from .trees import rewrite_up
 

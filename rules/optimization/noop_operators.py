@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, AttributeReference, Expression
-from ...planner.model.logical import Aggregate, LogicalPlan, Project
+from ...planner.model.logical import Aggregate, Project
+from ...planner.model.query_plan import LogicalPlan
 from .trees import rewrite_up, same_output
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Call, CaseWhen, Expression, LambdaFunction, Literal
-from ...planner.model.logical import Filter, Join, LogicalPlan
+from ...planner.model.logical import Filter, Join
+from ...planner.model.query_plan import LogicalPlan
 from .booleans import null_to_false
 
 _WITH_CONDITION = frozenset(("exists", "filter"))

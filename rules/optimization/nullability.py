@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.logical import Aggregate, Deduplicate, Join, LogicalPlan, Union
+from ...planner.model.logical import Aggregate, Deduplicate, Join, Union
+from ...planner.model.query_plan import LogicalPlan
 from .trees import kinds_of
 
 CHANGE_NULLABILITY = frozenset((Aggregate, Deduplicate, Union, Join))

@@ -12,14 +12,11 @@ from ...planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LocalRelation,
     Project,
     Sort,
-    SubqueryAlias,
     Union,
-    View,
-    WithCTE,
 )
+from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
 from .collapse_projects import collapse_projects
 from .common_expressions import pull_out_common_expressions
 from .decimal_aggregates import speed_up_decimal_aggregates

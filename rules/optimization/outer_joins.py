@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.logical import Filter, Join, JoinType, LogicalPlan
+from ...planner.model.logical import Filter, Join, JoinType
+from ...planner.model.query_plan import LogicalPlan
 from .calls import is_false, is_null, split
 from .constraints import constraints
 from .simplify import simplify

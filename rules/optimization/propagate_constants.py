@@ -15,11 +15,11 @@ from ...planner.model.logical import (
     GlobalLimit,
     Join,
     LocalLimit,
-    LogicalPlan,
     Offset,
     Project,
     Sort,
 )
+from ...planner.model.query_plan import LogicalPlan
 from .calls import COMPARISONS, call, is_call
 from .trees import replace_attributes, rewrite_up
 

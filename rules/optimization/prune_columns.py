@@ -13,10 +13,10 @@ from ...planner.model.logical import (
     Filter,
     Generate,
     Join,
-    LogicalPlan,
     Project,
     Union,
 )
+from ...planner.model.query_plan import LogicalPlan
 from .alias_nested_fields import alias_fields_below, alias_fields_below_generate
 from .trees import pruned
 

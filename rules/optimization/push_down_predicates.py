@@ -15,12 +15,11 @@ from ...planner.model.logical import (
     Filter,
     Generate,
     Join,
-    LogicalPlan,
     Project,
     Sort,
-    UnaryNode,
     Union,
 )
+from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from .calls import conjunction, split
 from .push_through_joins import push_join_condition_down, push_through_join
 from .semantics import ExpressionSet

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...planner.model.expressions import Expression
-from ...planner.model.logical import Filter, Join, LogicalPlan
+from ...planner.model.logical import Filter, Join
+from ...planner.model.query_plan import LogicalPlan
 from .calls import conjunction, split
 
 Split = tuple[list[Expression], list[Expression], list[Expression]]

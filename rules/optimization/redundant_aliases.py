@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import NO_METADATA, Alias, AttributeReference, Expression
-from ...planner.model.logical import Aggregate, Join, LogicalPlan, Project
+from ...planner.model.logical import Aggregate, Join, Project
+from ...planner.model.query_plan import LogicalPlan
 
 Columns = dict[int, AttributeReference]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Call, Expression
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from .common_expressions import PLAIN, Common, CommonReference
 
 # Functions that mention this argument twice: it is computed once where that costs something (the

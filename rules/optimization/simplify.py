@@ -18,7 +18,7 @@ from ...planner.model.expressions import (
     Expression,
     GetStructField,
 )
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from . import branches
 from .aggregate_filters import eliminate_aggregate_filter
 from .associativity import gather_constants

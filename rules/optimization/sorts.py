@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
-from ...planner.model.logical import Aggregate, Filter, Join, LogicalPlan, Project, Sort
+from ...planner.model.logical import Aggregate, Filter, Join, Project, Sort
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import DoubleType, FloatType
 from .trees import kinds_of, rewrite_down
 

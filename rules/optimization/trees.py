@@ -10,7 +10,8 @@ from ...planner.model.expressions import (
     AttributeReference,
     Expression,
 )
-from ...planner.model.logical import LogicalPlan, Project
+from ...planner.model.logical import Project
+from ...planner.model.query_plan import LogicalPlan
 
 Kinds = frozenset[type]
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, Expression
-from ...planner.model.logical import Deduplicate, Distinct, LogicalPlan, Project, Union
+from ...planner.model.logical import Deduplicate, Distinct, Project, Union
+from ...planner.model.query_plan import LogicalPlan
 from .collapse_projects import can_collapse, merged_list
 from .trees import replace_attributes, rewrite_down
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.logical import LogicalPlan
+from ...planner.model.query_plan import LogicalPlan
 from .chains import check_chains
 from .operators import check_operators
 from .output_modes import check_output_mode

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.logical import (
-    Aggregate,
-    Deduplicate,
-    Distinct,
-    Join,
-    LogicalPlan,
-)
+from ...planner.model.logical import Aggregate, Deduplicate, Distinct, Join
+from ...planner.model.query_plan import LogicalPlan
 from .refusals import refuse
 
 CORRECTNESS = "spark.sql.streaming.statefulOperator.checkCorrectness.enabled"

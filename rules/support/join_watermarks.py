@@ -13,11 +13,12 @@ from ...planner.model.expressions import (
     Expression,
     GetStructField,
     Literal,
-    PreciseTimestampConversion,
     split_conjuncts,
 )
-from ...planner.model.logical import Join, LogicalPlan
+from ...planner.model.logical import Join
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import YearMonthIntervalType
+from ...planner.model.windows import PreciseTimestampConversion
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 

@@ -7,21 +7,22 @@ from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import StreamingCheckError
-from ...planner.model.expressions import AggregateExpression, Alias, Call, WindowExpression
+from ...planner.model.expressions import AggregateExpression, Alias, Call
 from ...planner.model.logical import (
     Aggregate,
     Deduplicate,
     GlobalLimit,
     Join,
     LocalLimit,
-    LogicalPlan,
     Offset,
     ReturnAnswer,
     Sort,
     Union,
     Window,
 )
+from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import plan_text, pretty
+from ...planner.model.windows import WindowExpression
 from ..analysis.checks import bottom_up
 from ..analysis.failures import position
 from ..analysis.names import qualified

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import StreamingCheckError
-from ...planner.model.logical import Aggregate, Distinct, LogicalPlan
+from ...planner.model.logical import Aggregate, Distinct
 from ...planner.model.logical_text import tree_text
+from ...planner.model.query_plan import LogicalPlan
 
 
 def refuse(message: str, plan: LogicalPlan, conf: Conf, *, hint: str = "") -> StreamingCheckError:

@@ -29,11 +29,11 @@ from stateplan.planner.model.logical import (
     EventTimeWatermark,
     GlobalLimit,
     LocalLimit,
-    LogicalPlan,
     Project,
     Sort,
-    StreamingRelation,
 )
+from stateplan.planner.model.query_plan import LogicalPlan
+from stateplan.planner.model.relations import StreamingRelation
 from stateplan.planner.model.types import DOUBLE, INT, STRING, TIMESTAMP, WINDOW
 from stateplan.planner.strategies import plan_physical
 from stateplan.rules.preparation import prepare

@@ -15,7 +15,8 @@ from stateplan.physical.explain.tree import tree_text
 from stateplan.physical.plan import StateStoreWriter
 from stateplan.planner.model.expressions import Alias, to_attribute
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.logical import Filter, LogicalPlan, Union
+from stateplan.planner.model.logical import Filter, Union
+from stateplan.planner.model.query_plan import LogicalPlan
 from stateplan.rules.preparation import RULES
 from stateplan.rules.preparation.codegen import collapse_codegen_stages
 from stateplan.rules.preparation.state import for_version

@@ -1,0 +1,98 @@
+"""The base of all plans, logical and physical: children, expressions, output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+from .expressions import AttributeReference, Expression, Origin
+from .tree import TreeNode
+
+
+def map_nested(value: object, function: Callable[[Expression], Expression]) -> object:
+    """Apply a function to the expressions in a field: one, a tuple, tuples of tuples, or None."""
+    if isinstance(value, Expression):
+        return function(value)
+    if isinstance(value, tuple):
+        new = tuple(map_nested(item, function) for item in value)
+        return value if all(a is b for a, b in zip(new, value, strict=True)) else new
+    return value
+
+
+def flatten(value: object) -> Iterator[Expression]:
+    """The expressions in a field, in order."""
+    if isinstance(value, Expression):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from flatten(item)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryPlan(TreeNode):
+    """A plan node, logical or physical: children, expressions, output columns."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        """The columns that the node gives, in order."""
+        raise NotImplementedError(type(self).__name__)
+
+    @cached_property
+    def output_ids(self) -> frozenset[int]:
+        return frozenset(a.expr_id for a in self.output)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All expressions of this node itself, in field order."""
+        return tuple(e for name in self.expression_fields for e in flatten(getattr(self, name)))
+
+    @cached_property
+    def references(self) -> frozenset[int]:
+        """The ids of the columns that this node's own expressions use."""
+        return frozenset().union(*(e.references for e in self.expressions))
+
+    def map_expressions(self, function: Callable[[Expression], Expression]) -> Self:
+        """This node with the function applied to each expression; itself if none changed."""
+        changed = {}
+        for name in self.expression_fields:
+            value = getattr(self, name)
+            new = map_nested(value, function)
+            if new is not value:
+                changed[name] = new
+        return replace(self, **changed) if changed else self
+
+    def transform_expressions(self, function: Callable[[Expression], Expression]) -> Self:
+        """`map_expressions` with the function applied bottom-up inside each expression."""
+        return self.map_expressions(lambda e: e.transform_up(function))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogicalPlan(QueryPlan):
+    """Base of logical operators. `origin` takes no part in equality."""
+
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def resolved(self) -> bool:
+        return all(e.resolved for e in self.expressions) and all(c.resolved for c in self.children)
+
+    @cached_property
+    def is_streaming(self) -> bool:
+        return any(child.is_streaming for child in self.children)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnaryNode(LogicalPlan):
+    """One child whose columns pass through, unless a node says otherwise."""
+
+    child_fields = ("child",)
+
+    child: LogicalPlan
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.child.output
