@@ -453,11 +453,3 @@ def split_conjuncts(condition: Expression) -> list[Expression]:
     if isinstance(condition, Call) and condition.name == "and":
         return [part for side in condition.arguments for part in split_conjuncts(side)]
     return [condition]
-
-
-def join_conjuncts(parts: list[Expression]) -> Expression | None:
-    """The conjunction of the parts, left-deep; None for no parts."""
-    result: Expression | None = None
-    for part in parts:
-        result = part if result is None else Call(name="and", arguments=(result, part))
-    return result

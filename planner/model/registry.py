@@ -91,10 +91,6 @@ class AggregateForms:
         return self.buffers if self.plan is None else self.plan
 
 
-def _never_null(call: Call) -> bool:
-    return False
-
-
 def null_if_any(call: Call) -> bool:
     """Null where any argument is."""
     return any(argument.nullable for argument in call.arguments)

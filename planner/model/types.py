@@ -298,6 +298,18 @@ def as_nullable(data_type: DataType) -> DataType:
             return data_type
 
 
+def contains_type(data_type: DataType, *kinds: type[DataType]) -> bool:
+    """Whether a type is, or holds in its parts, one of these kinds; a map's parts do not count."""
+    match data_type:
+        case ArrayType(element_type=element):
+            inside = contains_type(element, *kinds)
+        case StructType(fields=fields):
+            inside = any(contains_type(f.data_type, *kinds) for f in fields)
+        case _:
+            inside = False
+    return inside or isinstance(data_type, kinds)
+
+
 def same_type(left: DataType, right: DataType) -> bool:
     """Whether two types are equal but for the nullability of their parts."""
     return left == right or as_nullable(left) == as_nullable(right)

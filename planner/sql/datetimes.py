@@ -28,14 +28,6 @@ def parse_date(text: str) -> int | None:
         return None
 
 
-def parse_time(text: str) -> int | None:
-    """`10:30:00.5` as microseconds since midnight; None if it is no time of day."""
-    match = _TIMESTAMP.fullmatch(text.strip())
-    if match is None or match["date"] or match["zone"] or not match["hour"]:
-        return None
-    return _time_of_day(match)
-
-
 def parse_timestamp(text: str, time_zone: str) -> tuple[int, bool] | None:
     """A timestamp as microseconds since 1970 and whether the text names a zone of its own.
 

@@ -17,19 +17,14 @@ from ..model.expressions import (
     Literal,
     to_attribute,
 )
-from ..model.types import STRING, ArrayType, DataType, DoubleType, FloatType, StructType
-
-
-def _has_floats(data_type: DataType) -> bool:
-    match data_type:
-        case FloatType() | DoubleType():
-            return True
-        case StructType(fields=fields):
-            return any(_has_floats(f.data_type) for f in fields)
-        case ArrayType(element_type=element):
-            return _has_floats(element)
-        case _:
-            return False
+from ..model.types import (
+    STRING,
+    ArrayType,
+    DoubleType,
+    FloatType,
+    StructType,
+    contains_type,
+)
 
 
 def normalize_floats(key: Expression) -> Expression:
@@ -37,7 +32,7 @@ def normalize_floats(key: Expression) -> Expression:
 
     A bare column becomes an alias of its normalised value under its own id.
     """
-    if not _has_floats(key.data_type):
+    if not contains_type(key.data_type, FloatType, DoubleType):
         return key
     if isinstance(key, Alias):
         return replace(key, child=_normalized(key.child))
@@ -53,7 +48,7 @@ def normalize_floats(key: Expression) -> Expression:
 
 def _normalized(value: Expression) -> Expression:
     match value.data_type:
-        case StructType(fields=fields) if _has_floats(value.data_type):
+        case StructType(fields=fields) if contains_type(value.data_type, FloatType, DoubleType):
             parts: list[Expression] = []
             for i, field in enumerate(fields):
                 parts.append(Literal(value=field.name, type_=STRING))
@@ -62,7 +57,9 @@ def _normalized(value: Expression) -> Expression:
             null = Literal(value=None, type_=struct.data_type)
             is_null = Call(name="isnull", arguments=(value,))
             return _known(Call(name="if", arguments=(is_null, null, struct)))
-        case ArrayType(element_type=element, contains_null=nullable) if _has_floats(element):
+        case ArrayType(element_type=element, contains_null=nullable) if contains_type(
+            element, FloatType, DoubleType
+        ):
             variable = LambdaVariable(name="arg", type_=element, is_nullable=nullable)
             body = LambdaFunction(body=_normalized(variable), parameters=(variable,))
             return _known(Call(name="transform", arguments=(value, body)))

@@ -27,14 +27,13 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import UnresolvedRelation
 from ...planner.model.text import pretty
 from ...planner.model.types import (
-    ArrayType,
     BooleanType,
-    DataType,
     IntegerType,
     MapType,
     StructType,
     TimestampNTZType,
     TimestampType,
+    contains_type,
     same_type,
 )
 from ...planner.model.unresolved import UnresolvedAttribute
@@ -333,7 +332,7 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
         return None
     columns = plan.output if isinstance(plan, Distinct) else plan.keys
     for column in columns:
-        if isinstance(column, AttributeReference) and _has_map(column.type_):
+        if isinstance(column, AttributeReference) and contains_type(column.type_, MapType):
             return failure(
                 "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
                 "The feature is not supported: Cannot have MAP type columns in a set operation"
@@ -343,18 +342,6 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
                 origin=plan.origin,
             )
     return None
-
-
-def _has_map(data_type: DataType) -> bool:
-    match data_type:
-        case MapType():
-            return True
-        case ArrayType(element_type=element):
-            return _has_map(element)
-        case StructType(fields=fields):
-            return any(_has_map(f.data_type) for f in fields)
-        case _:
-            return False
 
 
 CHECKS: tuple[Check, ...] = (

@@ -29,15 +29,6 @@ def without_alias(expression: Expression) -> Expression:
     return expression.child if isinstance(expression, Alias) else expression
 
 
-def without_inner_aliases(expression: Expression) -> Expression:
-    """The expression with no alias below its top: inside an expression nobody can read one."""
-
-    def strip(node: Expression) -> Expression:
-        return strip(node.child) if isinstance(node, Alias) else node.map_children(strip)
-
-    return expression.map_children(strip)
-
-
 def qualified(expression: Expression) -> Expression:
     """The expression with its columns named in full, as some messages show them."""
 

@@ -20,11 +20,12 @@ from ...physical.stateful import (
 )
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions import AttributeReference
+from ...planner.model.types import DoubleType, FloatType, contains_type
 from ..kernels.aggregate import AggregateKernel
 from ..kernels.session import SessionKernel
 from .batch import Batch
 from .columns import Column, arrow_schema, column_name
-from .exchanges import event_time_position, grouped, has_floats, keyed, micros
+from .exchanges import event_time_position, grouped, keyed, micros
 from .functions import buffers_of, functions_of
 from .operators import Frames, inputs_of, lower_operator, named
 
@@ -104,7 +105,7 @@ def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> Da
     keys = [Column.of(key) for key in node.keys]
     own = [key.name for key in keys]
     frame = keyed(inputs[0], partial)
-    if any(has_floats(key.data_type) for key in keys):
+    if any(contains_type(key.data_type, FloatType, DoubleType) for key in keys):
         # Spark groups floats by another expression than the column, and would exchange them anew.
         frame = grouped(frame, names, partials).repartition(batch.context.tasks, *own)
     else:

@@ -13,10 +13,6 @@ from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.state import NO_WATERMARK
 from ...planner.model.expressions import AttributeReference
 from ...planner.model.types import (
-    ArrayType,
-    DataType,
-    DoubleType,
-    FloatType,
     StructField,
     StructType,
 )
@@ -80,16 +76,3 @@ def grouped(frame: DataFrame, keys: Sequence[str], partials: Sequence[str]) -> D
     if not partials:
         return frame.select(*keys).distinct()
     return frame.groupBy(*keys).agg(*map(F.expr, partials))
-
-
-def has_floats(data_type: DataType) -> bool:
-    """Whether a type is or contains a float or double."""
-    match data_type:
-        case FloatType() | DoubleType():
-            return True
-        case StructType(fields=fields):
-            return any(has_floats(f.data_type) for f in fields)
-        case ArrayType(element_type=element):
-            return has_floats(element)
-        case _:
-            return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -196,8 +196,3 @@ def _as_run(keys: Keys) -> Run:
     run = Run(info, keys.columns, Layout(keys.columns.schema, None, False))
     run.__dict__.update(hashes=keys.hashes, places=keys.places, keys=keys.columns)
     return run
-
-
-def files_of(writes: Iterable[Writes]) -> list[str]:
-    """The files that some tasks wrote."""
-    return [run.file for one in writes for run in one.written]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 from ..conf import Conf
@@ -19,7 +18,7 @@ from ..types import (
     StructField,
     StructType,
 )
-from .coercion import cast_to, cast_unless_same, coerce_to_common, merge_types
+from .coercion import cast_to, coerce_to_common, merge_types
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import never_null, with_arguments
 
@@ -240,11 +239,6 @@ def _struct_pretty(call: Call, show: Show) -> str:
 
 def _struct_sql(call: Call, show: Show) -> str:
     return f"named_struct({', '.join(show(a) for a in call.arguments)})"
-
-
-def cast_all(arguments: Sequence[Expression], data_type: DataType, conf: Conf) -> list[Expression]:
-    """Every argument at one type."""
-    return [cast_unless_same(argument, data_type, conf) for argument in arguments]
 
 
 register(

@@ -19,7 +19,7 @@ from ..types import (
     DecimalType,
     DoubleType,
     MapType,
-    StructType,
+    contains_type,
 )
 from .aggregates_common import (
     always,
@@ -38,7 +38,7 @@ def _ignores_nulls(call: Call) -> bool:
 
 def _check_collect(call: Call, conf: Conf) -> Expression:
     require_count(call, 1)
-    if call.name == "collect_set" and _has_map(first_type(call)):
+    if call.name == "collect_set" and contains_type(first_type(call), MapType):
         raise mismatch(
             call,
             "UNSUPPORTED_INPUT_TYPE",
@@ -46,18 +46,6 @@ def _check_collect(call: Call, conf: Conf) -> Expression:
         )
     ignore = bool(call.options[0]) if call.options else True
     return replace(call, options=(ignore,))
-
-
-def _has_map(data_type: DataType) -> bool:
-    match data_type:
-        case MapType():
-            return True
-        case ArrayType(element_type=element):
-            return _has_map(element)
-        case StructType(fields=fields):
-            return any(_has_map(f.data_type) for f in fields)
-        case _:
-            return False
 
 
 def _collect_type(call: Call) -> DataType:

@@ -33,7 +33,7 @@ from .aggregates_common import (
     require_count,
     with_arguments,
 )
-from .coercion import cast_unless_same
+from .coercion import bounded_decimal, cast_unless_same
 from .mismatch import unexpected_type
 
 _MONTHS = "CAST(EXTRACT(YEAR FROM {0}) * 12 + EXTRACT(MONTH FROM {0}) AS BIGINT)"
@@ -50,15 +50,10 @@ def _check(call: Call, conf: Conf) -> Expression:
     raise unexpected_type(call, 0, NUMERIC_OR_INTERVAL)
 
 
-def bounded(precision: int, scale: int) -> DecimalType:
-    """A decimal type cut to what fits (Spark's DecimalType.bounded)."""
-    return DecimalType(min(precision, 38), min(scale, 38))
-
-
 def _sum_type(call: Call) -> DataType:
     match first_type(call):
         case DecimalType(precision=precision, scale=scale):
-            return bounded(precision + 10, scale)
+            return bounded_decimal(precision + 10, scale)
         case IntegralType():
             return LONG
         case FractionalType():
@@ -70,7 +65,7 @@ def _sum_type(call: Call) -> DataType:
 def _avg_type(call: Call) -> DataType:
     match first_type(call):
         case DecimalType(precision=precision, scale=scale):
-            return bounded(precision + 4, scale + 4)
+            return bounded_decimal(precision + 4, scale + 4)
         case NumericType():
             return DOUBLE
         case interval:
@@ -159,7 +154,7 @@ def _avg(call: Call, partial: str, sum_type: DataType) -> AggregateForms:
 
 
 def _decimal_avg(call: Call, decimal: DecimalType) -> AggregateForms:
-    total = bounded(decimal.precision + 10, decimal.scale)
+    total = bounded_decimal(decimal.precision + 10, decimal.scale)
     lenient = _is_try(call) or not call.ansi
     result = call.data_type
     assert isinstance(result, DecimalType)

@@ -192,7 +192,8 @@ def _flattened(call: Call) -> DataType:
     return outer
 
 
-def _flatten_nullable(call: Call) -> bool:
+def null_or_holds_null(call: Call) -> bool:
+    """Whether the first argument, an array, may be null or hold a null."""
     kind = call.arguments[0].data_type
     return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
 
@@ -362,7 +363,7 @@ register(
     ),
     replaced("array_compact", "array", _compact),
     scalar("knownnotcontainsnull", "array", _without_nulls, sql="{0}"),
-    scalar("flatten", "array<array>", _flattened, nullable=_flatten_nullable),
+    scalar("flatten", "array<array>", _flattened, nullable=null_or_holds_null),
     scalar("slice", "array, int, int", 0),
     scalar("sort_array", "array, [boolean=true]", 0, then=_ordered),
     scalar("shuffle", "array", 0, deterministic=False),

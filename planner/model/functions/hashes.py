@@ -22,6 +22,7 @@ from ..types import (
     MapType,
     StructType,
     as_nullable,
+    contains_type,
 )
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import (
@@ -40,7 +41,7 @@ from .shapes import (
 def _check_hash(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
         raise wrong_argument_count(call.name, "> 0", 0, placeless=True)
-    if any(_has_map(a.data_type) for a in call.arguments):
+    if any(contains_type(a.data_type, MapType) for a in call.arguments):
         raise type_mismatch(
             "HASH_MAP_TYPE",
             pretty(call),
@@ -50,18 +51,6 @@ def _check_hash(call: Call, conf: Conf) -> Expression:
             ' to "true".',
         )
     return call
-
-
-def _has_map(data_type: DataType) -> bool:
-    match data_type:
-        case MapType():
-            return True
-        case ArrayType(element_type=element):
-            return _has_map(element)
-        case StructType(fields=fields):
-            return any(_has_map(field.data_type) for field in fields)
-        case _:
-            return False
 
 
 def _hash(name: str, result: DataType) -> FunctionSpec:

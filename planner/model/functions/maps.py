@@ -24,7 +24,7 @@ from .coercion import (
     coerce_to_common,
     wider_without_strings,
 )
-from .collections import element_of, merged
+from .collections import element_of, merged, null_or_holds_null
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .shapes import (
     like_call,
@@ -142,11 +142,6 @@ def _map_from_entries(call: Call) -> DataType:
     return entry
 
 
-def _from_entries_nullable(call: Call) -> bool:
-    kind = call.arguments[0].data_type
-    return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
-
-
 def _check_map_concat(call: Call, conf: Conf) -> Expression:
     for argument in call.arguments:
         if not isinstance(argument.data_type, MapType):
@@ -209,6 +204,6 @@ register(
     ),
     scalar("map_concat", "map...", merged, check=_check_map_concat),
     scalar("map_from_arrays", "array, array", _map_of),
-    scalar("map_from_entries", "array", _map_from_entries, nullable=_from_entries_nullable),
+    scalar("map_from_entries", "array", _map_from_entries, nullable=null_or_holds_null),
     scalar("str_to_map", "string, [string=,], [string=:]", MapType(STRING, STRING, True)),
 )

@@ -19,10 +19,7 @@ from ..types import (
     DataType,
     DecimalType,
     IntegralType,
-    NumericType,
 )
-from .casts import decimal_for
-from .coercion import cast_to
 from .mismatch import type_mismatch, wrong_argument_count
 from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
@@ -274,16 +271,6 @@ def _check_random(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) > 1:
         raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
     return check_types(call, ["!int|bigint"] * len(call.arguments), conf)
-
-
-def _abs_value(call: Call, value: float) -> object:
-    return abs(value)
-
-
-def as_decimal(expression: Expression, conf: Conf) -> Expression:
-    """A number as the decimal that holds it."""
-    assert isinstance(expression.data_type, NumericType)
-    return cast_to(expression, decimal_for(expression.data_type), conf)
 
 
 register(

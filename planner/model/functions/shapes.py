@@ -326,11 +326,6 @@ def template(text: Text | str | None) -> Text | None:
     return show_call
 
 
-def is_call_to(expression: Expression, name: str) -> bool:
-    """Whether it is a call of that function."""
-    return isinstance(expression, Call) and expression.name == name
-
-
 def like_call(
     call: Call, name: str, *arguments: Expression, options: tuple[object, ...] = ()
 ) -> Call:
