@@ -1,0 +1,1 @@
+"""stateplan's runtime beside native Structured Streaming: works, data, runs, report."""
