@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from stateplan.runtime.state import (
     NEVER,
     Keys,
     Layout,
+    RunInfo,
     RunStore,
     StateError,
     StateRows,
@@ -247,3 +251,41 @@ def test_state_of_other_types_is_refused(tmp_path: Path) -> None:
     store = RunStore(str(tmp_path), version, other, 1, 0, "attempt")
     with pytest.raises(StateError, match="holds string"):
         store.get(keys(["a"]))
+
+
+def test_another_number_of_stores_needs_no_other_files(tmp_path: Path) -> None:
+    location = str(tmp_path)
+    state: State = {f"key{i}": [(NEVER, i)] for i in range(40)}
+    version = commit(location, StateVersion(0, 12), state, 4, None)
+    for stores, tasks in ((9, 3), (5, 5), (14, 2), (1, 1)):
+        version = replace(version, stores=stores)
+        parts = [as_state(s.scan(keys([]))) for s in stores_of(location, version, tasks)]
+        assert sum(map(len, parts)) == 40 and merged(parts) == state
+        for task, part in enumerate(parts):
+            assert part == {k: v for k, v in state.items() if place(k) % stores % tasks == task}
+        changes: State = {k: [(NEVER, -stores)] for k in list(state)[:8]}
+        version = commit(location, version, changes, tasks, None)
+        state |= changes
+
+
+def test_a_run_serves_what_other_tasks_left_in_it() -> None:
+    run = RunInfo("r", 1, 10, 10, 2, 1, 0, 0)
+    assert run.serves(4, 3) and not run.serves(4, 2) and run.serves(3, 0)
+    assert run.wholly(1, 0) and run.wholly(2, 1) and not run.wholly(4, 1)
+    left = run.without(4, 1)
+    assert left is not None
+    assert not left.serves(4, 1) and left.serves(4, 3) and left.serves(8, 7)
+    assert left.owned(np.array([3, -1, 1, 5, -3], np.int32), 1, 0).tolist() == [1, 1, 0, 0, 0]
+    assert left.without(4, 3) is None
+
+
+def test_an_early_manifest_lists_stores(tmp_path: Path) -> None:
+    version = commit(str(tmp_path), StateVersion(0, 4), {"a": [(NEVER, 1)]}, 2, None)
+    (file,) = tmp_path.glob("v*.json")
+    data = json.loads(file.read_text().splitlines()[0])
+    data["runs"][0].update(stores=[data["runs"][0]["task"]])
+    del data["runs"][0]["taken"]
+    body = json.dumps(data)
+    file.write_text(f"{body}\ncrc32 {zlib.crc32(body.encode()):08x}\n")
+    (run,) = load_version(str(tmp_path), 1, 4).runs
+    assert run.taken == ((4, version.runs[0].task + 2),)

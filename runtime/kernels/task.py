@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ..state import RunInfo, RunStore, StateVersion, Writes
 from ..state.rows import columns_of, concat
+from ..state.version import task_of
 from .kernel import Figures, Input, Kernel, Outcome
 
 PLACE, HASH, META = "__place", "__hash", "__task"
@@ -62,7 +63,7 @@ class TaskReport:
         """The report that `to_json` wrote."""
         data = json.loads(text)
         writes = data["writes"]
-        written = tuple(RunInfo(**run) for run in writes["written"])
+        written = tuple(RunInfo(**{**run, "taken": ()}) for run in writes["written"])
         return cls(
             Writes(writes["tasks"], writes["task"], written, tuple(writes["absorbed"])),
             Figures(**data["figures"]),
@@ -129,11 +130,11 @@ def _typed(batch: Any, schema: Any) -> Any:
 
 
 def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
-    stores = np.mod(rows.places.astype(np.int64), spec.base.stores)
-    astray = np.flatnonzero(stores % spec.tasks != task)
+    astray = np.flatnonzero(task_of(rows.places, spec.tasks) != task)
     if len(astray):
+        store = int(rows.places[astray[0]]) % spec.base.stores
         raise RuntimeError(
-            f"[STATEPLAN_INTERNAL] {spec.name}: a row of store {stores[astray[0]]} came to task "
+            f"[STATEPLAN_INTERNAL] {spec.name}: a row of store {store} came to task "
             f"{task} of {spec.tasks}; the rows were not exchanged by the operator's keys."
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 from .compaction import choose, merge_runs
 from .rows import Int64, Keys, Mask, StateRows, concat_rows
 from .run import Layout, Run, write_run
+from .storage import Place
 from .version import RunInfo, StateError, StateVersion, Writes, delete_files
 
 
@@ -63,7 +64,7 @@ class RunStore:
         attempt: a text that no other attempt at any batch uses.
     """
 
-    location: str
+    location: Place
     base: StateVersion
     layout: Layout
     tasks: int
@@ -98,7 +99,7 @@ class RunStore:
             if len(wanted) == 0:
                 break
             at, rows = run.match(keys, wanted)
-            if run.info.stores is not None and len(at):
+            if run.info.taken and len(at):
                 mine = self._owned(run, rows)
                 at, rows = at[mine], rows[mine]
             if len(at) == 0:
@@ -148,7 +149,7 @@ class RunStore:
     def _owned(self, run: Run, rows: Int64) -> Mask:
         if run.info.wholly(self.tasks, self.task):
             return np.ones(len(rows), dtype=np.bool_)
-        return run.info.owned(run.places[rows], self.base.stores, self.tasks, self.task)
+        return run.info.owned(run.places[rows], self.tasks, self.task)
 
     def commit(self, rows: StateRows, evicted: int | None) -> Writes:
         if evicted is not None and self.layout.timed:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow.fs as pafs
 
-from .rows import Int32, Mask
+from .rows import Int32, Int64, Mask
 
 FORMAT = 1
-_RUN = re.compile(r"r\d{10}-.*\.arrow")
+_OURS = re.compile(r"(?:r|v)(\d{10})-.*\.(?:arrow|json)")
 
 
 class StateError(Exception):
@@ -27,16 +28,6 @@ class StateError(Exception):
         self.message = message
 
 
-def file_system(location: str) -> tuple[Any, str]:
-    """The file system of a path or URI, local files mapped into memory, and the path on it."""
-    if "://" in location or location.startswith("file:"):
-        system, path = pafs.FileSystem.from_uri(location)
-        if not isinstance(system, pafs.LocalFileSystem):
-            return system, path
-        location = path
-    return pafs.LocalFileSystem(use_mmap=True), location
-
-
 @dataclass(frozen=True)
 class RunInfo:
     """One immutable run of state rows, sorted by hash.
@@ -45,10 +36,11 @@ class RunInfo:
         file: its name in the operator's directory.
         sequence: the version that wrote it; a key's newest run holds all its rows.
         rows, size: row count, and bytes of the file.
-        tasks, task: it holds stores `s` with `s % tasks == task`.
-        stores: which of these are still read from here; None: all of them.
+        tasks, task: it holds places `p` with `pmod(p, tasks) == task`. A store is `pmod(p, stores)`
+            and tasks divide stores, so this is whole stores, whatever their number.
         low, high: the least and the greatest event time in it, microseconds.
         evicted: rows with an event time at or below it are gone.
+        taken: pairs (tasks, task) whose places are no longer read from here.
     """
 
     file: str
@@ -60,39 +52,47 @@ class RunInfo:
     low: int
     high: int
     evicted: int | None = None
-    stores: tuple[int, ...] | None = None
+    taken: tuple[tuple[int, int], ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether the watermark has passed every row."""
         return self.evicted is not None and self.high <= self.evicted
 
-    def owned(self, places: Int32, stores: int, tasks: int, task: int) -> Mask:
+    def owned(self, places: Int32, tasks: int, task: int) -> Mask:
         """Which rows, by their place, a task of `tasks` reads from this run."""
-        store = np.mod(places.astype(np.int64), stores)
-        mine: Mask = (store % tasks) == task
-        if self.stores is not None:
-            mine &= np.isin(store, np.array(self.stores, dtype=np.int64))
+        mine: Mask = task_of(places, tasks) == task
+        for others, other in self.taken:
+            mine &= task_of(places, others) != other
         return mine
 
-    def serves(self, stores: int, tasks: int, task: int) -> bool:
-        """Whether any store of that task is read from this run."""
-        return any(s % tasks == task for s in self.remaining(stores))
+    def serves(self, tasks: int, task: int) -> bool:
+        """Whether that task may find a row of its own in this run."""
+        return len(self._left(tasks, task)) > 0
 
     def wholly(self, tasks: int, task: int) -> bool:
-        """Whether the run holds exactly the stores of that task."""
-        return self.stores is None and (self.tasks, self.task) == (tasks, task)
+        """Whether everything in the run is that task's."""
+        return not self.taken and self.tasks % tasks == 0 and self.task % tasks == task
 
-    def remaining(self, stores: int) -> tuple[int, ...]:
-        """The stores that are read from this run."""
-        if self.stores is not None:
-            return self.stores
-        return tuple(range(self.task, stores, self.tasks))
+    def without(self, tasks: int, task: int) -> RunInfo | None:
+        """The run once a task has taken its places out of it; None when nothing is left."""
+        left = replace(self, taken=(*self.taken, (tasks, task)))
+        return left if len(left._left(1, 0)) else None
 
-    def without(self, stores: int, tasks: int, task: int) -> RunInfo | None:
-        """The run once a task has taken its stores out of it; None when nothing is left."""
-        left = tuple(s for s in self.remaining(stores) if s % tasks != task)
-        return replace(self, stores=left) if left else None
+    def _left(self, tasks: int, task: int) -> Int64:
+        """What the run still holds of a task's places, as residues of all task counts at hand."""
+        period = math.lcm(self.tasks, tasks, *(others for others, _ in self.taken))
+        places: Int64 = np.arange(self.task, period, self.tasks, dtype=np.int64)
+        places = places[places % tasks == task]
+        for others, other in self.taken:
+            places = places[places % others != other]
+        return places
+
+
+def task_of(places: Int32, tasks: int) -> Int64:
+    """The task of each place: `pmod(place, tasks)`."""
+    found: Int64 = np.mod(places.astype(np.int64), tasks)
+    return found
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,15 @@ class StateVersion:
 
     Attributes:
         version: 0 is the empty state before the first batch.
-        stores: the number of logical stores.
+        stores: the number of logical stores when the version was made; another number needs no
+            other files.
         schema: the key and value types as text, to refuse another query's state.
         total: how many rows the state holds.
         runs: newest first.
-        dropped: files no longer in use, with the version that stopped using them.
+        dropped: files no longer in use, with the version that stopped using them; manifests too.
+        extra: figures that travel with the state.
+        attempt: who made the version: several attempts may have written one of this number, and
+            the checkpoint's commit names the one that counts.
     """
 
     version: int
@@ -125,6 +129,7 @@ class StateVersion:
     runs: tuple[RunInfo, ...] = ()
     dropped: tuple[tuple[str, int], ...] = ()
     extra: Mapping[str, int] = field(default_factory=dict)
+    attempt: str = ""
 
     @property
     def size(self) -> int:
@@ -133,7 +138,7 @@ class StateVersion:
 
     def runs_for(self, tasks: int, task: int) -> tuple[RunInfo, ...]:
         """The runs that a task has to read, newest first."""
-        return tuple(run for run in self.runs if run.serves(self.stores, tasks, task))
+        return tuple(run for run in self.runs if run.serves(tasks, task))
 
     def next(
         self, writes: Iterable[Writes], *, schema: str, added: int, evicted: int | None
@@ -151,13 +156,15 @@ class StateVersion:
         for one in writes:
             new.extend(one.written)
             for file in one.absorbed:
-                left = runs[file].without(self.stores, one.tasks, one.task)
+                left = runs[file].without(one.tasks, one.task)
                 if left is None:
                     del runs[file]
                 else:
                     runs[file] = left
         kept = [run for run in (_evict(r, evicted) for r in runs.values()) if not run.empty]
         gone = {run.file for run in self.runs} - {run.file for run in kept}
+        if self.version > 0:
+            gone.add(manifest_name(self.version, self.attempt))
         return StateVersion(
             version=self.version + 1,
             stores=self.stores,
@@ -166,6 +173,10 @@ class StateVersion:
             runs=tuple(sorted(new + kept, key=lambda r: (-r.sequence, r.task))),
             dropped=self.dropped + tuple((file, self.version + 1) for file in sorted(gone)),
         )
+
+    def due(self, retain: int) -> set[str]:
+        """The files that no version needs which is kept: the last `retain` ones up to this one."""
+        return {file for file, gone in self.dropped if gone <= self.version - retain}
 
 
 def _evict(run: RunInfo, evicted: int | None) -> RunInfo:
@@ -177,109 +188,139 @@ def _evict(run: RunInfo, evicted: int | None) -> RunInfo:
 # ----------------------------------------------------------------------------------------- files
 
 
-def manifest_name(version: int) -> str:
-    """The file of a version in the operator's directory."""
-    return f"v{version:010d}.json"
+def manifest_name(version: int, attempt: str) -> str:
+    """The file of an attempt's version in the operator's directory."""
+    return f"v{version:010d}-{attempt}.json"
 
 
-def load_version(location: str, version: int, stores: int) -> StateVersion:
+def load_version(
+    location: Place, version: int, stores: int, attempt: str | None = None
+) -> StateVersion:
     """Read a version of the state in a directory; version 0 needs no file.
 
+    Args:
+        location: the operator's directory.
+        version: the number of the version.
+        stores: the store count, for version 0.
+        attempt: who made it, as the commit of batch `version - 1` says; None: the only one there.
+
     Raises:
-        StateError: the version is missing, truncated or does not match its checksum.
+        StateError: the version is missing, truncated or does not match its checksum, or several
+            attempts made it and none is named.
     """
     if version == 0:
         return StateVersion(0, stores)
-    system, root = file_system(location)
-    path = f"{root}/{manifest_name(version)}"
+    root = located(location)
+    path = root / manifest_name(version, attempt or _only_attempt(root, version))
     try:
-        with system.open_input_stream(path) as stream:
-            text = stream.read().decode()
+        text = path.read().decode()
     except FileNotFoundError:
-        raise StateError(
-            "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
-            f"Version {version} of the state is missing: there is no file {path}.",
-        ) from None
+        raise _missing(version, path) from None
     except (OSError, UnicodeDecodeError) as problem:
         raise _corrupt(path, str(problem)) from problem
     return _parse(path, text, version)
 
 
-def _parse(path: str, text: str, version: int) -> StateVersion:
+def _only_attempt(root: Location, version: int) -> str:
+    start = manifest_name(version, "").removesuffix(".json")
+    found = [n for n in root.names() if n.startswith(start) and n.endswith(".json")]
+    if not found:
+        raise _missing(version, root / f"{start}*.json")
+    if len(found) > 1:
+        raise StateError(
+            "STATEPLAN_CORRUPT_STATE",
+            f"Version {version} of the state in {root} was written by {len(found)} attempts, and "
+            "the checkpoint's commit does not say which of them counts.",
+        )
+    return found[0].removeprefix(start).removesuffix(".json")
+
+
+def _missing(version: int, path: Location) -> StateError:
+    return StateError(
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
+        f"Version {version} of the state is missing: there is no file {path}.",
+    )
+
+
+def _parse(path: Location, text: str, version: int) -> StateVersion:
     body, _, check = text.rstrip("\n").rpartition("\n")
     if check != f"crc32 {zlib.crc32(body.encode()):08x}":
         raise _corrupt(path, "its checksum does not match its content")
     data = json.loads(body)
-    if data["format"] != FORMAT or data["version"] != version:
-        raise _corrupt(path, f"it holds version {data['version']} in format {data['format']}")
-    runs = tuple(
+    if data.pop("format") != FORMAT or data["version"] != version:
+        raise _corrupt(path, f"it holds version {data['version']} in another format")
+    data["runs"] = tuple(
         RunInfo(**{**run, "stores": None if run["stores"] is None else tuple(run["stores"])})
         for run in data["runs"]
     )
-    dropped = tuple((file, gone) for file, gone in data["dropped"])
-    return StateVersion(
-        version, data["stores"], data["schema"], data["total"], runs, dropped, data["extra"]
-    )
+    data["dropped"] = tuple((file, gone) for file, gone in data["dropped"])
+    return StateVersion(**data)
 
 
-def _corrupt(path: str, why: str) -> StateError:
+def _corrupt(path: Location, why: str) -> StateError:
     return StateError("STATEPLAN_CORRUPT_STATE", f"The state file {path} cannot be used: {why}.")
 
 
-def save_version(location: str, version: StateVersion, attempt: str, retain: int) -> None:
-    """Make a version visible, whole or not at all, then delete what is too old to be read again.
+def save_version(location: Place, version: StateVersion, attempt: str, retain: int) -> None:
+    """Write an attempt's version, durable with the names of all runs in the directory.
+
+    It counts once the checkpoint's commit names the attempt. Nothing is deleted: a restart may
+    still need what the version no longer uses.
+
+    Args:
+        location: the operator's directory.
+        version: the version.
+        attempt: who makes it; no other attempt at any batch has the name.
+        retain: how many versions are kept; files that fall out are no longer listed.
 
     Raises:
         StateError: the file cannot be written.
     """
-    system, root = file_system(location)
-    due = {file for file, gone in version.dropped if gone <= version.version - retain}
-    version = replace(version, dropped=tuple(d for d in version.dropped if d[0] not in due))
+    root = located(location)
+    due = version.due(retain)
+    dropped = tuple(d for d in version.dropped if d[0] not in due)
+    version = replace(version, dropped=dropped, attempt=attempt)
     body = json.dumps({"format": FORMAT, **asdict(version)}, separators=(",", ":"))
     text = f"{body}\ncrc32 {zlib.crc32(body.encode()):08x}\n"
-    path = f"{root}/{manifest_name(version.version)}"
-    scratch = f"{root}/.{manifest_name(version.version)}.{attempt}"
+    path = root / manifest_name(version.version, attempt)
     try:
-        system.create_dir(root, recursive=True)
-        with system.open_output_stream(scratch) as stream:
-            stream.write(text.encode())
-        system.move(scratch, path)
+        path.put(text.encode())
     except OSError as problem:
-        raise StateError(
-            "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
-            f"Version {version.version} of the state cannot be written to {path}: {problem}.",
-        ) from problem
-    old = manifest_name(version.version - retain) if version.version > retain else None
-    delete_files(location, [*due, *([old] if old else [])])
+        raise cannot_write(f"Version {version.version} of the state", path, problem) from problem
 
 
-def delete_files(location: str, files: Iterable[str]) -> None:
+def cannot_write(what: str, path: Location, problem: OSError) -> StateError:
+    """The error for a state file that cannot be written."""
+    return StateError(
+        "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
+        f"{what} cannot be written to {path}: {problem.strerror or problem}.",
+    )
+
+
+def delete_files(location: Place, files: Iterable[str]) -> None:
     """Delete files of a directory; what is missing or cannot be deleted is left."""
-    system, root = file_system(location)
+    root = located(location)
     for file in files:
-        try:
-            system.delete_file(f"{root}/{file}")
-        except OSError:
-            continue
+        with contextlib.suppress(OSError):
+            (root / file).delete()
 
 
-def delete_attempt(location: str, attempt: str) -> None:
-    """Delete whatever an attempt wrote that no version names; never raises."""
-    system, root = file_system(location)
-    try:
-        files = system.get_file_info(pafs.FileSelector(root, allow_not_found=True))
-    except OSError:
-        return
-    delete_files(location, [f.base_name for f in files if attempt in f.base_name])
+def delete_attempt(location: Place, attempt: str) -> None:
+    """Delete whatever an attempt wrote that was not committed; never raises."""
+    root = located(location)
+    with contextlib.suppress(OSError):
+        delete_files(root, [name for name in root.names() if attempt in name])
 
 
-def delete_orphans(location: str, version: StateVersion) -> None:
-    """Delete runs that no version up to this one names: what failed attempts left; never raises."""
-    system, root = file_system(location)
-    try:
-        files = system.get_file_info(pafs.FileSelector(root, allow_not_found=True))
-    except OSError:
-        return
+def delete_orphans(location: Place, version: StateVersion) -> None:
+    """Delete what failed attempts left, as seen from a committed version; never raises.
+
+    Runs and manifests of no later version that neither it nor a kept one before it uses.
+    """
+    root = located(location)
     used = {run.file for run in version.runs} | {file for file, _ in version.dropped}
-    names = {f.base_name for f in files if _RUN.fullmatch(f.base_name)}
-    delete_files(location, [n for n in names - used if int(n[1:11]) <= version.version])
+    used.add(manifest_name(version.version, version.attempt))
+    with contextlib.suppress(OSError):
+        found = [match for match in map(_OURS.fullmatch, root.names()) if match]
+        old = [m[0] for m in found if int(m[1]) <= version.version and m[0] not in used]
+        delete_files(root, old)
