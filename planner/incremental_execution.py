@@ -44,6 +44,8 @@ class IncrementalExecution:
             start.
         ids: the counter of expression ids. It must be the one that `logical` was made with, if any
             of its expressions has an id already.
+        analyzed: `logical` analyzed, where that is done already.
+        supported_only: refuse what streams do not support.
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class IncrementalExecution:
         watermark_late: int | None = None,
         watermark_eviction: int | None = None,
         ids: Iterator[int] | None = None,
+        analyzed: LogicalPlan | None = None,
+        supported_only: bool = True,
     ) -> None:
         self.logical = logical
         self.catalog = catalog
@@ -71,6 +75,8 @@ class IncrementalExecution:
         self.watermark_eviction = watermark_eviction
         self._ids = itertools.count(highest_id(logical) + 1) if ids is None else ids
         self._operator_ids = itertools.count()
+        self._given = analyzed
+        self._supported_only = supported_only
 
     @cached_property
     def analyzed(self) -> LogicalPlan:
@@ -79,6 +85,8 @@ class IncrementalExecution:
         Raises:
             AnalysisError: Spark's analyzer would refuse the query.
         """
+        if self._given is not None:
+            return self._given
         with id_scope(self._ids):
             return analyze(self.logical, self.catalog, self.conf)
 
@@ -89,7 +97,8 @@ class IncrementalExecution:
         Raises:
             StreamingCheckError: it is not.
         """
-        check_for_streaming(self.analyzed, self.output_mode, self.conf)
+        if self._supported_only:
+            check_for_streaming(self.analyzed, self.output_mode, self.conf)
         with id_scope(self._ids):
             return inline_ctes(self.analyzed)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..physical.stateful import OutputMode
 from .description import Description, SinkDescription, SourceDescription
-from .model.catalog import Catalog, Source
+from .model.catalog import Source
 from .model.conf import Conf
 from .model.ddl import parse_schema
 from .model.errors import DescriptionError
@@ -77,19 +77,9 @@ class Query:
         output_mode: str | None = None,
         folder: Path | None = None,
     ) -> Query:
-        """The query of a description; `conf` and `output_mode` take the place of its own.
-
-        Raises:
-            DescriptionError: it is written in Python.
-        """
-        if description.sql is None:
-            raise DescriptionError(
-                "STATEPLAN_PYTHON_QUERY",
-                "This description writes its query under 'python:', which is not planned yet.",
-                hint="Write the query under 'sql:'.",
-            )
+        """The query of a description; `conf` and `output_mode` take the place of its own."""
         return cls(
-            description.sql,
+            description.sql if description.sql is not None else "",
             sources=description.sources,
             output_mode=output_mode or description.output_mode,
             conf=Conf(description.conf) if conf is None else conf,
@@ -100,7 +90,7 @@ class Query:
     # ---------------------------------------------------------------------------------- planning
 
     @cached_property
-    def catalog(self) -> Catalog:
+    def catalog(self) -> dict[str, Source]:
         """The sources as the planner knows them."""
         return {name: _catalog_source(name, source) for name, source in self.sources.items()}
 
@@ -113,6 +103,8 @@ class Query:
         """
         from .incremental_execution import IncrementalExecution
 
+        if self._query == "" and self.description.python is not None:
+            return self._python_execution(self.description.python)
         ids = itertools.count()
         with id_scope(ids):
             logical = self._logical()
@@ -123,6 +115,20 @@ class Query:
             conf=self.conf,
             ids=ids,
         )
+
+    def _python_execution(self, code: str) -> IncrementalExecution:
+        """The execution of a PySpark expression."""
+        try:
+            from .connect.local import evaluate
+        except ImportError as error:
+            raise DescriptionError(
+                "STATEPLAN_CLIENT_MISSING",
+                "A query in Python needs PySpark's Connect client, which cannot be imported:"
+                f" {error}.",
+                hint="Install it: pip install 'stateplan[client]', or write the query in SQL.",
+            ) from None
+        session, frame = evaluate(code, self.catalog, self.conf)
+        return session.execution(frame, self.output_mode)
 
     def _logical(self) -> LogicalPlan:
         if isinstance(self._query, LogicalPlan):

@@ -117,12 +117,6 @@ def test_a_scenario_needs_steps(tmp_path: Path) -> None:
     assert caught.value.condition == "STATEPLAN_MISSING_KEY"
 
 
-def test_python_queries_are_known_but_not_planned(tmp_path: Path) -> None:
-    with pytest.raises(DescriptionError) as caught:
-        stateplan.load(write(tmp_path, "python: events.count()\n"))
-    assert caught.value.condition == "STATEPLAN_PYTHON_QUERY"
-
-
 def test_a_source_without_schema_is_refused_when_planned() -> None:
     query = stateplan.sql("SELECT * FROM STREAM e", sources={"e": {"path": "x"}})
     with pytest.raises(DescriptionError) as caught:

@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ("planner/model", "physical", "rules", "planner", "runtime")  # lowest first
 # They reach what lies above only when asked to run something.
 LAZY = ("planner/_stateplan/__init__.py", "planner/cli.py", "planner/query.py")
-RUNTIME_ONLY = ("pyspark", "pyarrow", "numpy", "pandas")
+RUNTIME_ONLY = ("pyspark", "pyarrow", "numpy", "pandas", "grpc", "google")
+CLIENT_CODE = "planner/connect/"  # answers PySpark's client: nobody imports it before that is asked
 WORKER_CODE = ("runtime/kernels", "runtime/state")
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -75,11 +76,14 @@ def test_imports_never_point_upwards(module: str) -> None:
             assert floor_of(f"{imported}/") <= floor_of(module), f"{module} imports {imported}"
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if not m.startswith("runtime/")])
+@pytest.mark.parametrize(
+    "module", [m for m in MODULES if not m.startswith(("runtime/", CLIENT_CODE))]
+)
 def test_only_runtime_imports_spark_and_arrow(module: str) -> None:
     lazy = module not in LAZY
     found = {name.split(".")[0] for name in imports(module, lazy=lazy)}
     assert not found & set(RUNTIME_ONLY)
+    assert not any(f"{name}/".startswith(CLIENT_CODE) for name in imports(module, lazy=False))
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if m.startswith(WORKER_CODE)])

@@ -64,6 +64,8 @@ def _schema(schema: StructType) -> str:
 
 def _place(origin: Origin) -> str:
     place = f"line {origin.line}, position {origin.position}"
+    if origin.file:
+        place = f"{origin.file}:{origin.line}"
     excerpt = " ".join(origin.source[origin.start : origin.stop + 1].split())  # stop is the last
     if len(excerpt) > _EXCERPT:
         excerpt = excerpt[: _EXCERPT - 3] + "..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .query_plan import LogicalPlan
 from .types import StructType
 
 
@@ -35,4 +36,12 @@ class Source:
         return self.format
 
 
-Catalog = Mapping[str, Source]
+@dataclass(frozen=True, kw_only=True)
+class TempView:
+    """A named query, already analyzed: what `createOrReplaceTempView` leaves behind."""
+
+    name: str
+    plan: LogicalPlan
+
+
+Catalog = Mapping[str, Source | TempView]

@@ -38,9 +38,11 @@ class StateplanError(Exception):
         hint: what to do about it.
         phase: the step that refused.
         tree: the logical plan that Spark appends to an analysis error's text, if any.
+        place: the line of Python code that it comes from (`job.py:12`), if that is known.
     """
 
     phase: Phase = "description"
+    place: str | None = None
 
     def __init__(
         self, condition: str | None, message: str, *, hint: str = "", tree: str | None = None

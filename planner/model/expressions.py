@@ -32,13 +32,17 @@ AggregateMode = Lit["Partial", "PartialMerge", "Final", "Complete"]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where in the query's text an expression or operator stands. Lines count from 1."""
+    """Where in the query's text an expression or operator stands. Lines count from 1.
+
+    `file` is set where that is a line of Python code: `source` is then the line, `position` 0.
+    """
 
     line: int
     position: int
     start: int = 0
     stop: int = 0
     source: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)

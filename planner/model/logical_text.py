@@ -29,6 +29,7 @@ from .logical import (
 )
 from .query_plan import LogicalPlan
 from .relations import (
+    AnalyzedPlan,
     CTERelationDef,
     CTERelationRef,
     LocalRelation,
@@ -55,6 +56,8 @@ def tree_text(plan: LogicalPlan, max_fields: int = MAX_FIELDS) -> str:
 
 
 def _lines(plan: LogicalPlan, first: str, rest: str, limit: int) -> Iterator[str]:
+    while isinstance(plan, AnalyzedPlan):
+        plan = plan.child
     line = f"{_prefix(plan)}{line_text(plan, limit)}".rstrip()
     yield first + line
     children: tuple[LogicalPlan, ...] = plan.children

@@ -135,6 +135,14 @@ class View(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AnalyzedPlan(UnaryNode):
+    """A plan that is analyzed already, below one that is not; analysis leaves the wrapping out.
+
+    PySpark analyzes a DataFrame when it is made: what is built on it starts from here.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnresolvedWith(UnaryNode):
     """`WITH name AS (plan), ...` over a query; analysis puts the plans in."""
 

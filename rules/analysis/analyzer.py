@@ -32,6 +32,7 @@ from ...planner.model.logical import (
 from ...planner.model.logical_text import tree_text
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.relations import (
+    AnalyzedPlan,
     CTERelationDef,
     SubqueryAlias,
     UnresolvedRelation,
@@ -119,6 +120,8 @@ class Analyzer:
         match plan:
             case UnresolvedRelation():
                 return self._relation(plan, names)
+            case AnalyzedPlan():
+                return plan.child
             case UnresolvedWith():
                 return self._with(plan, names)
             case Join():

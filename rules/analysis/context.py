@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...planner.model import registry
-from ...planner.model.catalog import Catalog, Source
+from ...planner.model.catalog import Catalog, Source, TempView
 from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
@@ -53,7 +53,7 @@ class Context:
         return self.conf.case_sensitive
 
     @cached_property
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, Source | TempView]:
         """The sources by name as it is compared; table names never mind case."""
         return {name.lower(): source for name, source in self.catalog.items()}
 

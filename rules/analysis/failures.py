@@ -79,8 +79,8 @@ def quoted(parts: Iterable[str]) -> str:
 
 
 def position(origin: Origin | None) -> str:
-    """What Spark appends to a message to say where in the query's text."""
-    return "" if origin is None else f"; line {origin.line} pos {origin.position}"
+    """What Spark appends to a message to say where in the query's text, not in code."""
+    return "" if origin is None or origin.file else f"; line {origin.line} pos {origin.position}"
 
 
 def failure(
@@ -104,7 +104,7 @@ def located(error: AnalysisError, origin: Origin | None) -> AnalysisError:
     """The error with a position, unless its message has one already."""
     if getattr(error, "placeless", False):
         return error
-    if origin is None or "; line " in error.message or " (line " in error.message:
+    if origin is None or origin.file or "; line " in error.message or " (line " in error.message:
         return error
     message = error.message + position(origin)
     return AnalysisError(error.condition, message, hint=error.hint, tree=error.tree)

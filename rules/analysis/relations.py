@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...planner.model.catalog import Source
+from ...planner.model.catalog import Source, TempView
 from ...planner.model.expressions import Alias, AttributeReference
 from ...planner.model.logical import Project
 from ...planner.model.query_plan import LogicalPlan
@@ -30,7 +30,8 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
     if source is None:
         _refuse_deep_name(relation)
         return relation
-    if relation.streaming and not source.streaming:
+    streaming = source.plan.is_streaming if isinstance(source, TempView) else source.streaming
+    if relation.streaming and not streaming:
         raise failure(
             "_LEGACY_ERROR_TEMP_1008",
             f"{name} is not a temp view of streaming logical plan, please use batch API such as"
@@ -38,7 +39,8 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
             hint=f"{name} is a static table: leave STREAM out.",
         )
     alias = source.name.lower()
-    return SubqueryAlias(alias=alias, child=View(name=alias, child=_source(source, context)))
+    plan = source.plan if isinstance(source, TempView) else _source(source, context)
+    return SubqueryAlias(alias=alias, child=View(name=alias, child=plan))
 
 
 def _refuse_deep_name(relation: UnresolvedRelation) -> None:

@@ -1,0 +1,169 @@
+"""The AnalyzePlan call: what can be told of a DataFrame without running it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from pyspark.sql.connect import proto
+
+from ...physical.explain import explain
+from ..model.catalog import Source
+from ..model.logical_text import tree_text
+from ..model.query_plan import LogicalPlan
+from ..model.relations import LocalRelation, Relation
+from ..model.types import ArrayType, DataType, MapType, StructField, StructType
+from .failures import unsupported
+from .places import Message
+from .types import read_schema, to_proto
+
+if TYPE_CHECKING:
+    from .session import Planned, PlannerSession
+
+SPARK_VERSION = "4.3.0"
+_EXPLAIN = proto.AnalyzePlanRequest.Explain
+_MODES = {
+    _EXPLAIN.EXPLAIN_MODE_UNSPECIFIED: "simple",
+    _EXPLAIN.EXPLAIN_MODE_SIMPLE: "simple",
+    _EXPLAIN.EXPLAIN_MODE_EXTENDED: "extended",
+    _EXPLAIN.EXPLAIN_MODE_FORMATTED: "formatted",
+}
+
+
+def analyze(session: PlannerSession, request: Message) -> Message:
+    """The answer to an AnalyzePlanRequest, session ids aside.
+
+    Raises:
+        StateplanError: the DataFrame is refused, or it is asked what only Spark knows.
+    """
+    kind = request.WhichOneof("analyze")
+    asked = getattr(request, kind)
+    answer = proto.AnalyzePlanResponse()
+    match kind:
+        case "schema":
+            frame = _frame(session, asked.plan)
+            answer.schema.schema.CopyFrom(to_proto(schema_of(frame.analyzed)))
+        case "explain":
+            answer.explain.explain_string = explained(session, asked)
+        case "tree_string":
+            level = asked.level if asked.HasField("level") else None
+            shown = tree_string(schema_of(_frame(session, asked.plan).analyzed), level)
+            answer.tree_string.tree_string = shown
+        case "is_local":
+            plan = _frame(session, asked.plan).analyzed
+            answer.is_local.is_local = isinstance(plan, LocalRelation)
+        case "is_streaming":
+            answer.is_streaming.is_streaming = _frame(session, asked.plan).analyzed.is_streaming
+        case "input_files":
+            answer.input_files.files.extend(input_files(session, asked))
+        case "spark_version":
+            answer.spark_version.version = SPARK_VERSION
+        case "ddl_parse":
+            answer.ddl_parse.parsed.CopyFrom(to_proto(read_schema(asked.ddl_string)))
+        case "same_semantics":
+            one, other = _text(session, asked.target_plan), _text(session, asked.other_plan)
+            answer.same_semantics.result = one == other
+        case "semantic_hash":
+            digest = hashlib.sha256(_text(session, asked.plan).encode()).digest()
+            answer.semantic_hash.result = int.from_bytes(digest[:4], "big", signed=True)
+        case "persist":
+            answer.persist.SetInParent()  # nothing is computed, so there is nothing to keep
+        case "unpersist":
+            answer.unpersist.SetInParent()
+        case "get_storage_level":
+            answer.get_storage_level.storage_level.replication = 1
+        case "json_to_ddl":
+            fields = read_schema(asked.json_string).fields
+            answer.json_to_ddl.ddl_string = ",".join(
+                f"{f.name} {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}" for f in fields
+            )
+        case _:
+            raise unsupported(f"The question '{kind}' about a DataFrame")
+    return answer
+
+
+def _frame(session: PlannerSession, plan: Message) -> Planned:
+    return session.planned(plan.root)
+
+
+def schema_of(plan: LogicalPlan) -> StructType:
+    """The columns that a plan gives."""
+    return StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in plan.output))
+
+
+def explained(session: PlannerSession, asked: Message) -> str:
+    """`df.explain(mode)`: as Spark, a stream's plan in append mode, supported or not.
+
+    Raises:
+        AnalysisError: a mode that needs generated code or statistics.
+    """
+    mode = _MODES.get(asked.explain_mode)
+    if mode is None:
+        word = "codegen" if asked.explain_mode == _EXPLAIN.EXPLAIN_MODE_CODEGEN else "cost"
+        raise unsupported(f"The explain mode '{word}'")
+    frame = _frame(session, asked.plan)
+    return explain(session.execution(frame, supported=False), mode) + "\n"
+
+
+def input_files(session: PlannerSession, asked: Message) -> list[str]:
+    """The directories of the tables that a DataFrame reads: which files are there nobody looks."""
+    plan = _frame(session, asked.plan).analyzed
+    names = [relation.name for relation in plan.collect(Relation)]
+    known = {s.name: s.location for s in session.tables.values() if isinstance(s, Source)}
+    return list(dict.fromkeys(known.get(name, name) for name in names))
+
+
+def _text(session: PlannerSession, plan: Message) -> str:
+    """The plan without ids: equal for plans that do the same in the same way."""
+    from ...physical.explain.normalise import normalise
+
+    return normalise(tree_text(_frame(session, plan).analyzed))
+
+
+# ----------------------------------------------------------------------------------- printSchema
+
+
+def tree_string(schema: StructType, level: int | None) -> str:
+    """`printSchema`'s text; `level` is how deep it goes."""
+    lines = ["root"]
+    for field in schema.fields:
+        _field_lines(field, " |", lines, level if level and level > 0 else 2**31)
+    return "\n".join(lines) + "\n"
+
+
+def _field_lines(field: StructField, prefix: str, lines: list[str], level: int) -> None:
+    name, kind = field.name, field.data_type
+    nullable = str(field.nullable).lower()
+    lines.append(f"{prefix}-- {name}: {_type_name(kind)} (nullable = {nullable})")
+    _type_lines(kind, f"{prefix}    |", lines, level - 1)
+
+
+def _type_lines(kind: DataType, prefix: str, lines: list[str], level: int) -> None:
+    if level <= 0:
+        return
+    match kind:
+        case StructType(fields=fields):
+            for field in fields:
+                _field_lines(field, prefix, lines, level)
+        case ArrayType(element_type=element, contains_null=contains):
+            null = str(contains).lower()
+            lines.append(f"{prefix}-- element: {_type_name(element)} (containsNull = {null})")
+            _type_lines(element, f"{prefix}    |", lines, level - 1)
+        case MapType(key_type=key, value_type=value, value_contains_null=contains):
+            lines.append(f"{prefix}-- key: {_type_name(key)}")
+            _type_lines(key, f"{prefix}    |", lines, level - 1)
+            null = str(contains).lower()
+            lines.append(f"{prefix}-- value: {_type_name(value)} (valueContainsNull = {null})")
+            _type_lines(value, f"{prefix}    |", lines, level - 1)
+
+
+def _type_name(kind: DataType) -> str:
+    match kind:
+        case StructType():
+            return "struct"
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+    plain = kind.json
+    return plain if isinstance(plain, str) else kind.simple

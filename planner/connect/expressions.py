@@ -1,0 +1,270 @@
+"""From Spark Connect's expressions to ours: unresolved, under Spark's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.connect import proto
+
+from ..model.expressions import (
+    Alias,
+    CaseWhen,
+    Cast,
+    EvalMode,
+    Expression,
+    LambdaFunction,
+    Origin,
+    SortOrder,
+    lit,
+)
+from ..model.unresolved import (
+    MultiAlias,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedExtractValue,
+    UnresolvedFunction,
+    UnresolvedLambdaVariable,
+    UnresolvedStar,
+)
+from ..model.windows import WindowExpression
+from ..sql import parse_expression
+from .failures import unsupported
+from .literals import literal_of
+from .names import name_parts
+from .places import Message, origin_of
+from .types import from_proto, read_type
+
+if TYPE_CHECKING:
+    from .session import PlannerSession
+
+_MODES: dict[int, EvalMode] = {
+    proto.Expression.Cast.EVAL_MODE_LEGACY: "LEGACY",
+    proto.Expression.Cast.EVAL_MODE_ANSI: "ANSI",
+    proto.Expression.Cast.EVAL_MODE_TRY: "TRY",
+}
+# What the client calls otherwise than Spark's parser does.
+_OPERATORS = {"==": "=", "!=": "!=", "&&": "and", "||": "or"}
+
+
+class ExpressionReader:
+    """Turns the expressions of one session's plans into the planner's."""
+
+    def __init__(self, session: PlannerSession) -> None:
+        self.session = session
+
+    def read(self, message: Message) -> Expression:
+        """One expression.
+
+        Raises:
+            AnalysisError: stateplan cannot plan it, or SQL text in it cannot be read.
+        """
+        kind = message.WhichOneof("expr_type")
+        reader = _READERS.get(kind)
+        if reader is None:
+            shown = "without a kind" if kind is None else f"'{kind}'"
+            raise unsupported(f"The expression {shown}", origin_of(message))
+        return reader(self, getattr(message, kind), origin_of(message))
+
+    def read_all(self, messages: Iterable[Message]) -> tuple[Expression, ...]:
+        """Several expressions."""
+        return tuple(self.read(message) for message in messages)
+
+    def named(self, message: Message) -> Expression:
+        """An entry of a select list."""
+        if message.WhichOneof("expr_type") == "unresolved_attribute":
+            reference = message.unresolved_attribute
+            if reference.HasField("plan_id"):
+                return self.session.column(
+                    reference.plan_id,
+                    name_parts(reference.unparsed_identifier),
+                    origin_of(message),
+                    named=True,
+                )
+        return as_named(self.read(message))
+
+    def named_all(self, messages: Iterable[Message]) -> tuple[Expression, ...]:
+        """The entries of a select list."""
+        return tuple(self.named(message) for message in messages)
+
+    # ------------------------------------------------------------------------------------- leaves
+
+    def literal(self, message: Message, origin: Origin | None) -> Expression:
+        return literal_of(message, origin)
+
+    def attribute(self, message: Message, origin: Origin | None) -> Expression:
+        if message.is_metadata_column:
+            raise unsupported(f"The metadata column {message.unparsed_identifier}", origin)
+        parts = name_parts(message.unparsed_identifier)
+        if message.HasField("plan_id"):
+            return self.session.column(message.plan_id, parts, origin)
+        return UnresolvedAttribute(parts=parts, origin=origin)
+
+    def star(self, message: Message, origin: Origin | None) -> Expression:
+        target: tuple[str, ...] = ()
+        if message.HasField("unparsed_target"):
+            target = name_parts(message.unparsed_target.removesuffix(".*"))
+        return UnresolvedStar(target=target, origin=origin)
+
+    def regex(self, message: Message, origin: Origin | None) -> Expression:
+        raise unsupported("colRegex", origin)
+
+    def text(self, message: Message, origin: Origin | None) -> Expression:
+        """`F.expr`, `selectExpr`, a filter in SQL: a piece of SQL with positions of its own."""
+        return parse_expression(message.expression, self.session.conf)
+
+    def variable(self, message: Message, origin: Origin | None) -> Expression:
+        return UnresolvedLambdaVariable(parts=tuple(message.name_parts), origin=origin)
+
+    # -------------------------------------------------------------------------------------- calls
+
+    def function(self, message: Message, origin: Origin | None) -> Expression:
+        name = message.function_name
+        arguments = self.read_all(message.arguments)
+        if name == "when":
+            return _case(arguments, origin)
+        # count("*") counts rows: Spark's own functions make it count(1).
+        if name == "count" and not message.is_distinct and len(arguments) == 1:
+            only = arguments[0]
+            if isinstance(only, UnresolvedStar) and not only.target:
+                arguments = (lit(1),)
+        return self.session.call(
+            UnresolvedFunction(
+                name=_OPERATORS.get(name, name),
+                arguments=arguments,
+                distinct=message.is_distinct,
+                origin=origin,
+            )
+        )
+
+    def call_function(self, message: Message, origin: Origin | None) -> Expression:
+        """`F.call_function`: a function by the name that SQL has for it."""
+        arguments = self.read_all(message.arguments)
+        return self.session.call(
+            UnresolvedFunction(name=message.function_name, arguments=arguments, origin=origin)
+        )
+
+    def lambda_(self, message: Message, origin: Origin | None) -> Expression:
+        parameters = tuple(
+            UnresolvedLambdaVariable(parts=tuple(v.name_parts)) for v in message.arguments
+        )
+        return LambdaFunction(
+            body=self.read(message.function), parameters=parameters, origin=origin
+        )
+
+    def window(self, message: Message, origin: Origin | None) -> Expression:
+        frame = message.frame_spec if message.HasField("frame_spec") else None
+        return WindowExpression(
+            function=self.read(message.window_function),
+            partition_by=self.read_all(message.partition_spec),
+            order_by=tuple(self.order(item) for item in message.order_spec),
+            frame="" if frame is None else _frame(frame),
+            origin=origin,
+        )
+
+    def user_function(self, message: Message, origin: Origin | None) -> Expression:
+        kind = message.WhichOneof("function")
+        word = "Python" if kind == "python_udf" else "Scala or Java"
+        raise unsupported(f"The {word} function {message.function_name}()", origin)
+
+    def named_argument(self, message: Message, origin: Origin | None) -> Expression:
+        raise unsupported(f"The argument by name {message.key}", origin)
+
+    def subquery(self, message: Message, origin: Origin | None) -> Expression:
+        raise unsupported("A DataFrame as an expression (scalar, exists, isin)", origin)
+
+    def typed_aggregate(self, message: Message, origin: Origin | None) -> Expression:
+        raise unsupported("An aggregator written in Scala", origin)
+
+    # ------------------------------------------------------------------------------------ wrapped
+
+    def alias(self, message: Message, origin: Origin | None) -> Expression:
+        child = self.read(message.expr)
+        if len(message.name) == 1:
+            return Alias(child=child, name=message.name[0], origin=origin)
+        return MultiAlias(child=child, names=tuple(message.name), origin=origin)
+
+    def cast(self, message: Message, origin: Origin | None) -> Expression:
+        mode = _MODES.get(message.eval_mode, "ANSI" if self.session.conf.ansi else "LEGACY")
+        written = message.WhichOneof("cast_to_type") == "type_str"
+        type_ = read_type(message.type_str) if written else from_proto(message.type)
+        return Cast(child=self.read(message.expr), type_=type_, mode=mode, origin=origin)
+
+    def extract(self, message: Message, origin: Origin | None) -> Expression:
+        return UnresolvedExtractValue(
+            child=self.read(message.child),
+            extraction=self.read(message.extraction),
+            origin=origin,
+        )
+
+    def update(self, message: Message, origin: Origin | None) -> Expression:
+        raise unsupported("withField and dropFields", origin)
+
+    def sort_order(self, message: Message, origin: Origin | None) -> Expression:
+        return replace(self.order(message), origin=origin)
+
+    def order(self, message: Message) -> SortOrder:
+        """An entry of a sort."""
+        sort = proto.Expression.SortOrder
+        return SortOrder(
+            child=self.read(message.child),
+            ascending=message.direction != sort.SORT_DIRECTION_DESCENDING,
+            nulls_first=message.null_ordering == sort.SORT_NULLS_FIRST,
+            origin=origin_of(message.child),
+        )
+
+    def direct_partition(self, message: Message, origin: Origin | None) -> Expression:
+        raise unsupported("partition_id of repartitionById", origin)
+
+    def merge_action(self, message: Message, origin: Origin | None) -> Expression:
+        raise unsupported("MERGE", origin)
+
+
+def as_named(expression: Expression) -> Expression:
+    """An entry of a select list: with the name it has, or waiting for one."""
+    if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | MultiAlias):
+        return expression
+    return UnresolvedAlias(child=expression, origin=expression.origin)
+
+
+def _case(arguments: tuple[Expression, ...], origin: Origin | None) -> CaseWhen:
+    """`when(c, v).when(...).otherwise(v)`: conditions and values in turn, then the rest's value."""
+    pairs = len(arguments) // 2
+    return CaseWhen(
+        conditions=arguments[0 : 2 * pairs : 2],
+        values=arguments[1 : 2 * pairs : 2],
+        otherwise=arguments[-1] if len(arguments) % 2 else None,
+        origin=origin,
+    )
+
+
+def _frame(message: Message) -> str:
+    """`ROWS` or `RANGE`: streams refuse any window, whatever its bounds."""
+    rows = proto.Expression.Window.WindowFrame.FRAME_TYPE_ROW
+    return "ROWS" if message.frame_type == rows else "RANGE"
+
+
+_READERS: dict[str | None, Callable[[ExpressionReader, Message, Origin | None], Expression]] = {
+    "literal": ExpressionReader.literal,
+    "unresolved_attribute": ExpressionReader.attribute,
+    "unresolved_function": ExpressionReader.function,
+    "expression_string": ExpressionReader.text,
+    "unresolved_star": ExpressionReader.star,
+    "alias": ExpressionReader.alias,
+    "cast": ExpressionReader.cast,
+    "unresolved_regex": ExpressionReader.regex,
+    "sort_order": ExpressionReader.sort_order,
+    "lambda_function": ExpressionReader.lambda_,
+    "window": ExpressionReader.window,
+    "unresolved_extract_value": ExpressionReader.extract,
+    "update_fields": ExpressionReader.update,
+    "unresolved_named_lambda_variable": ExpressionReader.variable,
+    "common_inline_user_defined_function": ExpressionReader.user_function,
+    "call_function": ExpressionReader.call_function,
+    "named_argument_expression": ExpressionReader.named_argument,
+    "merge_action": ExpressionReader.merge_action,
+    "typed_aggregate_expression": ExpressionReader.typed_aggregate,
+    "subquery_expression": ExpressionReader.subquery,
+    "direct_shuffle_partition_id": ExpressionReader.direct_partition,
+}

@@ -1,0 +1,54 @@
+"""`groupBy(...).agg(...)` with its kinds: rollup, cube, grouping sets, pivot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.connect import proto
+
+from ..model.expressions import Alias, Expression, Origin
+from ..model.logical import Aggregate
+from ..model.query_plan import LogicalPlan
+from ..sql.plans import PlanReader
+from .expressions import as_named
+from .failures import unsupported
+from .places import Message
+
+if TYPE_CHECKING:
+    from .relations import RelationReader
+
+_KINDS = {
+    proto.Aggregate.GROUP_TYPE_ROLLUP: "rollup",
+    proto.Aggregate.GROUP_TYPE_CUBE: "cube",
+    proto.Aggregate.GROUP_TYPE_GROUPING_SETS: "grouping sets",
+}
+
+
+def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """An Aggregate whose select list is the keys, unless settings drop them, and the aggregates."""
+    child = reader.child(message.input)
+    if message.group_type == proto.Aggregate.GROUP_TYPE_PIVOT:
+        raise unsupported("pivot()", origin)
+    kind = _KINDS.get(message.group_type)
+    if kind is not None and not PlanReader.grouping_sets:
+        raise unsupported(f"{kind}()", origin)
+    keys = reader.expressions.read_all(message.grouping_expressions)
+    shown: tuple[Expression, ...] = ()
+    if reader.session.retains_group_columns:
+        shown = tuple(as_named(key) for key in keys)
+    grouping = tuple(key.child if isinstance(key, Alias) else key for key in keys)
+    return Aggregate(
+        child=child,
+        grouping=grouping,
+        aggregates=(*shown, *reader.expressions.named_all(message.aggregate_expressions)),
+        grouping_analytics=None if kind is None else (kind, _sets(kind, message, reader, grouping)),
+        origin=origin,
+    )
+
+
+def _sets(
+    kind: str, message: Message, reader: RelationReader, keys: tuple[Expression, ...]
+) -> tuple[tuple[Expression, ...], ...]:
+    if kind != "grouping sets":
+        return tuple((key,) for key in keys)
+    return tuple(reader.expressions.read_all(one.grouping_set) for one in message.grouping_sets)

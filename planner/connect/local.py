@@ -1,0 +1,144 @@
+"""PySpark code planned in this process: the client's calls go straight to the service."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.connect import functions
+from pyspark.sql.connect.client import ChannelBuilder
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.plan import DataSource
+from pyspark.sql.connect.session import SparkSession
+
+from ..model.catalog import Source
+from ..model.conf import Conf
+from ..model.errors import AnalysisError, DescriptionError, StateplanError
+from .call_sites import recorded
+from .places import remember_source
+from .reads import SOURCE_OPTION
+from .service import PlannerService
+from .session import Planned, PlannerSession
+
+_LOCK = threading.RLock()
+
+
+class LocalChannel:
+    """Stands where a gRPC channel would: a call is a call of the service's method."""
+
+    def __init__(self, service: PlannerService) -> None:
+        self._service = service
+
+    def unary_unary(self, method: str, *_: Any, **__: Any) -> Callable[..., Any]:
+        """A call by its path, such as `/spark.connect.SparkConnectService/Config`."""
+        called = getattr(self._service, method.rsplit("/", 1)[-1])
+        return lambda request, **_: called(request, None)
+
+    unary_stream = stream_unary = stream_stream = unary_unary
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _LocalBuilder(ChannelBuilder):
+    def __init__(self, service: PlannerService) -> None:
+        super().__init__()
+        self._service = service
+
+    def toChannel(self) -> Any:
+        return LocalChannel(self._service)
+
+    @property
+    def host(self) -> str:
+        return "local"
+
+
+@contextmanager
+def local_session(service: PlannerService) -> Iterator[SparkSession]:
+    """A client session of this process, the active one of the thread while it lasts."""
+    builder: Any = _LocalBuilder(service)
+    spark = SparkSession(connection=builder)
+    client = spark._client
+    client.disable_reattachable_execute()
+    atexit.unregister(client._on_exit)
+    active = SparkSession._active_session
+    before = getattr(active, "session", None)
+    active.session = spark
+    try:
+        yield spark
+    finally:
+        active.session = before
+
+
+def evaluate(
+    code: str, sources: Mapping[str, Source], conf: Conf, *, name: str = "python"
+) -> tuple[PlannerSession, Planned]:
+    """The DataFrame of one Python expression over the sources' names and `F`.
+
+    Args:
+        code: the expression.
+        sources: a DataFrame for each stands under its name.
+        conf: the session's settings.
+        name: what errors call the code.
+
+    Raises:
+        StateplanError: the code is no expression, does not give a DataFrame, or is refused; Python
+            and PySpark errors of its own calls are told as such.
+    """
+    service = PlannerService(catalog=sources, conf=conf)
+    remember_source(name, code)
+    with _LOCK, local_session(service) as spark, recorded():
+        scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
+        program = _compiled(code, name)
+        with _told():
+            found = eval(program, {**scope, "F": functions})
+            if not isinstance(found, DataFrame):
+                raise _no_frame(found)
+            relation = found._plan.plan(spark._client)
+        session = service.session(spark._client._session_id)
+        return session, session.planned(relation)
+
+
+def _frame(spark: SparkSession, name: str, streaming: bool) -> DataFrame:
+    plan = DataSource(options={SOURCE_OPTION: name}, is_streaming=streaming)
+    return DataFrame(plan, spark)
+
+
+def _compiled(code: str, name: str) -> CodeType:
+    try:
+        # In brackets, so that an expression may go over several lines.
+        return compile(f"({code.strip()}\n)", name, "eval")
+    except SyntaxError as error:
+        raise DescriptionError(
+            "STATEPLAN_PYTHON_SYNTAX",
+            f"The Python expression cannot be read: {error.msg} (line {error.lineno}).",
+            hint="Write one expression that gives a DataFrame.",
+        ) from None
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of the user's code as messages: PySpark's own with its condition."""
+    hint = "Mend the Python expression."
+    try:
+        yield
+    except (StateplanError, RecursionError):
+        raise
+    except PySparkException as error:
+        raise AnalysisError(error.getCondition(), str(error), hint=hint) from None
+    except Exception as error:
+        message = f"The Python expression failed: {type(error).__name__}: {error}"
+        raise AnalysisError(None, message, hint=hint) from None
+
+
+def _no_frame(found: object) -> DescriptionError:
+    return DescriptionError(
+        "STATEPLAN_PYTHON_NO_DATAFRAME",
+        f"The Python expression gives a {type(found).__name__}, not a DataFrame.",
+        hint="End it with an operation that gives a DataFrame, such as agg() or select().",
+    )

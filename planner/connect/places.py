@@ -1,0 +1,44 @@
+"""The lines of the user's code, as the client tells them."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+from typing import Any
+
+from ..model.expressions import Origin
+
+Message = Any  # protobuf messages: their fields are checked by the client that made them
+_SITE = re.compile(r"(?P<file>.*):(?P<line>\d+)")
+
+
+def origin_of(message: Message) -> Origin | None:
+    """Where a relation or an expression was written; None where the client did not tell.
+
+    The call site is `path:line`, the innermost line of the user's own code first.
+    """
+    if not (message.HasField("common") and message.common.HasField("origin")):
+        return None
+    return origin_at(message.common.origin.python_origin.call_site)
+
+
+def origin_at(call_site: str) -> Origin | None:
+    """The origin for a call site such as `/home/me/job.py:12`; None for one of another form."""
+    found = _SITE.fullmatch(call_site.split("\n")[0])
+    if found is None:
+        return None
+    path, line = found["file"], int(found["line"])
+    text = linecache.getline(path, line).strip()
+    file = os.path.basename(path)
+    return Origin(line=line, position=0, stop=max(len(text) - 1, 0), source=text, file=file)
+
+
+def where(origin: Origin | None) -> str:
+    """` (job.py:12)` for an error's message, or nothing."""
+    return "" if origin is None else f" ({origin.file}:{origin.line})"
+
+
+def remember_source(name: str, text: str) -> None:
+    """Make the lines of code that is no file known under a name."""
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

@@ -1,0 +1,77 @@
+"""What a query reads: data sources, tables, SQL text, rows that came with the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..model.catalog import Source
+from ..model.expressions import AttributeReference, Origin
+from ..model.query_plan import LogicalPlan
+from ..model.relations import LocalRelation, UnresolvedRelation
+from ..sql import parse
+from .failures import missing_schema, unsupported
+from .names import name_parts
+from .places import Message
+from .rows import arrow_rows
+from .sources import FILE_FORMATS, fixed_schema
+from .types import read_schema
+
+if TYPE_CHECKING:
+    from .relations import RelationReader
+
+# An option by which this package's own DataFrames name a source of the catalog.
+SOURCE_OPTION = "stateplan.source"
+
+
+def read(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`spark.readStream...load()`, `spark.read...load()` or `spark.table(name)`.
+
+    Raises:
+        DescriptionError: nobody told the columns.
+    """
+    if message.WhichOneof("read_type") == "named_table":
+        name = message.named_table.unparsed_identifier
+        return UnresolvedRelation(
+            parts=name_parts(name), streaming=message.is_streaming, origin=origin
+        )
+    source = message.data_source
+    session = reader.session
+    if SOURCE_OPTION in source.options:
+        return session.source_plan(session.catalog_source(source.options[SOURCE_OPTION]))
+    return session.source_plan(_described(source, message.is_streaming, reader, origin))
+
+
+def _described(
+    message: Message, streaming: bool, reader: RelationReader, origin: Origin | None
+) -> Source:
+    format_ = (message.format or "parquet").lower()
+    path = ",".join(message.paths) or message.options.get("path", "")
+    schema = fixed_schema(format_, dict(message.options))
+    if message.schema:
+        schema = read_schema(message.schema)
+    known = reader.session.known_path(path) if path else None
+    if schema is None and known is not None:
+        schema = known.schema
+    if schema is None:
+        what = f"'{path}'" if path else f"the source '{format_}'"
+        raise missing_schema(what, origin)
+    name = path if format_ in FILE_FORMATS and path else format_
+    return Source(name=name, schema=schema, streaming=streaming, format=format_, location=path)
+
+
+def sql(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`spark.sql(text)`: the views and tables of the session by their names."""
+    if message.args or message.pos_args or message.named_arguments or message.pos_arguments:
+        raise unsupported("A parameter of spark.sql()", origin)
+    return parse(message.query, reader.session.conf)
+
+
+def local_relation(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`spark.createDataFrame(...)`: rows that came with the plan."""
+    schema = read_schema(message.schema) if message.schema else None
+    schema, rows = arrow_rows(message.data if message.HasField("data") else None, schema)
+    attributes = tuple(
+        AttributeReference(name=f.name, type_=f.data_type, is_nullable=f.nullable)
+        for f in schema.fields
+    )
+    return LocalRelation(attributes=attributes, rows=rows)

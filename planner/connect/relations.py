@@ -1,0 +1,249 @@
+"""From Spark Connect's relations to logical plans, each over children analyzed before it.
+
+PySpark analyzes every DataFrame as soon as it is made and builds the next on the analyzed plan;
+doing the same gives its plans, its column ids where a DataFrame is used twice, and its errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pyspark.sql.connect import proto
+
+from ..model.errors import AnalysisError
+from ..model.expressions import Expression, Literal, Origin
+from ..model.intervals import interval_text, parse_interval
+from ..model.logical import (
+    Deduplicate,
+    EventTimeWatermark,
+    Filter,
+    GlobalLimit,
+    Join,
+    JoinType,
+    LocalLimit,
+    Offset,
+    Project,
+    Sort,
+    Union,
+    watermark_node_id,
+)
+from ..model.query_plan import LogicalPlan
+from ..model.relations import AnalyzedPlan, SubqueryAlias
+from ..model.types import INT
+from ..model.unresolved import UnresolvedAttribute
+from . import columns, grouping, reads
+from .expressions import ExpressionReader
+from .failures import unsupported
+from .names import name_parts
+from .places import Message
+
+if TYPE_CHECKING:
+    from .session import PlannerSession
+
+_JOIN_TYPES: dict[int, JoinType] = {
+    proto.Join.JOIN_TYPE_UNSPECIFIED: "Inner",
+    proto.Join.JOIN_TYPE_INNER: "Inner",
+    proto.Join.JOIN_TYPE_FULL_OUTER: "FullOuter",
+    proto.Join.JOIN_TYPE_LEFT_OUTER: "LeftOuter",
+    proto.Join.JOIN_TYPE_RIGHT_OUTER: "RightOuter",
+    proto.Join.JOIN_TYPE_LEFT_ANTI: "LeftAnti",
+    proto.Join.JOIN_TYPE_LEFT_SEMI: "LeftSemi",
+    proto.Join.JOIN_TYPE_CROSS: "Cross",
+}
+# What the messages call it, and what the user does.
+_UNSUPPORTED = {
+    "sample": "sample()",
+    "tail": "tail()",
+    "range": "spark.range()",
+    "repartition": "repartition() and coalesce()",
+    "repartition_by_expression": "repartition() by columns",
+    "unpivot": "unpivot()",
+    "transpose": "transpose()",
+    "to_schema": "to()",
+    "parse": "Reading JSON or CSV from a DataFrame",
+    "map_partitions": "mapInPandas() and mapInArrow()",
+    "collect_metrics": "observe()",
+    "group_map": "applyInPandas() and transformWithState",
+    "co_group_map": "cogroup().applyInPandas()",
+    "apply_in_pandas_with_state": "applyInPandasWithState()",
+    "common_inline_user_defined_table_function": "A Python table function",
+    "common_inline_user_defined_data_source": "A Python data source",
+    "unresolved_table_valued_function": "A table function",
+    "as_of_join": "An as-of join",
+    "lateral_join": "A lateral join",
+    "nearest_by_join": "A nearest-by join",
+    "zip": "zip()",
+    "relation_changes": "Reading the changes of a table",
+    "drop_na": "dropna()",
+    "replace": "replace()",
+    "cached_remote_relation": "A checkpointed DataFrame",
+    "ml_relation": "Machine learning",
+    "catalog": "spark.catalog",
+}
+
+
+class RelationReader:
+    """Turns the relations of one session into logical plans."""
+
+    def __init__(self, session: PlannerSession) -> None:
+        self.session = session
+        self.expressions = ExpressionReader(session)
+
+    def read(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        """The relation as an operator, unresolved, over the analyzed plans of its inputs.
+
+        Raises:
+            StateplanError: stateplan cannot plan it, or an input is refused.
+        """
+        kind = message.WhichOneof("rel_type")
+        reader = _READERS.get(kind)
+        if reader is None:
+            what = _UNSUPPORTED.get(kind or "", f"The relation '{kind}'")
+            raise unsupported(what, origin)
+        return reader(self, getattr(message, kind), origin)
+
+    def child(self, message: Message) -> AnalyzedPlan:
+        """An input, analyzed."""
+        return AnalyzedPlan(child=self.session.planned(message).analyzed)
+
+    # ------------------------------------------------------------------------------ one input
+
+    def project(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        child = self.child(message.input)
+        entries = self.expressions.named_all(message.expressions)
+        return Project(child=child, project_list=entries, origin=origin)
+
+    def filter(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        child = self.child(message.input)
+        condition = self.expressions.read(message.condition)
+        return Filter(child=child, condition=condition, origin=origin)
+
+    def sort(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        child = self.child(message.input)
+        order = tuple(self.expressions.order(item) for item in message.order)
+        is_global = message.is_global or not message.HasField("is_global")
+        return Sort(child=child, order=order, is_global=is_global, origin=origin)
+
+    def limit(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        child = self.child(message.input)
+        count = Literal(value=message.limit, type_=INT)
+        local = LocalLimit(child=child, limit=count, origin=origin)
+        return GlobalLimit(child=local, limit=count, origin=origin)
+
+    def offset(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        child = self.child(message.input)
+        return Offset(child=child, offset=Literal(value=message.offset, type_=INT), origin=origin)
+
+    def deduplicate(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        child = self.child(message.input)
+        names = dict.fromkeys(message.column_names)
+        keys = tuple(UnresolvedAttribute(parts=(name,)) for name in names)
+        if message.all_columns_as_keys or not names:
+            keys = ()
+        within = message.within_watermark
+        return Deduplicate(child=child, keys=keys, within_watermark=within, origin=origin)
+
+    def watermark(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        child = self.child(message.input)
+        amount = parse_interval(message.delay_threshold)
+        if _days(amount) < 0:
+            raise AnalysisError(
+                None,
+                f"requirement failed: delay threshold ({message.delay_threshold}) should not be"
+                " negative.",
+                hint="A watermark's delay is zero or more.",
+            )
+        if not child.is_streaming:
+            return child  # Spark drops the watermark of a table at once
+        return EventTimeWatermark(
+            child=child,
+            event_time=UnresolvedAttribute(parts=name_parts(message.event_time), origin=origin),
+            delay=amount,
+            delay_text=interval_text(*amount),
+            node_id=watermark_node_id(next(self.session.watermarks)),
+            origin=origin,
+        )
+
+    def alias(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        return SubqueryAlias(child=self.child(message.input), alias=message.alias, origin=origin)
+
+    def with_relations(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        for reference in message.references:
+            self.session.planned(reference)
+        return self.session.planned(message.root).logical
+
+    def hint(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        raise unsupported(f"The hint '{message.name}'", origin)
+
+    # ----------------------------------------------------------------------------- two inputs
+
+    def set_operation(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        if message.set_op_type != proto.SetOperation.SET_OP_TYPE_UNION:
+            intersect = proto.SetOperation.SET_OP_TYPE_INTERSECT
+            word = "intersect" if message.set_op_type == intersect else "exceptAll and subtract"
+            raise unsupported(word, origin)
+        left, right = self.child(message.left_input), self.child(message.right_input)
+        inputs: tuple[LogicalPlan, ...] = (left, right)
+        if not message.by_name:
+            inputs = (*_branches(left), *_branches(right))
+        return Union(
+            inputs=inputs,
+            by_name=message.by_name,
+            allow_missing=message.allow_missing_columns,
+            origin=origin,
+        )
+
+    def join(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        left, right = self.child(message.left), self.child(message.right)
+        condition: Expression | None = None
+        if message.HasField("join_condition"):
+            condition = self.expressions.read(message.join_condition)
+        return Join(
+            left=left,
+            right=right,
+            join_type=_JOIN_TYPES[message.join_type],
+            condition=condition,
+            using=tuple(message.using_columns),
+            origin=origin,
+        )
+
+
+def _days(amount: tuple[int, int, int]) -> int:
+    """Microseconds, a month as 31 days."""
+    months, days, micros = amount
+    return (months * 31 + days) * 86_400_000_000 + micros
+
+
+def _branches(plan: AnalyzedPlan) -> tuple[LogicalPlan, ...]:
+    """A union's branches: PySpark puts unions of unions together at once."""
+    inner = plan.child
+    if isinstance(inner, Union) and not inner.by_name:
+        return tuple(AnalyzedPlan(child=branch) for branch in inner.inputs)
+    return (plan,)
+
+
+Reader = Callable[[RelationReader, Message, Origin | None], LogicalPlan]
+_READERS: dict[str | None, Reader] = {
+    "project": RelationReader.project,
+    "filter": RelationReader.filter,
+    "sort": RelationReader.sort,
+    "limit": RelationReader.limit,
+    "offset": RelationReader.offset,
+    "deduplicate": RelationReader.deduplicate,
+    "with_watermark": RelationReader.watermark,
+    "subquery_alias": RelationReader.alias,
+    "with_relations": RelationReader.with_relations,
+    "hint": RelationReader.hint,
+    "set_op": RelationReader.set_operation,
+    "join": RelationReader.join,
+    "aggregate": grouping.aggregate,
+    "with_columns": columns.with_columns,
+    "with_columns_renamed": columns.with_columns_renamed,
+    "drop": columns.drop,
+    "to_df": columns.to_df,
+    "fill_na": columns.fill_na,
+    "read": reads.read,
+    "sql": reads.sql,
+    "local_relation": reads.local_relation,
+}

@@ -1,0 +1,235 @@
+"""One client's session: its settings, its views, and the DataFrames it has made so far."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ...physical.stateful import OutputMode
+from ...rules.analysis import analyze, inline_ctes
+from ...rules.analysis.context import Context
+from ...rules.analysis.expressions import Resolver
+from ...rules.analysis.relations import source_plan
+from ...rules.analysis.suggestions import unresolved_column
+from ..incremental_execution import IncrementalExecution
+from ..model.catalog import Catalog, Source, TempView
+from ..model.conf import Conf
+from ..model.errors import AnalysisError, StateplanError
+from ..model.expressions import Alias, AttributeReference, Expression, Origin
+from ..model.ids import id_scope
+from ..model.query_plan import LogicalPlan
+from ..model.relations import WithCTE
+from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
+from .failures import missing_schema
+from .places import Message, origin_of
+from .relations import RelationReader
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A DataFrame: its last operator as written over what it was made of, and its analyzed plan."""
+
+    logical: LogicalPlan
+    analyzed: LogicalPlan
+
+
+class PlannerSession:
+    """Plans what one client sends.
+
+    Args:
+        catalog: tables and streams by name.
+        conf: the settings to start with.
+    """
+
+    def __init__(self, catalog: Catalog | None = None, conf: Conf | None = None) -> None:
+        self.tables: dict[str, Source | TempView] = dict(catalog or {})
+        self.views: dict[str, TempView] = {}
+        self.settings: dict[str, str] = dict((conf or Conf()).settings)
+        self.ids = itertools.count()
+        self.watermarks = itertools.count()
+        self.functions: dict[str, Callable[[UnresolvedFunction], Expression]] = {}
+        self._frames: dict[int, tuple[bytes, Planned]] = {}
+        self._reader = RelationReader(self)
+
+    # ---------------------------------------------------------------------------------- settings
+
+    @property
+    def conf(self) -> Conf:
+        """The settings as they are now."""
+        return Conf(dict(self.settings))
+
+    @property
+    def retains_group_columns(self) -> bool:
+        return self.settings.get("spark.sql.retainGroupColumns", "true").lower() == "true"
+
+    def fold(self, name: str) -> str:
+        """A column's name as it is compared."""
+        return name if self.conf.case_sensitive else name.lower()
+
+    @property
+    def catalog(self) -> Catalog:
+        """What SQL text and `spark.table` may name."""
+        return {**self.tables, **self.views}
+
+    # -------------------------------------------------------------------------------- DataFrames
+
+    def planned(self, relation: Message) -> Planned:
+        """The DataFrame of a relation; the same one for the same plan id.
+
+        Raises:
+            StateplanError: it is refused; the message's place is put in where it is known.
+        """
+        number = relation.common.plan_id if relation.common.HasField("plan_id") else None
+        content = relation.SerializeToString(deterministic=True)
+        if number is not None and number in self._frames:
+            known, frame = self._frames[number]
+            if known == content:
+                return frame
+        origin = origin_of(relation)
+        try:
+            with id_scope(self.ids):
+                frame = self._analyzed(self._reader.read(relation, origin))
+        except StateplanError as error:
+            raise _placed(error, origin) from None
+        if number is not None:
+            self._frames[number] = (content, frame)
+        return frame
+
+    def _analyzed(self, logical: LogicalPlan) -> Planned:
+        analyzed = analyze(logical, self.catalog, self.conf)
+        if isinstance(analyzed, WithCTE):
+            analyzed = inline_ctes(analyzed)
+        return Planned(logical=logical, analyzed=analyzed)
+
+    def execution(
+        self, frame: Planned, output_mode: OutputMode = "append", *, supported: bool = True
+    ) -> IncrementalExecution:
+        """The DataFrame's query.
+
+        Args:
+            frame: the DataFrame.
+            output_mode: append, update or complete.
+            supported: refuse what streams do not support, as starting a query does; explaining
+                one does not.
+        """
+        return IncrementalExecution(
+            frame.logical,
+            catalog=self.catalog,
+            output_mode=output_mode,
+            conf=self.conf,
+            ids=self.ids,
+            analyzed=frame.analyzed,
+            supported_only=supported,
+        )
+
+    # ------------------------------------------------------------------------------------ columns
+
+    def column(
+        self, plan_id: int, parts: tuple[str, ...], origin: Origin | None, *, named: bool = False
+    ) -> Expression:
+        """`df["name"]`: the column of that DataFrame, found at once as PySpark finds it.
+
+        Args:
+            plan_id: the DataFrame's.
+            parts: the name.
+            origin: where it was written.
+            named: give a field inside a struct the field's name.
+
+        Raises:
+            AnalysisError: the DataFrame has no such column.
+        """
+        if plan_id not in self._frames:
+            raise AnalysisError(
+                "CANNOT_RESOLVE_DATAFRAME_COLUMN",
+                f'[CANNOT_RESOLVE_DATAFRAME_COLUMN] Cannot resolve dataframe column "'
+                f"{'.'.join(parts)}\". It's probably because of illegal references like"
+                ' `df1.select(df2.col("a"))`. SQLSTATE: 42704',
+                hint="Use columns of the DataFrame itself.",
+            )
+        plan = self._frames[plan_id][1].analyzed
+        found = self.resolved_over(plan, UnresolvedAttribute(parts=parts, origin=origin))
+        if found is None:
+            raise self.unknown(parts, plan, origin)
+        if named and not isinstance(found, AttributeReference):
+            return Alias(child=found, name=parts[-1], origin=origin)
+        return found
+
+    def resolved_over(self, plan: LogicalPlan, name: UnresolvedAttribute) -> Expression | None:
+        """The column of an analyzed plan that a name means, if it means one."""
+        context = Context(catalog=self.catalog, conf=self.conf)
+        return Resolver(context.scope(plan.output), context).column(name.parts, name)
+
+    def unknown(
+        self, parts: tuple[str, ...], plan: LogicalPlan, origin: Origin | None
+    ) -> AnalysisError:
+        """A name that no column of the plan has."""
+        return unresolved_column(parts, plan.output, origin)
+
+    def call(self, function: UnresolvedFunction) -> Expression:
+        """A call; of a function that the session registered, what stands for it."""
+        made = self.functions.get(function.name.lower())
+        return function if made is None else made(function)
+
+    # ------------------------------------------------------------------------------------ sources
+
+    def catalog_source(self, name: str) -> Source:
+        """A source of the catalog.
+
+        Raises:
+            DescriptionError: there is none of that name.
+        """
+        source = self.tables.get(name)
+        if not isinstance(source, Source):
+            raise missing_schema(f"the source '{name}'")
+        return source
+
+    def known_path(self, path: str) -> Source | None:
+        """The catalog's entry for a directory: of the same path, or named as its last part."""
+        sources = [s for s in self.tables.values() if isinstance(s, Source)]
+        wanted = path.rstrip("/")
+        for source in sources:
+            if source.location and source.location.rstrip("/") == wanted:
+                return source
+        stem = PurePosixPath(wanted).name
+        stems = (stem, stem.split(".")[0])
+        return next((s for s in sources if s.name in stems and not s.location), None)
+
+    def source_plan(self, source: Source) -> LogicalPlan:
+        """A source as a plan, with column ids of its own."""
+        return source_plan(source)
+
+    def clone(self) -> PlannerSession:
+        """A session of its own with these settings, views and functions."""
+        other = PlannerSession(self.tables, self.conf)
+        other.views.update(self.views)
+        other.functions.update(self.functions)
+        other.ids, other.watermarks = self.ids, self.watermarks
+        return other
+
+    # -------------------------------------------------------------------------------------- views
+
+    def create_view(self, name: str, frame: Planned, *, replace_: bool) -> None:
+        """`createOrReplaceTempView`.
+
+        Raises:
+            AnalysisError: there is one of that name, and it is not to be replaced.
+        """
+        if not replace_ and name.lower() in self.views:
+            raise AnalysisError(
+                "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
+                f"[TEMP_TABLE_OR_VIEW_ALREADY_EXISTS] Cannot create the temporary view `{name}`"
+                " because it already exists.\nChoose a different name, drop or replace the existing"
+                " view,  or add the IF NOT EXISTS clause to tolerate pre-existing views."
+                " SQLSTATE: 42P07",
+                hint="Use createOrReplaceTempView().",
+            )
+        self.views[name.lower()] = TempView(name=name, plan=frame.analyzed)
+
+
+def _placed(error: StateplanError, origin: Origin | None) -> StateplanError:
+    """The error with the line of code that it comes from, the innermost that is known."""
+    if origin is not None and error.place is None:
+        error.place = f"{origin.file}:{origin.line}"
+    return error

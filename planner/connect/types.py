@@ -1,0 +1,158 @@
+"""Data types: from protobuf, DDL or JSON to ours, and back to protobuf."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql.connect import proto
+
+from ..model import types as model
+from ..model.ddl import parse_schema, parse_type
+from ..model.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
+from .failures import unsupported
+from .places import Message
+
+_SIMPLE: dict[str, DataType] = {
+    "null": model.NULL,
+    "binary": model.BINARY,
+    "boolean": model.BOOLEAN,
+    "byte": model.BYTE,
+    "short": model.SHORT,
+    "integer": model.INT,
+    "long": model.LONG,
+    "float": model.FLOAT,
+    "double": model.DOUBLE,
+    "string": model.STRING,
+    "char": model.STRING,
+    "var_char": model.STRING,
+    "date": model.DATE,
+    "timestamp": model.TIMESTAMP,
+    "timestamp_ntz": model.TIMESTAMP_NTZ,
+    "calendar_interval": model.CALENDAR_INTERVAL,
+}
+_KINDS = {type_: kind for kind, type_ in _SIMPLE.items() if kind not in ("char", "var_char")}
+_JSON_NAMES: dict[str, DataType] = {
+    "void": model.NULL,
+    "byte": model.BYTE,
+    "short": model.SHORT,
+    "integer": model.INT,
+    "long": model.LONG,
+    "timestamp_ltz": model.TIMESTAMP,
+}
+
+
+def from_proto(message: Message) -> DataType:
+    """Our type for a `DataType` message.
+
+    Raises:
+        AnalysisError: a type that stateplan does not know (variant, geometry, a Python UDT, ...).
+    """
+    kind = message.WhichOneof("kind")
+    value = getattr(message, kind)
+    match kind:
+        case "decimal":
+            precision = value.precision if value.HasField("precision") else 10
+            return DecimalType(precision, value.scale if value.HasField("scale") else 0)
+        case "array":
+            return ArrayType(from_proto(value.element_type), value.contains_null)
+        case "map":
+            key, item = from_proto(value.key_type), from_proto(value.value_type)
+            return MapType(key, item, value.value_contains_null)
+        case "struct":
+            return StructType(
+                tuple(
+                    StructField(f.name, from_proto(f.data_type), f.nullable) for f in value.fields
+                )
+            )
+        case "day_time_interval":
+            start = value.start_field if value.HasField("start_field") else 0
+            return model.DayTimeIntervalType(
+                start, value.end_field if value.HasField("end_field") else 3
+            )
+        case "year_month_interval":
+            start = value.start_field if value.HasField("start_field") else 0
+            return model.YearMonthIntervalType(
+                start, value.end_field if value.HasField("end_field") else 1
+            )
+        case "unparsed":
+            return read_type(value.data_type_string)
+        case _ if kind in _SIMPLE:
+            return _SIMPLE[kind]
+    raise unsupported(f"The type {kind}")
+
+
+def to_proto(data_type: DataType) -> Message:
+    """The `DataType` message of our type."""
+    message = proto.DataType()
+    match data_type:
+        case DecimalType(precision=precision, scale=scale):
+            message.decimal.precision, message.decimal.scale = precision, scale
+        case ArrayType():
+            message.array.element_type.CopyFrom(to_proto(data_type.element_type))
+            message.array.contains_null = data_type.contains_null
+        case MapType():
+            message.map.key_type.CopyFrom(to_proto(data_type.key_type))
+            message.map.value_type.CopyFrom(to_proto(data_type.value_type))
+            message.map.value_contains_null = data_type.value_contains_null
+        case StructType(fields=fields):
+            message.struct.SetInParent()
+            for field in fields:
+                added = message.struct.fields.add(name=field.name, nullable=field.nullable)
+                added.data_type.CopyFrom(to_proto(field.data_type))
+        case model.DayTimeIntervalType(start=start, end=end):
+            message.day_time_interval.start_field = start
+            message.day_time_interval.end_field = end
+        case model.YearMonthIntervalType(start=start, end=end):
+            message.year_month_interval.start_field = start
+            message.year_month_interval.end_field = end
+        case _:
+            getattr(message, _KINDS[data_type]).SetInParent()
+    return message
+
+
+def read_type(text: str) -> DataType:
+    """A type from DDL (`INT`, or `a INT, b STRING` for a struct) or from Spark's schema JSON.
+
+    Raises:
+        AnalysisError: it is neither.
+    """
+    if text.lstrip().startswith(("{", '"')):
+        return _from_json(json.loads(text))
+    from ..model.errors import AnalysisError
+
+    try:
+        return parse_type(text)
+    except AnalysisError as error:
+        try:
+            return parse_schema(text)
+        except AnalysisError:
+            raise error from None
+
+
+def read_schema(text: str) -> StructType:
+    """The columns of a table; raises as `read_type`, and for a type that has no columns."""
+    found = _from_json(json.loads(text)) if text.lstrip().startswith("{") else parse_schema(text)
+    if not isinstance(found, StructType):
+        raise unsupported(f"The schema '{text}', which has no columns,")
+    return found
+
+
+def _from_json(value: Any) -> DataType:
+    if isinstance(value, str):
+        return _JSON_NAMES[value] if value in _JSON_NAMES else parse_type(value)
+    match value.get("type"):
+        case "struct":
+            fields = (
+                StructField(f["name"], _from_json(f["type"]), f.get("nullable", True))
+                for f in value["fields"]
+            )
+            return StructType(tuple(fields))
+        case "array":
+            return ArrayType(_from_json(value["elementType"]), value["containsNull"])
+        case "map":
+            key, item = _from_json(value["keyType"]), _from_json(value["valueType"])
+            return MapType(key, item, value["valueContainsNull"])
+        case "udt":
+            return _from_json(value["sqlType"])
+    raise unsupported(f"The type {value.get('type')}")
