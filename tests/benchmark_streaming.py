@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.contest import compare
 from benchmarks.report import COLUMNS, Comparison, markdown, phases
-from benchmarks.works import WORKS, Work
+from benchmarks.works import HDFS, ROCKSDB, WORKS, Work
 
 
 def chosen(patterns: str) -> list[Work]:
@@ -72,6 +72,7 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--batches", type=int, help="batches of a run that count")
     parser.add_argument("--rounds", type=int, default=2, help="runs of each system (2)")
     parser.add_argument("--only", choices=("ours", "native"), help="one system alone")
+    parser.add_argument("--against", choices=(HDFS, ROCKSDB), help="one native state store alone")
     parser.add_argument("--profile", action="store_true", help="print where the time goes")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="no memory run")
     parser.add_argument("--report", metavar="FILE.md", help="write the table as Markdown")
@@ -85,6 +86,9 @@ def main(given: list[str] | None = None) -> None:
     works = chosen(arguments.work)
     if arguments.batches:
         works = [replace(work, batches=arguments.batches) for work in works]
+    if arguments.against:
+        stores = (arguments.against,)
+        works = [replace(w, natives=stores) for w in works if arguments.against in w.natives]
     found = list(compared(works, arguments))
     text = markdown(found, heading())
     print(text)
