@@ -120,7 +120,9 @@ def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
     """The settings of the session that batches run on; the loop sets them on its own session.
 
     Adaptive execution would coalesce partitions and part the stores from their tasks. The excluded
-    optimizer rules would drop an exchange, or a whole stateful operator, over an empty batch.
+    optimizer rules would drop an exchange, or a whole stateful operator, over an empty batch. With
+    a limit on an Arrow batch's bytes Spark sums up the batch's size row by row, which takes more
+    than all the rest of the way to Python: rows alone limit it.
     """
     rules = ("PropagateEmptyRelation", "ConvertToLocalRelation", "OptimizeOneRowPlan")
     prefix = "org.apache.spark.sql.catalyst.optimizer."
@@ -134,6 +136,7 @@ def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
         "spark.sql.legacy.allowHashOnMapType": "true",
         "spark.sql.requireAllClusterKeysForDistribution": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
     }
 
