@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +24,7 @@ from stateplan.runtime.state import (
     load_version,
     save_version,
 )
-from stateplan.runtime.state.version import delete_orphans
+from stateplan.runtime.state.version import delete_files, delete_orphans
 
 STORES = 4
 LAYOUT = Layout(
@@ -87,7 +85,8 @@ def commit(
         for store in stores_of(location, base, tasks)
     ]
     after = base.next(writes, schema=LAYOUT.text, added=0, evicted=evict)
-    save_version(location, after, "attempt", retain=2)
+    save_version(location, after, f"attempt{base.version}", retain=2)
+    delete_files(location, after.due(retain=2))
     return load_version(location, after.version, STORES)
 
 
@@ -164,7 +163,7 @@ def test_a_run_wholly_below_the_watermark_is_dropped_unread(tmp_path: Path) -> N
     version = commit(str(tmp_path), StateVersion(0, STORES), {"a": [(5, 1)]}, 1, None)
     version = commit(str(tmp_path), version, {}, 1, 5)
     assert version.runs == ()
-    assert [since for _, since in version.dropped] == [2]
+    assert [since for _, since in version.dropped] == [2, 2]
 
 
 def test_old_versions_and_files_are_deleted_after_a_while(tmp_path: Path) -> None:
@@ -173,11 +172,11 @@ def test_old_versions_and_files_are_deleted_after_a_while(tmp_path: Path) -> Non
         version = commit(str(tmp_path), version, {"a": [(NEVER, batch)]}, 1, None)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert [name for name in names if name.startswith("v")] == [
-        "v0000000007.json",
-        "v0000000008.json",
+        "v0000000007-attempt6.json",
+        "v0000000008-attempt7.json",
     ]
     in_use = {run.file for run in version.runs} | {file for file, _ in version.dropped}
-    assert {name for name in names if name.startswith("r")} == in_use
+    assert {*names} == in_use | {"v0000000008-attempt7.json"}
 
 
 def test_a_version_that_fails_half_way_is_not_seen(tmp_path: Path) -> None:
@@ -202,7 +201,7 @@ def test_what_failed_attempts_left_is_deleted_in_time(tmp_path: Path) -> None:
     running.write_bytes(b"")
     delete_orphans(location, version)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"v0000000001.json", version.runs[0].file, running.name}
+    assert left == {"v0000000001-attempt0.json", version.runs[0].file, running.name}
 
 
 def test_a_mark_that_a_key_is_gone_outlives_compaction(tmp_path: Path) -> None:
@@ -237,7 +236,7 @@ def test_damaged_files_are_named(tmp_path: Path, damage: str, kind: str) -> None
         case "missing":
             file.unlink()
     with pytest.raises(StateError, match=file.name) as caught:
-        version = load_version(str(tmp_path), 1, STORES)
+        version = load_version(str(tmp_path), 1, STORES, "attempt0")
         stores_of(str(tmp_path), version, 1)[0].scan(keys([]))
     assert caught.value.condition in (
         "STATEPLAN_CORRUPT_STATE",
@@ -277,15 +276,3 @@ def test_a_run_serves_what_other_tasks_left_in_it() -> None:
     assert not left.serves(4, 1) and left.serves(4, 3) and left.serves(8, 7)
     assert left.owned(np.array([3, -1, 1, 5, -3], np.int32), 1, 0).tolist() == [1, 1, 0, 0, 0]
     assert left.without(4, 3) is None
-
-
-def test_an_early_manifest_lists_stores(tmp_path: Path) -> None:
-    version = commit(str(tmp_path), StateVersion(0, 4), {"a": [(NEVER, 1)]}, 2, None)
-    (file,) = tmp_path.glob("v*.json")
-    data = json.loads(file.read_text().splitlines()[0])
-    data["runs"][0].update(stores=[data["runs"][0]["task"]])
-    del data["runs"][0]["taken"]
-    body = json.dumps(data)
-    file.write_text(f"{body}\ncrc32 {zlib.crc32(body.encode()):08x}\n")
-    (run,) = load_version(str(tmp_path), 1, 4).runs
-    assert run.taken == ((4, version.runs[0].task + 2),)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state import RunInfo, RunStore, StateVersion, Writes
+from ..state import Place, RunInfo, RunStore, StateVersion, Writes
 from ..state.rows import columns_of, concat
 from ..state.version import task_of
 from .kernel import Figures, Input, Kernel, Outcome
@@ -39,7 +39,7 @@ class TaskSpec:
 
     name: str
     kernel: Kernel
-    location: str
+    location: Place
     base: StateVersion
     tasks: int
     attempt: str

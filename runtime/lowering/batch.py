@@ -14,7 +14,8 @@ from ..frames import spark_schema
 from ..kernels.kernel import Kernel
 from ..kernels.task import HASH, META, PLACE, TaskReport, TaskSpec, run_task
 from ..state import StateError, StateVersion, load_version, save_version
-from ..state.version import delete_attempt, delete_orphans
+from ..state.storage import located
+from ..state.version import delete_attempt, delete_files, delete_orphans
 from .columns import Column, carrier_schema
 from .context import BatchResults, LoweringContext, OperatorResult
 from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
@@ -127,12 +128,12 @@ class Batch:
         info, context = node.state_info, self.context
         if info is None:
             raise InternalError(f"{node.node_name} has no state info")
-        location = f"{context.state_location}/{info.operator_id}/runs"
+        location = located(context.state_location) / str(info.operator_id) / "runs"
         stores, tasks = (1, 1) if single else (info.num_partitions, context.tasks)
         if stores % tasks:
             raise InternalError(f"{tasks} tasks do not divide {stores} stores")
         try:
-            base = load_version(location, context.batch_id, stores)
+            base = load_version(location, context.batch_id, stores, context.state_attempt)
         except StateError as error:
             raise _failure(error) from error
         # The checkpoint may have been rescaled since; rows keep their hash, no file changes.
@@ -177,15 +178,29 @@ class Batch:
         """See `LoweredBatch.commit_state`."""
         if self._results is None:
             raise InternalError("a batch's state is committed before its results are known")
-        retain = int(self.context.conf.get(RETAIN, "100"))
         try:
             for operator in self._operators:
                 spec = operator.spec
-                save_version(spec.location, operator.next_version, spec.attempt, retain)
-                if operator.next_version.version % _TIDY_EVERY == 0:
-                    delete_orphans(spec.location, operator.next_version)
+                save_version(spec.location, operator.next_version, spec.attempt, self._retain)
         except StateError as error:
             raise _failure(error) from error
+
+    @property
+    def state_attempt(self) -> str | None:
+        """See `LoweredBatch.state_attempt`."""
+        return self.context.attempt if self._operators else None
+
+    def clean_up(self) -> None:
+        """See `LoweredBatch.clean_up`."""
+        for operator in self._operators:
+            location, version = operator.spec.location, operator.next_version
+            delete_files(location, version.due(self._retain))
+            if version.version % _TIDY_EVERY == 0:
+                delete_orphans(location, replace(version, attempt=operator.spec.attempt))
+
+    @property
+    def _retain(self) -> int:
+        return int(self.context.conf.get(RETAIN, "100"))
 
     def abort(self) -> None:
         """See `LoweredBatch.abort`."""

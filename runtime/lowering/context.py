@@ -5,7 +5,9 @@ batch = lower(execution.executed_plan, context)
 sink.write(batch.dataframe)            # any action; several do no harm
 results = batch.results()              # metrics, event-time figures
 ...                                    # the loop's decision that the batch stands
-batch.commit_state()                   # version 8 of every operator becomes visible
+batch.commit_state()                   # version 8 of every operator is written
+...                                    # the commit, which names the attempt: it is visible
+batch.clean_up()                       # what is too old goes
 (or batch.abort() after a failure)
 """
 
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ...planner.model.conf import Conf
+from ..state import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,20 +32,23 @@ class LoweringContext:
         spark: a session of stateplan's own (`newSession`) under `session_settings`.
         sources: per source name this batch's rows; columns in the source's schema order (names do
             not matter, positions do). A source without rows has an empty DataFrame.
-        state_location: the checkpoint's `state` directory: a path or a file system URI.
+        state_location: the checkpoint's `state` directory: a path, a URI or a location.
         batch_id: the batch that runs; it reads version `batch_id` of the state and makes the next.
         conf: the query's settings.
         tasks: how many tasks run each stateful operator: a divisor of the store count.
         attempt: names this attempt in file names; must not repeat, restarts included (a UUID).
+        state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
+            of the only one that made the version.
     """
 
     spark: SparkSession
     sources: Mapping[str, DataFrame]
-    state_location: str
+    state_location: Place
     batch_id: int
     conf: Conf = field(default_factory=Conf)
     tasks: int = 1
     attempt: str
+    state_attempt: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,13 +110,21 @@ class LoweredBatch(Protocol):
         """
 
     def commit_state(self) -> None:
-        """Make what the tasks wrote the state's version `batch_id + 1`: one manifest an operator.
+        """Write what the tasks made as version `batch_id + 1`: one manifest an operator.
 
-        Repeating it does no harm. A version that an earlier attempt made visible is replaced.
+        Repeating it does no harm. The version counts once the checkpoint's commit names the
+        attempt; until then one of another attempt may stand beside it.
 
         Raises:
             RuntimeFailure: the batch was not evaluated, or a manifest cannot be written.
         """
+
+    @property
+    def state_attempt(self) -> str | None:
+        """What the commit says of the state: the attempt; None if the query keeps none."""
+
+    def clean_up(self) -> None:
+        """After the commit: delete what no kept version needs any more; never raises."""
 
     def abort(self) -> None:
         """Remove what this attempt's tasks wrote, as far as known; never raises."""

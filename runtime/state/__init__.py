@@ -2,6 +2,7 @@
 
 from .rows import NEVER, Keys, StateRows, first_rows
 from .run import Layout
+from .storage import Location, Place, located, register_file_system
 from .store import Found, RunStore, StateStore
 from .version import RunInfo, StateError, StateVersion, Writes, load_version, save_version
 
@@ -10,6 +11,8 @@ __all__ = [
     "Found",
     "Keys",
     "Layout",
+    "Location",
+    "Place",
     "RunInfo",
     "RunStore",
     "StateError",
@@ -19,5 +22,7 @@ __all__ = [
     "Writes",
     "first_rows",
     "load_version",
+    "located",
+    "register_file_system",
     "save_version",
 ]

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
-from .version import RunInfo, StateError, file_system
+from .storage import Location, Place, located
+from .version import RunInfo, StateError, cannot_write
 
 
 @dataclass(frozen=True)
@@ -55,16 +56,15 @@ class Run:
     layout: Layout
 
     @classmethod
-    def open(cls, location: str, info: RunInfo, layout: Layout) -> Run:
+    def open(cls, location: Place, info: RunInfo, layout: Layout) -> Run:
         """Open a run's file.
 
         Raises:
             StateError: the file is missing, truncated or holds something else.
         """
-        system, root = file_system(location)
-        path = f"{root}/{info.file}"
+        path = located(location) / info.file
         try:
-            source = system.open_input_file(path)
+            source = path.open()
             if source.size() != info.size:
                 raise _unusable(path, f"it has {source.size()} bytes instead of {info.size}")
             batch = pa.ipc.open_file(source).get_batch(0)
@@ -156,14 +156,14 @@ class Run:
         return StateRows(keys, self.times[positions], take(self.values, positions), live)
 
 
-def _unusable(path: str, why: str) -> StateError:
+def _unusable(path: Location, why: str) -> StateError:
     return StateError("STATEPLAN_CORRUPT_STATE", f"The state file {path} cannot be used: {why}.")
 
 
 def write_run(
-    location: str, file: str, rows: StateRows, layout: Layout, info: dict[str, Any]
+    location: Place, file: str, rows: StateRows, layout: Layout, info: dict[str, Any]
 ) -> RunInfo:
-    """Write rows as a new run; `info` has the sequence, the tasks and the task.
+    """Write rows as a new run, durable; `info` has the sequence, the tasks and the task.
 
     Raises:
         StateError: the file cannot be written.
@@ -182,21 +182,14 @@ def write_run(
     columns |= {f"k{i}": c for i, c in enumerate(rows.keys.columns.columns)}
     columns |= {f"v{i}": c for i, c in enumerate(rows.values.columns)}
     batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    system, root = file_system(location)
-    path = f"{root}/{file}"
+    path = located(location) / file
     try:
-        system.create_dir(root, recursive=True)
-        with (
-            system.open_output_stream(path) as stream,
-            pa.ipc.new_file(stream, batch.schema) as writer,
-        ):
-            writer.write_batch(batch)
-        size = system.get_file_info(path).size
+        with path.output() as stream:
+            with pa.ipc.new_file(stream, batch.schema) as writer:
+                writer.write_batch(batch)
+            size = stream.tell()
     except OSError as problem:
-        raise StateError(
-            "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
-            f"State cannot be written to {path}: {problem}.",
-        ) from problem
+        raise cannot_write("State", path, problem) from problem
     timed = layout.timed and len(rows) > 0
     low, high = (int(rows.times.min()), int(rows.times.max())) if timed else (NEVER, NEVER)
     return RunInfo(file=file, rows=len(rows), size=size, low=low, high=high, **info)

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
-import pyarrow.fs as pafs
 
 from .rows import Int32, Int64, Mask
+from .storage import Location, Place, located
 
-FORMAT = 1
+FORMAT = 2
 _OURS = re.compile(r"(?:r|v)(\d{10})-.*\.(?:arrow|json)")
 
 
@@ -176,7 +176,7 @@ class StateVersion:
 
     def due(self, retain: int) -> set[str]:
         """The files that no version needs which is kept: the last `retain` ones up to this one."""
-        return {file for file, gone in self.dropped if gone <= self.version - retain}
+        return {file for file, gone in self.dropped if gone <= self.version - retain + 1}
 
 
 def _evict(run: RunInfo, evicted: int | None) -> RunInfo:
@@ -250,7 +250,7 @@ def _parse(path: Location, text: str, version: int) -> StateVersion:
     if data.pop("format") != FORMAT or data["version"] != version:
         raise _corrupt(path, f"it holds version {data['version']} in another format")
     data["runs"] = tuple(
-        RunInfo(**{**run, "stores": None if run["stores"] is None else tuple(run["stores"])})
+        RunInfo(**{**run, "taken": tuple((tasks, task) for tasks, task in run["taken"])})
         for run in data["runs"]
     )
     data["dropped"] = tuple((file, gone) for file, gone in data["dropped"])

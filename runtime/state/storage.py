@@ -1,0 +1,233 @@
+"""Where checkpoints and state lie: folders of files on a local disk or behind `pyarrow.fs`.
+
+All that a checkpoint asks of a file system is here: whole files that appear at once, names that
+outlive a crash, listings. Executors get a `Location` with their task, file system included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+Kind = Literal["file", "folder"]
+
+
+class Held(Exception):
+    """A lock is held by another process; the text is what that one wrote into it."""
+
+
+class Storage(ABC):
+    """One file system. Paths are its own; a missing file is a FileNotFoundError, other OSErrors
+    name the file.
+
+    Attributes:
+        local: whether it is a local disk: `create` is exclusive there, `lock` may work, and files
+            that Spark reads too have Hadoop's checksum files beside them.
+    """
+
+    local: bool
+
+    @abstractmethod
+    def read(self, path: str) -> bytes:
+        """A whole file."""
+
+    @abstractmethod
+    def open(self, path: str) -> Any:
+        """A file for reading at any place, mapped into memory where that is possible."""
+
+    @abstractmethod
+    def output(self, path: str) -> AbstractContextManager[Any]:
+        """A stream into a file of a new name; its content is durable at the end.
+
+        The name is durable after `sync` of the folder.
+        """
+
+    @abstractmethod
+    def put(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Make or replace a file, whole or not at all."""
+
+    @abstractmethod
+    def create(self, path: str, data: bytes) -> None:
+        """Make a file that is not there yet, whole and durable or not at all.
+
+        Raises:
+            FileExistsError: it is there. Where `local` is not set, two callers at the same moment
+                may both succeed, and the file holds what one of them wrote.
+        """
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Delete a file; it may be missing."""
+
+    @abstractmethod
+    def delete_folder(self, path: str) -> None:
+        """Delete a folder and what it holds; it may be missing."""
+
+    @abstractmethod
+    def names(self, path: str) -> list[str]:
+        """The names of what a folder holds, in order; nothing if there is no such folder."""
+
+    @abstractmethod
+    def kind(self, path: str) -> Kind | None:
+        """What is at a path."""
+
+    @abstractmethod
+    def sync(self, path: str) -> None:
+        """Make the names in a folder durable."""
+
+    @abstractmethod
+    def lock(self, path: str, text: str) -> int | None:
+        """Take a lock that ends with `unlock` or with the process; None if there are no locks here.
+
+        Raises:
+            Held: another one has it.
+        """
+
+    @abstractmethod
+    def unlock(self, handle: int) -> None:
+        """Let a lock go."""
+
+    @abstractmethod
+    def shown(self, path: str) -> str:
+        """The path as messages show it."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """A file or folder on a storage: a path that knows its file system."""
+
+    storage: Storage
+    path: str
+
+    def __truediv__(self, name: str) -> Location:
+        return Location(self.storage, f"{self.path.rstrip('/')}/{name}")
+
+    def __str__(self) -> str:
+        return self.storage.shown(self.path)
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def parent(self) -> Location:
+        return Location(self.storage, self.path.rpartition("/")[0] or "/")
+
+    def with_name(self, name: str) -> Location:
+        return self.parent / name
+
+    def read(self) -> bytes:
+        return self.storage.read(self.path)
+
+    def open(self) -> Any:
+        return self.storage.open(self.path)
+
+    def output(self) -> AbstractContextManager[Any]:
+        return self.storage.output(self.path)
+
+    def put(self, data: bytes, *, durable: bool = True) -> None:
+        self.storage.put(self.path, data, durable=durable)
+
+    def create(self, data: bytes) -> None:
+        self.storage.create(self.path, data)
+
+    def delete(self) -> None:
+        self.storage.delete(self.path)
+
+    def delete_folder(self) -> None:
+        self.storage.delete_folder(self.path)
+
+    def names(self) -> list[str]:
+        return self.storage.names(self.path)
+
+    def sync(self) -> None:
+        self.storage.sync(self.path)
+
+    def exists(self) -> bool:
+        return self.storage.kind(self.path) is not None
+
+    def is_dir(self) -> bool:
+        return self.storage.kind(self.path) == "folder"
+
+
+Place = str | Path | Location
+"""A path, a URI or a location."""
+
+_registered: dict[str, Any] = {}
+
+
+def register_file_system(scheme: str, system: Any) -> None:
+    """Let URIs of a scheme name files on this file system, in this process.
+
+    Args:
+        scheme: what stands before `://`.
+        system: a `pyarrow.fs.FileSystem`, or a `pyarrow.fs.FileSystemHandler` of one's own. It
+            travels to the executors, so it must pickle; its paths are what follows `://`.
+    """
+    _registered[scheme] = file_system_of(system)
+
+
+def file_system_of(system: Any) -> Any:
+    """A file system, also of a handler."""
+    return pafs.PyFileSystem(system) if isinstance(system, pafs.FileSystemHandler) else system
+
+
+def located(place: Place, system: Any = None) -> Location:
+    """The location of `/a/b`, `a/b`, `file:/a/b`, `s3://bucket/b` or another URI.
+
+    Args:
+        place: as the user wrote it.
+        system: the file system or handler to use, whatever the scheme.
+
+    Raises:
+        ValueError: no file system is known for the URI, or it cannot be reached.
+    """
+    from .storage_local import LocalStorage
+    from .storage_remote import RemoteStorage
+
+    if isinstance(place, Location):
+        return place
+    text = str(place)
+    scheme, separator, rest = text.partition("://")
+    if system is None and separator:
+        system = _registered.get(scheme)
+    if system is not None:
+        prefix = f"{scheme}://" if separator else ""
+        path = (rest if separator else text).rstrip("/")
+        return Location(RemoteStorage(file_system_of(system), prefix), path)
+    parts = urlsplit(text)
+    if len(parts.scheme) < 2 or isinstance(place, Path):
+        return Location(LocalStorage(), os.path.abspath(text))
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        return Location(LocalStorage(), os.path.abspath(unquote(parts.path)))
+    # Hadoop's name for S3, which people write in Spark.
+    known = f"s3://{rest}" if scheme in ("s3a", "s3n") else text
+    try:
+        system, path = pafs.FileSystem.from_uri(known)
+    except (OSError, ValueError, pa.ArrowException) as problem:
+        raise ValueError(str(problem)) from None
+    return Location(RemoteStorage(system, text[: len(text) - len(path)]), path.rstrip("/"))
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Errors of the system name the file."""
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except OSError as problem:
+        if problem.filename is not None:
+            raise
+        text = problem.strerror or str(problem)
+        raise OSError(problem.errno, text, path) from problem
