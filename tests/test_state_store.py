@@ -24,6 +24,7 @@ from stateplan.runtime.state import (
     load_version,
     save_version,
 )
+from stateplan.runtime.state.sorting import stable_order
 from stateplan.runtime.state.version import delete_files, delete_orphans
 
 STORES = 4
@@ -276,3 +277,11 @@ def test_a_run_serves_what_other_tasks_left_in_it() -> None:
     assert not left.serves(4, 1) and left.serves(4, 3) and left.serves(8, 7)
     assert left.owned(np.array([3, -1, 1, 5, -3], np.int32), 1, 0).tolist() == [1, 1, 0, 0, 0]
     assert left.without(4, 3) is None
+
+
+@pytest.mark.parametrize("low, high", [(-(2**63), 2**63), (0, 50), (2**60, 2**60 + 2**20), (9, 10)])
+@pytest.mark.parametrize("sorted_rows", [0, 19_990])
+def test_order_is_stable_whatever_the_numbers(low: int, high: int, sorted_rows: int) -> None:
+    numbers = np.random.default_rng(1).integers(low, high, 20_000)
+    numbers[:sorted_rows].sort()
+    assert np.array_equal(stable_order(numbers), np.argsort(numbers, kind="stable"))

@@ -39,7 +39,5 @@ def merge_runs(
     """The rows of a batch and those of the chosen runs that still stand beside them."""
     if not runs:
         return rows
-    older = store.merged(runs, rows.keys)
-    if evicted is not None and store.layout.timed:
-        older = older.take(older.times > evicted)
-    return concat_rows([rows, older])
+    older = store.merged(runs, rows.keys, evicted if store.layout.timed else None)
+    return concat_rows([rows, older]) if len(older) else rows

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
+from .sorting import stable_order
 from .storage import Location, Place, located
 from .version import RunInfo, StateError, cannot_write
 
@@ -149,6 +150,13 @@ class Run:
         rows = self.batch.column("order").slice(first, last - first).to_numpy().astype(np.int64)
         return np.sort(rows)
 
+    def above(self, watermark: int | None) -> Int64:
+        """The rows with an event time above a watermark in microseconds; all without one."""
+        if watermark is None or watermark < self.info.low:
+            return np.arange(self.info.rows, dtype=np.int64)
+        rows: Int64 = np.flatnonzero(self.times > watermark)
+        return rows
+
     def rows(self, positions: Int64) -> StateRows:
         """The rows at some positions."""
         keys = Keys(self.hashes[positions], self.places[positions], take(self.keys, positions))
@@ -168,14 +176,14 @@ def write_run(
     Raises:
         StateError: the file cannot be written.
     """
-    order = np.argsort(rows.keys.hashes, kind="stable")
-    if not np.array_equal(order, np.arange(len(order))):
-        rows = rows.take(order)
+    hashes = rows.keys.hashes
+    if not bool((hashes[1:] >= hashes[:-1]).all()):
+        rows = rows.take(stable_order(hashes))
     columns = {"hash": pa.array(rows.keys.hashes), "place": pa.array(rows.keys.places)}
     if rows.live is not None and not rows.live.all():
         columns["live"] = pa.array(rows.live)
     if layout.timed:
-        by_time = np.argsort(rows.times, kind="stable")
+        by_time = stable_order(rows.times)
         columns["time"] = pa.array(rows.times)
         columns["times"] = pa.array(rows.times[by_time])
         columns["order"] = pa.array(by_time.astype(np.uint32))

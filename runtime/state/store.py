@@ -72,6 +72,8 @@ class RunStore:
     attempt: str
     _runs: list[Run] | None = None
     _files: list[str] = field(default_factory=list)
+    _asked: Keys | None = None
+    _matched: dict[str, Int64] = field(default_factory=dict)
 
     @property
     def runs(self) -> list[Run]:
@@ -93,6 +95,8 @@ class RunStore:
 
     def get(self, keys: Keys) -> Found:
         wanted = np.arange(len(keys), dtype=np.int64)
+        missing = np.ones(len(keys), dtype=np.bool_)
+        self._asked, self._matched = keys, {}
         queries: list[Int64] = []
         parts: list[StateRows] = []
         for run in self.runs:
@@ -104,12 +108,16 @@ class RunStore:
                 at, rows = at[mine], rows[mine]
             if len(at) == 0:
                 continue
-            wanted = wanted[~np.isin(wanted, at)]
+            self._matched[run.info.file] = rows
+            missing[at] = False
+            wanted = wanted[missing[wanted]]
             alive = run.alive(rows)
             queries.append(at[alive])
             parts.append(run.rows(rows[alive]))
         if not parts:
             return Found(np.empty(0, np.int64), self.layout.empty())
+        if len(parts) == 1:
+            return Found(queries[0], parts[0])
         together = np.concatenate(queries)
         order = np.argsort(together, kind="stable")
         return Found(together[order], concat_rows(parts).take(order))
@@ -121,12 +129,13 @@ class RunStore:
         everything = [(run, np.arange(run.info.rows, dtype=np.int64)) for run in self.runs]
         return self._newest(everything, besides)
 
-    def merged(self, runs: Sequence[Run], besides: Keys) -> StateRows:
+    def merged(self, runs: Sequence[Run], besides: Keys, evicted: int | None) -> StateRows:
         """The rows of the newest few runs that stand, to be written as one run.
 
-        Marks of keys that are gone are kept as long as an older run may hold such a key.
+        Marks of keys that are gone are kept as long as an older run may hold such a key; rows at or
+        below `evicted` are not.
         """
-        everything = [(run, np.arange(run.info.rows, dtype=np.int64)) for run in runs]
+        everything = [(run, run.above(evicted)) for run in runs]
         return self._newest(everything, besides, gone=len(runs) < len(self.runs))
 
     def _newest(
@@ -136,10 +145,17 @@ class RunStore:
         parts: list[StateRows] = []
         for i, (run, rows) in enumerate(chosen):
             rows = rows[run.alive(rows, gone=gone) & self._owned(run, rows)]
+            asked = besides is self._asked
+            if asked and run.info.file in self._matched:
+                stale = np.zeros(run.info.rows, dtype=np.bool_)
+                stale[self._matched[run.info.file]] = True
+                rows = rows[~stale[rows]]
             if len(rows) == 0:
                 continue
             found = run.rows(rows)
-            stale = _present(found.keys, besides)
+            # A key that `get` found in a newer run has not been looked for in this one: that it is
+            # in a newer run comes out below.
+            stale = np.zeros(len(rows), np.bool_) if asked else _present(found.keys, besides)
             for newer in self.runs[:i]:
                 at, matching = newer.match(found.keys, np.flatnonzero(~stale))
                 stale[at[self._owned(newer, matching)]] = True
