@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 from uuid import uuid4
 
@@ -17,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
-from .files import corrupt, read_whole, remove, write_new
+from .claim import Claim, Holder
+from .files import corrupt, failing, location_of, read_whole, remove, write_new
+from .state.storage import Location, Place
 
 Offset = object  # a JSON value: what a source writes into the offset log
 VERSION = "v1"
@@ -68,9 +69,14 @@ class OffsetMetadata(_Record):
 
 
 class CommitMetadata(_Record):
-    """The line of `commits/N`."""
+    """The line of `commits/N`.
+
+    `stateAttempt` is ours: the attempt whose version N + 1 of the state counts. Spark passes over
+    it.
+    """
 
     nextBatchWatermarkMs: int = 0
+    stateAttempt: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +101,7 @@ def restored_conf(conf: Conf, metadata: OffsetMetadata) -> Conf:
 Record = TypeVar("Record", bound=_Record)
 
 
-def _parse(model: type[Record], text: str, path: Path) -> Record:
+def _parse(model: type[Record], text: str, path: Location) -> Record:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
@@ -107,18 +113,16 @@ def _parse(model: type[Record], text: str, path: Path) -> Record:
 class BatchLog:
     """A directory of files named by batch id, each with a version line first."""
 
-    directory: Path
+    directory: Location
 
     def ids(self) -> list[int]:
         """The batch ids in the log, ascending. Other files (temporary ones) are not part of it."""
-        if not self.directory.is_dir():
-            return []
-        return sorted(int(p.name) for p in self.directory.iterdir() if p.name.isdigit())
+        return sorted(int(name) for name in self.directory.names() if name.isdigit())
 
     def latest(self) -> int | None:
         return max(self.ids(), default=None)
 
-    def path(self, batch_id: int) -> Path:
+    def path(self, batch_id: int) -> Location:
         return self.directory / str(batch_id)
 
     def read(self, batch_id: int) -> list[str] | None:
@@ -148,7 +152,7 @@ class BatchLog:
                 remove(self.path(batch_id))
 
 
-def read_lines(path: Path, data: bytes) -> list[str]:
+def read_lines(path: Place, data: bytes) -> list[str]:
     """The lines of a log file behind its version line.
 
     Raises:
@@ -165,7 +169,7 @@ def read_lines(path: Path, data: bytes) -> list[str]:
     return lines
 
 
-def concurrent_update(batch_id: int, directory: Path) -> RuntimeFailure:
+def concurrent_update(batch_id: int, directory: Location) -> RuntimeFailure:
     """The error for a log entry that another query has written."""
     return RuntimeFailure(
         "CONCURRENT_STREAM_LOG_UPDATE",
@@ -183,48 +187,68 @@ class Checkpoint:
     Attributes:
         root: the directory.
         id: the query's id, the same over all its runs.
+        claim: this run's right to write; None: opened without one, to read.
     """
 
-    root: Path
+    root: Location
     id: str
+    claim: Claim | None = None
     offset_log: BatchLog = field(init=False)
     commit_log: BatchLog = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offset_log", BatchLog(self.root / "offsets"))
-        object.__setattr__(self, "commit_log", BatchLog(self.root / "commits"))
+        object.__setattr__(self, "offset_log", BatchLog(self._guarded / "offsets"))
+        object.__setattr__(self, "commit_log", BatchLog(self._guarded / "commits"))
 
     @classmethod
-    def open(cls, root: Path) -> Checkpoint:
+    def open(cls, place: Place, holder: Holder | None = None) -> Checkpoint:
         """Open a checkpoint, or start one where there is none.
 
+        Args:
+            place: the directory.
+            holder: who is going to write; that run has the checkpoint until `release`.
+
         Raises:
-            RuntimeFailure: the files there are not usable.
+            RuntimeFailure: the files there are not usable, or another run has the checkpoint.
         """
-        path = root / "metadata"
-        try:
-            text = read_whole(path).decode(errors="replace")
-        except FileNotFoundError:
-            if BatchLog(root / "offsets").ids():
-                raise corrupt(path, "it is missing, though there are offsets") from None
-            query_id = str(uuid4())
-            write_new(path, json.dumps({"id": query_id}, separators=(",", ":")).encode())
-            return cls(root, query_id)
-        except NotADirectoryError:
-            raise RuntimeFailure(
-                "STATEPLAN_CHECKPOINT_NOT_A_DIRECTORY",
-                f"The checkpoint '{root}' is not a directory.",
-                hint="Name a directory for the checkpoint.",
-            ) from None
-        return cls(root, _parse(QueryMetadata, text, path).id)
+        root = location_of(place, "the checkpoint")
+        with failing(root):
+            if root.storage.kind(root.path) == "file":
+                raise RuntimeFailure(
+                    "STATEPLAN_CHECKPOINT_NOT_A_DIRECTORY",
+                    f"The checkpoint '{root}' is not a directory.",
+                    hint="Name a directory for the checkpoint.",
+                )
+            claim = None if holder is None else Claim.take(root, holder)
+            try:
+                return cls(root, _query_id(replace(root, guard=claim)), claim)
+            except BaseException:
+                if claim is not None:
+                    claim.release()
+                raise
+
+    def check_claim(self) -> None:
+        """Raise if a newer run has claimed the checkpoint."""
+        if self.claim is not None:
+            with failing(self.root):
+                self.claim.check()
+
+    def release(self) -> None:
+        """Let another run have the checkpoint."""
+        if self.claim is not None:
+            self.claim.release()
 
     @property
-    def state_directory(self) -> Path:
+    def _guarded(self) -> Location:
+        return replace(self.root, guard=self.claim)
+
+    @property
+    def state_directory(self) -> Location:
         return self.root / "state"
 
-    def source_directory(self, index: int) -> Path:
+    def source_directory(self, index: int) -> Location:
         """Where the source at this place in the plan keeps its log."""
-        return self.root / "sources" / str(index)
+        return self._guarded / "sources" / str(index)
 
     def offsets(self, batch_id: int) -> OffsetSeq | None:
         """What the offset log holds for a batch."""
@@ -252,7 +276,7 @@ class Checkpoint:
 
     def add_commit(self, batch_id: int, metadata: CommitMetadata) -> None:
         """Mark a batch as done."""
-        self.commit_log.write(batch_id, [metadata.model_dump_json()])
+        self.commit_log.write(batch_id, [metadata.model_dump_json(exclude_none=True)])
 
     def purge(self, batch_id: int) -> None:
         """Forget batches that no restart needs any more, as seen from this batch."""
@@ -261,12 +285,25 @@ class Checkpoint:
             self.commit_log.purge(batch_id - KEPT_BATCHES)
 
 
+def _query_id(root: Location) -> str:
+    path = root / "metadata"
+    try:
+        text = read_whole(path).decode(errors="replace")
+    except FileNotFoundError:
+        if BatchLog(root / "offsets").ids():
+            raise corrupt(path, "it is missing, though there are offsets") from None
+        query_id = str(uuid4())
+        write_new(path, json.dumps({"id": query_id}, separators=(",", ":")).encode())
+        return query_id
+    return _parse(QueryMetadata, text, path).id
+
+
 def compact_json(value: object) -> str:
     """JSON as Spark writes it: no blanks."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _offset(text: str, path: Path) -> Offset | None:
+def _offset(text: str, path: Location) -> Offset | None:
     if text == NO_OFFSET:
         return None
     try:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from .checkpoint import KEPT_BATCHES, VERSION, compact_json, concurrent_update, read_lines
 from .files import corrupt, read_whole, remove, write_new
+from .state.storage import Location, Place, located
 
 COMPACT = ".compact"
 DEFAULT_COMPACT_INTERVAL = 10
@@ -28,8 +28,8 @@ class CompactibleLog:
             yet; a log keeps the interval it was begun with as far as Spark's rule says.
     """
 
-    def __init__(self, directory: Path, compact_interval: int = DEFAULT_COMPACT_INTERVAL) -> None:
-        self.directory = directory
+    def __init__(self, directory: Place, compact_interval: int = DEFAULT_COMPACT_INTERVAL) -> None:
+        self.directory = located(directory)
         self.compact_interval = _interval(compact_interval, self._latest_compact())
 
     def latest(self) -> int | None:
@@ -79,10 +79,8 @@ class CompactibleLog:
             found += _read(files[i])
         return found
 
-    def _files(self) -> dict[int, Path]:
-        if not self.directory.is_dir():
-            return {}
-        found: dict[int, Path] = {}
+    def _files(self) -> dict[int, Location]:
+        found: dict[int, Location] = {}
         for path in self.directory.iterdir():
             stem = path.name.removesuffix(COMPACT)
             # Where a batch has both files, the compaction holds more.
@@ -112,7 +110,7 @@ def _interval(default: int, latest_compact: int | None) -> int:
     return total
 
 
-def _read(path: Path) -> list[Entry]:
+def _read(path: Location) -> list[Entry]:
     try:
         data = read_whole(path)
     except FileNotFoundError:

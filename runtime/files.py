@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
 import struct
-import uuid
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..planner.model.errors import RuntimeFailure
+from .state.storage import Location, Place, located
+
+AnyPath = Path | Location
 
 # Hadoop's checksum side files: "crc" and a zero byte, the chunk size, one CRC-32 per chunk.
 _CRC_MAGIC = b"crc\x00"
@@ -51,9 +55,33 @@ def file_uri(path: Path | str) -> str:
     )
 
 
-def checksum_path(path: Path) -> Path:
+def location_of(place: Place, what: str, system: Any = None) -> Location:
+    """Where a path or URI leads, on any file system.
+
+    Args:
+        place: as the user wrote it.
+        what: names the thing in the error: `the checkpoint`.
+        system: a `pyarrow.fs.FileSystem` or `FileSystemHandler` to use instead of the URI's.
+
+    Raises:
+        RuntimeFailure: no file system is known for the URI.
+    """
+    try:
+        return located(place, system)
+    except ValueError as problem:
+        raise RuntimeFailure(
+            "STATEPLAN_FILE_SYSTEM_NOT_SUPPORTED",
+            f"{what[0].upper()}{what[1:]} is at '{place}', on a file system that is not known or "
+            f"not reached: {problem}.",
+            hint="Use a path, a URI that pyarrow.fs knows (s3, gs, abfss, hdfs), or register the "
+            "scheme with register_file_system.",
+        ) from None
+
+
+def checksum_path(path: Place) -> Location:
     """Where Hadoop's local file system keeps a file's checksums: `.name.crc` beside it."""
-    return path.with_name(f".{path.name}.crc")
+    location = located(path)
+    return location.with_name(f".{location.name}.crc")
 
 
 def checksums(data: bytes) -> bytes:
@@ -68,48 +96,67 @@ def checksums(data: bytes) -> bytes:
     )
 
 
-def write_new(path: Path, data: bytes) -> None:
+def write_new(path: Place, data: bytes) -> None:
     """Write a file that does not exist yet, whole or not at all, with its checksum file.
 
     Raises:
         FileExistsError: the file is there already; it is left as it is.
+        RuntimeFailure: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    staged = _stage(path, data)
-    try:
-        _link(staged, path)
-    finally:
-        staged.unlink(missing_ok=True)
-    # After the file: a crash in between leaves a file without checksums, which readers accept,
-    # and a loser of a race never touches the winner's.
-    _stage(checksum_path(path), checksums(data)).replace(checksum_path(path))
-    _sync_directory(path.parent)
+    location = located(path)
+    with _writing(location):
+        location.create(data)
+        # After the file: a crash in between leaves a file without checksums, which readers accept,
+        # and a loser of a race never touches the winner's.
+        _write_checksums(location, data)
 
 
-def remove(path: Path) -> None:
+def replace(path: Place, data: bytes) -> None:
+    """Write a file in the place of another one, whole or not at all, with its checksum file.
+
+    Raises:
+        RuntimeFailure: it cannot be written.
+    """
+    location = located(path)
+    with _writing(location):
+        if location.storage.local:  # the old checksums must not meet the new content
+            checksum_path(location).delete()
+        location.put(data)
+        _write_checksums(location, data)
+
+
+def remove(path: Place) -> None:
     """Remove a file and its checksum file, if they are there."""
-    checksum_path(path).unlink(missing_ok=True)
-    path.unlink(missing_ok=True)
+    location = located(path)
+    with _writing(location):
+        if location.storage.local:
+            checksum_path(location).delete()
+        location.delete()
 
 
-def read_whole(path: Path) -> bytes:
+def read_whole(path: Place) -> bytes:
     """Read a file, comparing it with its checksum file where there is one.
 
     Raises:
         FileNotFoundError: there is no such file.
-        RuntimeFailure: the content is not what was written.
+        RuntimeFailure: the content is not what was written, or cannot be read.
     """
-    data = path.read_bytes()
+    location = located(path)
     try:
-        expected = checksum_path(path).read_bytes()
-    except FileNotFoundError:
+        data = location.read()
+        expected = checksum_path(location).read() if location.storage.local else b""
+    except FileNotFoundError as problem:
+        if problem.filename is None or not str(problem.filename).endswith(".crc"):
+            raise
         return data
+    except OSError as problem:
+        raise not_usable(location, "read", problem) from problem
     if expected.startswith(_CRC_MAGIC) and expected != checksums(data):
-        raise corrupt(path, "its content does not match its checksum")
+        raise corrupt(location, "its content does not match its checksum")
     return data
 
 
-def corrupt(path: Path, why: str) -> RuntimeFailure:
+def corrupt(path: Place, why: str) -> RuntimeFailure:
     """The error for a checkpoint or log file that cannot be used."""
     return RuntimeFailure(
         "STATEPLAN_CHECKPOINT_CORRUPT",
@@ -118,30 +165,37 @@ def corrupt(path: Path, why: str) -> RuntimeFailure:
     )
 
 
-def _stage(path: Path, data: bytes) -> Path:
-    staged = path.with_name(f".{path.name.lstrip('.')}.{uuid.uuid4()}.tmp")
-    with open(staged, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    return staged
+def not_usable(path: Place, what: str, problem: OSError) -> RuntimeFailure:
+    """The error for a file system that fails under a checkpoint; `what`: written, read."""
+    return RuntimeFailure(
+        "STATEPLAN_FILE_SYSTEM_FAILED",
+        f"The file '{path}' cannot be {what}: {problem.strerror or problem}.",
+        hint="Mend the file system (space, rights, connection) and start the query again: it goes "
+        "on from the last commit.",
+    )
 
 
-def _link(staged: Path, path: Path) -> None:
+def _write_checksums(location: Location, data: bytes) -> None:
+    if location.storage.local:
+        # Not durable: readers pass over an empty one, and one that is missing.
+        checksum_path(location).put(checksums(data), durable=False)
+
+
+@contextlib.contextmanager
+def failing(place: Place) -> Iterator[None]:
+    """What a file system reports becomes an error for people."""
     try:
-        os.link(staged, path)
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP):
-            raise
-        # A file system without hard links: not safe against a second query at the same instant.
-        if path.exists():
-            raise FileExistsError(errno.EEXIST, "exists", str(path)) from None
-        os.rename(staged, path)
+        yield
+    except OSError as problem:
+        path = problem.filename or str(place)
+        raise not_usable(path, "used", problem) from problem
 
 
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+@contextlib.contextmanager
+def _writing(location: Location) -> Iterator[None]:
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        yield
+    except FileExistsError:
+        raise
+    except OSError as problem:
+        raise not_usable(location, "written", problem) from problem

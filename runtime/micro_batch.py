@@ -229,6 +229,7 @@ class MicroBatchExecution:
             if self._last_plan is None:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
+            self._checkpoint.check_claim()
             batch = self._lower(timed, self._context(position, frames))
         try:
             with durations.measure("addBatch"):
@@ -237,27 +238,31 @@ class MicroBatchExecution:
                 in_sink[0] = False
                 results = batch.results()
             with durations.measure("commitOffsets"):
+                self._checkpoint.check_claim()
                 batch.commit_state()
         except BaseException:
             batch.abort()
             raise
         watermark = self._tracker.update(plan.collect(EventTimeWatermarkExec), results.event_times)
         with durations.measure("commitOffsets"):
-            commit = CommitMetadata(nextBatchWatermarkMs=watermark)
+            attempt = batch.state_attempt
+            commit = CommitMetadata(nextBatchWatermarkMs=watermark, stateAttempt=attempt)
             self._checkpoint.add_commit(position.batch_id, commit)
         self._last_plan = plan
-        self.position = position.next(watermark)
+        self.position = position.next(commit)
+        batch.clean_up()
         return plan, results, self._counts(counters, plan), output_rows
 
     def _context(self, position: Position, frames: Mapping[str, DataFrame]) -> LoweringContext:
         return LoweringContext(
             spark=self.spark,
             sources=frames,
-            state_location=str(self._checkpoint.state_directory),
+            state_location=self._checkpoint.state_directory,
             batch_id=position.batch_id,
             conf=self._conf,
             tasks=self._tasks,
             attempt=str(uuid.uuid4()),
+            state_attempt=position.state_attempt,
         )
 
     def _check_state(self, position: Position, plan: SparkPlan) -> None:

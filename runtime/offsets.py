@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
-from .checkpoint import Checkpoint, Offset, OffsetMetadata, restored_conf
+from .checkpoint import Checkpoint, CommitMetadata, Offset, OffsetMetadata, restored_conf
 from .files import corrupt
 
 Offsets = tuple[Offset | None, ...]  # one per source, in the order of the plan's streams
@@ -26,6 +26,7 @@ class Position:
             global watermark so far, if not.
         late_ms: the watermark of the batch before, by which rows are late.
         timestamp_ms: the batch's time, if it is constructed.
+        state_attempt: whose state the batch reads, as the commit before it says.
     """
 
     batch_id: int = 0
@@ -35,19 +36,21 @@ class Position:
     watermark_ms: int = 0
     late_ms: int = 0
     timestamp_ms: int = 0
+    state_attempt: str | None = None
 
     @property
     def has_new_data(self) -> bool:
         return self.start != self.end
 
-    def next(self, watermark_ms: int) -> Position:
-        """The position once this batch is committed, with the watermark after it."""
+    def next(self, commit: CommitMetadata) -> Position:
+        """The position once this batch is committed."""
         return Position(
             batch_id=self.batch_id + 1,
             start=self.end,
             end=self.end,
-            watermark_ms=watermark_ms,
+            watermark_ms=commit.nextBatchWatermarkMs,
             late_ms=self.watermark_ms,
+            state_attempt=commit.stateAttempt,
         )
 
     def constructed_with(self, end: Offsets, timestamp_ms: int) -> Position:
@@ -95,10 +98,12 @@ def recover(checkpoint: Checkpoint, sources: Sequence[str], conf: Conf) -> tuple
         late_ms=before.metadata.batchWatermarkMs if before is not None else 0,
         timestamp_ms=seq.metadata.batchTimestampMs,
     )
-    if committed == latest:
-        commit = checkpoint.commit(latest)
-        assert commit is not None
-        position = position.next(max(commit.nextBatchWatermarkMs, position.watermark_ms))
+    commit = None if committed is None else checkpoint.commit(committed)
+    if commit is not None and committed == latest:
+        watermark = max(commit.nextBatchWatermarkMs, position.watermark_ms)
+        position = position.next(commit.model_copy(update={"nextBatchWatermarkMs": watermark}))
+    elif commit is not None:
+        position = replace(position, state_attempt=commit.stateAttempt)
     return position, restored_conf(conf, seq.metadata)
 
 

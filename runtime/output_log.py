@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from .compactible_log import CompactibleLog, Entry
 from .files import corrupt, file_uri
+from .state.storage import Location
 
 SINK_LOG = "_spark_metadata"
 _BLOCK_SIZE = 32 * 1024 * 1024
@@ -67,7 +68,7 @@ def entries_of(paths: Iterable[Path]) -> list[Entry]:
     return found
 
 
-def _from_entry(entry: Entry, log_file: Path) -> OutputFile:
+def _from_entry(entry: Entry, log_file: Location) -> OutputFile:
     path, size, modified = entry.get("path"), entry.get("size"), entry.get("modificationTime")
     if not isinstance(path, str) or not isinstance(size, int) or not isinstance(modified, int):
         raise corrupt(log_file, "an entry lacks its path, size or time")

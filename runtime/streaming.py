@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from ..planner.model.errors import RuntimeFailure
 from ..planner.model.query_plan import LogicalPlan
 from ..planner.model.relations import StreamingRelation
 from .checkpoint import Checkpoint
-from .files import local_path
+from .claim import Holder
+from .files import failing, location_of
 from .micro_batch import Lower, MicroBatchExecution, RunIdentity
 from .offsets import recover
 from .progress import Listener
@@ -22,6 +24,7 @@ from .query import StreamingQuery
 from .session import close_session, configure, own_session, task_count
 from .sinks import Sink
 from .sources import Source
+from .state import Location
 from .triggers import DEFAULT, Trigger
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ def start(
     tasks: int | None = None,
     background: bool = True,
     lower: Lower | None = None,
+    file_system: Any = None,
 ) -> StreamingQuery:
     """Start a query, or go on from its checkpoint.
 
@@ -54,7 +58,8 @@ def start(
         sources: by the names that the query uses.
         sink: where the rows go.
         trigger: when batches run.
-        checkpoint: a directory; None: a temporary one that goes when the query ends.
+        checkpoint: a directory: a path, or a URI of any file system that `pyarrow.fs` knows or
+            that is registered; None: a temporary one that goes when the query ends.
         name: the query's name, for progress.
         tables: static tables by name: what makes their DataFrame on the query's session.
         listeners: called with each batch's figures.
@@ -62,6 +67,8 @@ def start(
             far as they divide the store count.
         background: run in a thread of its own; else a trigger that ends runs before this returns.
         lower: for tests: another way to make DataFrames of plans.
+        file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
+            on; it travels to the executors, so it must pickle.
 
     Raises:
         StateplanError: the query cannot start: it is refused, or its checkpoint, a source or the
@@ -77,7 +84,7 @@ def start(
             sources=sources,
             sink=sink,
             trigger=trigger,
-            root=local_path(str(checkpoint), "the checkpoint"),
+            root=location_of(checkpoint, "the checkpoint", file_system),
             name=name,
             tables=tables or {},
             listeners=listeners,
@@ -123,7 +130,7 @@ def _prepare(
     sources: Mapping[str, Source],
     sink: Sink,
     trigger: Trigger,
-    root: Path,
+    root: Location,
     name: str | None,
     tables: Mapping[str, Callable[[SparkSession], DataFrame]],
     listeners: Sequence[Listener],
@@ -134,50 +141,56 @@ def _prepare(
     names = stream_names(execution.checked)
     used = {name: _source(name, sources) for name in names}
     run_id = str(uuid.uuid4())
-    opened = Checkpoint.open(root)
-    position, conf = recover(opened, names, execution.conf)
-    planned = IncrementalExecution(
-        execution.logical,
-        catalog=execution.catalog,
-        output_mode=execution.output_mode,
-        conf=conf,
-        checkpoint_location=str(opened.state_directory),
-        run_id=run_id,
-        batch_id=position.batch_id,
-        watermark_late=position.late_ms,
-        watermark_eviction=position.watermark_ms,
-        ids=execution._ids,
-    )
-    for index, source in enumerate(used.values()):
-        source.attach(opened.source_directory(index))
-        if trigger.kind == "available_now":
-            source.prepare_for_available_now()
-    sink.attach(opened.id, position.batch_id, execution.output_mode)
-    own = own_session(spark)
-    chosen = task_count(spark, conf) if tasks is None else tasks
-    configure(own, conf, chosen)
-    run = MicroBatchExecution(
-        spark=own,
-        identity=RunIdentity(id=opened.id, run_id=run_id, name=name),
-        planned=planned,
-        lower=_lowering() if lower is None else lower,
-        sources=used,
-        tables={table: make(own) for table, make in tables.items()},
-        sink=sink,
-        checkpoint=opened,
-        position=position,
-        conf=conf,
-        tasks=chosen,
-        places=names,
-        unlimited=trigger.kind == "once",
-    )
+    opened = Checkpoint.open(root, Holder(run_id=run_id, name=name))
+    with ExitStack() as undo:
+        undo.callback(opened.release)
+        undo.enter_context(failing(root))
+        position, conf = recover(opened, names, execution.conf)
+        planned = IncrementalExecution(
+            execution.logical,
+            catalog=execution.catalog,
+            output_mode=execution.output_mode,
+            conf=conf,
+            checkpoint_location=str(opened.state_directory),
+            run_id=run_id,
+            batch_id=position.batch_id,
+            watermark_late=position.late_ms,
+            watermark_eviction=position.watermark_ms,
+            ids=execution._ids,
+        )
+        for index, source in enumerate(used.values()):
+            source.attach(opened.source_directory(index))
+            if trigger.kind == "available_now":
+                source.prepare_for_available_now()
+        sink.attach(opened.id, position.batch_id, execution.output_mode)
+        own = own_session(spark)
+        chosen = task_count(spark, conf) if tasks is None else tasks
+        configure(own, conf, chosen)
+        run = MicroBatchExecution(
+            spark=own,
+            identity=RunIdentity(id=opened.id, run_id=run_id, name=name),
+            planned=planned,
+            lower=_lowering() if lower is None else lower,
+            sources=used,
+            tables={table: make(own) for table, make in tables.items()},
+            sink=sink,
+            checkpoint=opened,
+            position=position,
+            conf=conf,
+            tasks=chosen,
+            places=names,
+            unlimited=trigger.kind == "once",
+        )
 
-    def close() -> None:
-        close_session(own)
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+        def close() -> None:
+            close_session(own)
+            opened.release()
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
 
-    return StreamingQuery(run, trigger, listeners, close)
+        query = StreamingQuery(run, trigger, listeners, close)
+        undo.pop_all()  # from here on the query's end lets the checkpoint go
+        return query
 
 
 def _source(name: str, sources: Mapping[str, Source]) -> Source:

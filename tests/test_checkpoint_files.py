@@ -25,7 +25,7 @@ from stateplan.runtime.checkpoint import (
     restored_conf,
 )
 from stateplan.runtime.compactible_log import CompactibleLog
-from stateplan.runtime.files import file_uri, local_path, read_whole, write_new
+from stateplan.runtime.files import file_uri, local_path, location_of, read_whole, write_new
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.state_files import (
     check_state_files,
@@ -237,4 +237,7 @@ def test_paths_and_uris() -> None:
     assert file_uri("/a b/ä%[1].json") == "file:///a%20b/ä%25%5B1%5D.json"
     assert local_path("file:///a%20b", "it") == local_path("file:/a b", "it") == Path("/a b")
     with pytest.raises(StateplanError, match="not a local file system"):
-        local_path("s3a://bucket/x", "the checkpoint")
+        local_path("s3a://bucket/x", "the source")
+    with pytest.raises(StateplanError, match="on a file system that is not known") as caught:
+        location_of("nowhere://bucket/x", "the checkpoint")
+    assert caught.value.condition == "STATEPLAN_FILE_SYSTEM_NOT_SUPPORTED"

@@ -79,6 +79,13 @@ class PassThrough:
     def commit_state(self) -> None:
         self.log.append(f"state {self.context.batch_id}")
 
+    @property
+    def state_attempt(self) -> str | None:
+        return None
+
+    def clean_up(self) -> None:
+        self.log.append(f"clean {self.context.batch_id}")
+
     def abort(self) -> None:
         self.log.append(f"abort {self.context.batch_id}")
 
@@ -185,7 +192,7 @@ def test_a_failed_batch_runs_again_with_the_same_offsets_time_and_watermark(rig:
     query = rig.start()
     query.process_all_available()
     assert rig.emitted == [(0, [5]), (0, [5]), (1, [7]), (2, [])]
-    assert rig.log == ["abort 0", "state 0", "state 1", "state 2"]
+    assert rig.log == ["abort 0"] + [f"{step} {n}" for n in range(3) for step in ("state", "clean")]
     assert (rig.root / "offsets" / "0").read_bytes() == written
 
 

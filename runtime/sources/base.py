@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...planner.model.types import StructType
 from ..checkpoint import Offset
+from ..state import Location
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +26,7 @@ class Source(ABC):
     def description(self) -> str:
         """How progress names the source, as Spark does."""
 
-    def attach(self, log_directory: Path) -> None:  # noqa: B027  most sources keep no log
+    def attach(self, log_directory: Location) -> None:  # noqa: B027  most sources keep no log
         """Take up the source's own log in the checkpoint, if it keeps one.
 
         Raises:

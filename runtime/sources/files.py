@@ -17,6 +17,7 @@ from ..files import corrupt, file_uri, local_path
 from ..frames import rows_frame, spark_schema
 from ..listing import FoundFile, base_path, is_glob, list_files
 from ..output_log import SINK_LOG, visible_files
+from ..state import Location
 from .base import Source
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class FileSource(Source):
     def description(self) -> str:
         return f"FileStreamSource[file:{self.location}]"
 
-    def attach(self, log_directory: Path) -> None:
+    def attach(self, log_directory: Location) -> None:
         self._log = CompactibleLog(log_directory)
         latest = self._log.latest()
         if latest is not None:
@@ -249,7 +250,7 @@ def path_not_found(location: str) -> RuntimeFailure:
     )
 
 
-def _path_of(entry: Entry, log_file: Path) -> str:
+def _path_of(entry: Entry, log_file: Location) -> str:
     path = entry.get("path")
     if not isinstance(path, str):
         raise corrupt(log_file, "an entry has no path")

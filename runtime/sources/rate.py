@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...planner.model.errors import DescriptionError
 from ...planner.model.types import LONG, TIMESTAMP, StructField, StructType
 from ..checkpoint import Offset, compact_json
 from ..files import corrupt, read_whole, write_new
+from ..state import Location
 from .base import Source
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class RateSource(Source):
             f"numPartitions={partitions}"
         )
 
-    def attach(self, log_directory: Path) -> None:
+    def attach(self, log_directory: Location) -> None:
         """Remember when the query first started: the file `0` of its log, as in Spark."""
         path = log_directory / "0"
         try:

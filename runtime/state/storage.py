@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -102,15 +102,29 @@ class Storage(ABC):
         """The path as messages show it."""
 
 
+class Guard(Protocol):
+    """Who may make files in a folder."""
+
+    def create(self, location: Location, data: bytes) -> None:
+        """`Storage.create`, if it is allowed."""
+
+
 @dataclass(frozen=True)
 class Location:
-    """A file or folder on a storage: a path that knows its file system."""
+    """A file or folder on a storage: a path that knows its file system.
+
+    Attributes:
+        storage: the file system.
+        path: the path on it.
+        guard: asked before a file is created here or below.
+    """
 
     storage: Storage
     path: str
+    guard: Guard | None = None
 
     def __truediv__(self, name: str) -> Location:
-        return Location(self.storage, f"{self.path.rstrip('/')}/{name}")
+        return Location(self.storage, f"{self.path.rstrip('/')}/{name}", self.guard)
 
     def __str__(self) -> str:
         return self.storage.shown(self.path)
@@ -121,7 +135,7 @@ class Location:
 
     @property
     def parent(self) -> Location:
-        return Location(self.storage, self.path.rpartition("/")[0] or "/")
+        return Location(self.storage, self.path.rpartition("/")[0] or "/", self.guard)
 
     def with_name(self, name: str) -> Location:
         return self.parent / name
@@ -139,7 +153,10 @@ class Location:
         self.storage.put(self.path, data, durable=durable)
 
     def create(self, data: bytes) -> None:
-        self.storage.create(self.path, data)
+        if self.guard is None:
+            self.storage.create(self.path, data)
+        else:
+            self.guard.create(self, data)
 
     def delete(self) -> None:
         self.storage.delete(self.path)
@@ -149,6 +166,9 @@ class Location:
 
     def names(self) -> list[str]:
         return self.storage.names(self.path)
+
+    def iterdir(self) -> Iterator[Location]:
+        return (self / name for name in self.names())
 
     def sync(self) -> None:
         self.storage.sync(self.path)
