@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
+from .state import StateError
 
 # The last line of a worker's traceback: `package.module.Error: [CONDITION] text`.
 _WORKER_ERROR = re.compile(r"^[\w.]+: (\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
@@ -51,6 +52,15 @@ def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False)
         batch_id=batch_id,
         hint=f"Batch {batch_id} is not committed: mend the cause and start the query again; it "
         "goes on from the last commit.",
+    )
+
+
+def state_failure(error: StateError) -> RuntimeFailure:
+    """The error for people behind one of the state store."""
+    return RuntimeFailure(
+        error.condition,
+        f"[{error.condition}] {error.message}",
+        hint="Restore the checkpoint from a copy, or start the query on a new one.",
     )
 
 

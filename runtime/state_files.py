@@ -1,8 +1,9 @@
 """What a checkpoint says of its stateful operators, in Spark's files.
 
 `state/<operator>/_metadata/metadata` names the operator and its stores,
-`state/<operator>/0/_metadata/schema` the columns of keys and values. Written at the first batch,
-compared at a restart: a query whose operators or columns differ is refused before it runs.
+`state/<operator>/0/_metadata/schema` the columns of keys and values, and, in a file of our own,
+`state/<operator>/_metadata/columns` how they are stored. Written at the first batch, compared at a
+restart: a query whose operators or columns differ is refused before it runs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,8 +19,9 @@ from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.types import StructType
 from .checkpoint import STATE_PROVIDER, compact_json, read_lines
-from .files import corrupt, read_whole, write_new
+from .files import AnyPath, corrupt, read_whole, write_new
 from .frames import schema_json
+from .inspection.columns import columns_of, columns_text
 
 _CHUNK = 65535 // 4  # characters that always fit one of Java's UTF strings
 Field = dict[str, Any]
@@ -51,7 +52,7 @@ class OperatorMetadata(BaseModel):
     stateStoreInfo: tuple[StoreInfo, ...]
 
 
-def write_state_files(state_directory: Path, plan: SparkPlan) -> None:
+def write_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
     """Write what is not there yet for the operators of a query's first batch."""
     for operator in plan.collect(StateStoreWriter):
         assert operator.state_info is not None
@@ -66,12 +67,13 @@ def write_state_files(state_directory: Path, plan: SparkPlan) -> None:
             stateStoreInfo=(store,),
         )
         directory = state_directory / str(info.operator_id)
+        _write_once(columns_path(directory), columns_text(columns_of(operator)).encode())
         _write_once(metadata_path(directory), f"v1\n{metadata.model_dump_json()}".encode())
         schema = _schema_bytes(operator.state_key_schema, operator.state_value_schema)
         _write_once(schema_path(directory), schema)
 
 
-def check_state_files(state_directory: Path, plan: SparkPlan) -> None:
+def check_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
     """Check that a checkpoint's state is this query's: operators by id, then columns by type.
 
     As in Spark names and nullability of columns are not compared.
@@ -112,7 +114,7 @@ def check_state_provider(provider: str, plan: SparkPlan) -> None:
     )
 
 
-def stored_operators(state_directory: Path) -> dict[int, OperatorMetadata]:
+def stored_operators(state_directory: AnyPath) -> dict[int, OperatorMetadata]:
     """The operators that a checkpoint has state of, by id."""
     if not state_directory.is_dir():
         return {}
@@ -124,15 +126,19 @@ def stored_operators(state_directory: Path) -> dict[int, OperatorMetadata]:
     return dict(sorted(found.items()))
 
 
-def metadata_path(operator_directory: Path) -> Path:
+def metadata_path(operator_directory: AnyPath) -> AnyPath:
     return operator_directory / "_metadata" / "metadata"
 
 
-def schema_path(operator_directory: Path) -> Path:
+def schema_path(operator_directory: AnyPath) -> AnyPath:
     return operator_directory / "0" / "_metadata" / "schema"
 
 
-def read_schema(path: Path) -> tuple[list[Field], list[Field]]:
+def columns_path(operator_directory: AnyPath) -> AnyPath:
+    return operator_directory / "_metadata" / "columns"
+
+
+def read_schema(path: AnyPath) -> tuple[list[Field], list[Field]]:
     """The fields of keys and of values in a schema file.
 
     Raises:
@@ -150,7 +156,7 @@ def read_schema(path: Path) -> tuple[list[Field], list[Field]]:
         raise corrupt(path, "it holds no schema") from None
 
 
-def _read_metadata(path: Path) -> OperatorMetadata:
+def _read_metadata(path: AnyPath) -> OperatorMetadata:
     lines = read_lines(path, read_whole(path))
     try:
         return OperatorMetadata.model_validate_json("\n".join(lines))
@@ -158,7 +164,7 @@ def _read_metadata(path: Path) -> OperatorMetadata:
         raise corrupt(path, "it describes no operator") from None
 
 
-def _write_once(path: Path, data: bytes) -> None:
+def _write_once(path: AnyPath, data: bytes) -> None:
     if not path.exists():
         write_new(path, data)
 
@@ -195,7 +201,7 @@ def _chunked(data: bytes, position: int) -> tuple[str, int]:
     return text, position
 
 
-def _missing_state(directory: Path, operators: Iterable[StateStoreWriter]) -> RuntimeFailure:
+def _missing_state(directory: AnyPath, operators: Iterable[StateStoreWriter]) -> RuntimeFailure:
     names = _listed({o.state_info.operator_id: o.operator_name for o in operators if o.state_info})
     condition = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
     return RuntimeFailure(

@@ -23,6 +23,9 @@ from stateplan.planner.model.errors import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame, SparkSession
+
     from stateplan.planner.builder import QueryBuilder
     from stateplan.planner.model.query_plan import LogicalPlan
     from stateplan.planner.query import Query
@@ -35,6 +38,8 @@ __all__ = [
     "StateplanError",
     "StreamingCheckError",
     "load",
+    "read_state",
+    "read_state_table",
     "sql",
     "stream",
     "table",
@@ -108,3 +113,50 @@ def table(name: str, schema: str, **source: Any) -> QueryBuilder:
     from stateplan.planner.builder import table as build
 
     return build(name, schema, **source)
+
+
+def read_state(
+    spark: SparkSession, checkpoint: str | Path, operator: int = 0, version: int | None = None
+) -> DataFrame:
+    """A stateful operator's state in a checkpoint as a Spark DataFrame.
+
+    The columns are those of Spark's `statestore` source, `partition_id`, `key` and `value`, and
+    `event_time`: when a watermark evicts the row. The session's tasks read the files.
+
+    Args:
+        spark: a session, classic or Connect.
+        checkpoint: the query's checkpoint directory.
+        operator: the operator's id; 0 is the one nearest the sink.
+        version: n is the state after batch n - 1; by default the last committed one.
+
+    Raises:
+        RuntimeFailure: there is no such checkpoint, operator or version, or a file is corrupt.
+    """
+    from stateplan.runtime.inspection.table import state_frame
+
+    return state_frame(spark, str(checkpoint), operator, version)
+
+
+def read_state_table(
+    checkpoint: str | Path,
+    operator: int = 0,
+    version: int | None = None,
+    where: str | None = None,
+    limit: int | None = None,
+) -> pyarrow.Table:
+    """A stateful operator's state in a checkpoint as a pyarrow Table, without Spark.
+
+    The columns are those of the key, those of the value, `event_time` and `partition_id`.
+
+    Args:
+        checkpoint, operator, version: as for `read_state`.
+        where: a condition in Spark SQL over the columns.
+        limit: at most so many rows.
+
+    Raises:
+        RuntimeFailure: there is no such checkpoint, operator or version, or a file is corrupt.
+        AnalysisError: the condition names no column, or is not computed here.
+    """
+    from stateplan.runtime.inspection.table import state_table
+
+    return state_table(str(checkpoint), operator, version, where, limit)

@@ -1,0 +1,129 @@
+"""Names and types of an operator's state, beside Spark's files of its checkpoint.
+
+`state/<operator>/_metadata/columns` says what each stored column is, under the names of Spark's
+state schema. Where our buffers differ from Spark's (lists instead of serialised objects, one
+column of registers instead of fifty numbers) the types are those of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ...physical.plan import StateStoreWriter
+from ...physical.stateful import (
+    BaseStreamingDeduplicateExec,
+    SessionWindowStateStoreSaveExec,
+    StateStoreSaveExec,
+    StreamingGlobalLimitExec,
+)
+from ...planner.model.ddl import parse_type
+from ...planner.model.errors import InternalError, StateplanError
+from ...planner.model.spark_sql import type_sql
+from ...planner.model.types import NULL, DataType, StructField, as_nullable
+from ..lowering.aggregates import partial_of
+from ..lowering.columns import arrow_type, carrier
+from ..lowering.functions import functions_of
+from ..state.scan import EVENT_TIME, PARTITION, Part, ShownColumn
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class StateColumn:
+    """A column of an operator's state.
+
+    Attributes:
+        part: whether it is a part of the key or of the value.
+        name: its name, unlike those of all others in key and value.
+        data_type: its type.
+        source: see `ShownColumn`.
+    """
+
+    part: Part
+    name: str
+    data_type: DataType
+    source: str
+
+    @property
+    def shown(self) -> ShownColumn:
+        """The column in Arrow: intervals of months are numbers there."""
+        return ShownColumn(self.part, self.name, arrow_type(carrier(self.data_type)), self.source)
+
+
+def columns_of(operator: StateStoreWriter) -> tuple[StateColumn, ...]:
+    """What the rows of an operator's state hold, as its lowering lays them out."""
+    return tuple(_unique(_columns(operator)))
+
+
+def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
+    key, value = operator.state_key_schema.fields, operator.state_value_schema.fields
+    match operator:
+        case StateStoreSaveExec():
+            yield from _numbered("key", key)
+            yield from _numbered("value", _buffers(operator))
+        case SessionWindowStateStoreSaveExec():
+            yield from _numbered("key", key[:-1])
+            yield StateColumn("key", key[-1].name, key[-1].data_type, "v0")
+            window = operator.session
+            yield StateColumn("value", window.name, window.data_type, "v0:v1")
+            yield from _numbered("value", _buffers(operator), first=2)
+        case BaseStreamingDeduplicateExec():
+            yield from _numbered("key", key)
+            for field in value:
+                source = "" if field.data_type == NULL else "time"
+                yield StateColumn("value", field.name, field.data_type, source)
+        case StreamingGlobalLimitExec():
+            yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
+            yield from _numbered("value", value)
+        case _:
+            raise InternalError(f"the state of {operator.node_name} has no description")
+
+
+def _buffers(operator: StateStoreWriter) -> list[StructField]:
+    functions = functions_of(partial_of(operator))
+    return [StructField(b.name, b.data_type) for f in functions for b in f.forms.buffers]
+
+
+def _numbered(part: Part, fields: Iterable[StructField], first: int = 0) -> Iterator[StateColumn]:
+    for i, field in enumerate(fields, first):
+        yield StateColumn(part, field.name, field.data_type, f"{part[0]}{i}")
+
+
+def _unique(columns: Iterable[StateColumn]) -> Iterator[StateColumn]:
+    """The columns; a name that was there before, in any spelling, gets a number: `count_2`."""
+    seen = {PARTITION, EVENT_TIME}
+    for column in columns:
+        name, number = column.name, 2
+        while name.lower() in seen:
+            name, number = f"{column.name}_{number}", number + 1
+        seen.add(name.lower())
+        yield StateColumn(column.part, name, as_nullable(column.data_type), column.source)
+
+
+def columns_text(columns: Sequence[StateColumn]) -> str:
+    """The content of the file."""
+    described = [
+        {"part": c.part, "name": c.name, "type": type_sql(c.data_type), "source": c.source}
+        for c in columns
+    ]
+    return f"v{FORMAT}\n" + json.dumps(described, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_columns(text: str) -> tuple[StateColumn, ...]:
+    """The columns that a file describes.
+
+    Raises:
+        ValueError: it describes none.
+    """
+    version, _, body = text.partition("\n")
+    if version != f"v{FORMAT}":
+        raise ValueError(f"it starts with '{version[:20]}' instead of 'v{FORMAT}'")
+    try:
+        return tuple(
+            StateColumn(c["part"], c["name"], parse_type(c["type"]), c["source"])
+            for c in json.loads(body)
+        )
+    except (KeyError, TypeError, StateplanError):
+        raise ValueError("it describes no columns") from None

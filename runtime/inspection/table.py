@@ -1,0 +1,117 @@
+"""State as a pyarrow table, and as a Spark DataFrame whose tasks read the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ...planner.model.types import INT, TIMESTAMP, StructField, StructType, as_nullable
+from ..frames import spark_schema
+from ..lowering.columns import carrier
+from ..state.scan import EVENT_TIME, PARTITION, ShownColumn, nested_rows, scan_state
+from ..state.version import StateVersion
+from .columns import StateColumn
+from .condition import state_condition
+from .stored import StoredState, StoredStates
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SLICE = 65_536
+
+
+def state_table(
+    checkpoint: str,
+    operator: int = 0,
+    version: int | None = None,
+    where: str | None = None,
+    limit: int | None = None,
+) -> Any:
+    """The state of one operator as a pyarrow Table.
+
+    Columns: those of the key, those of the value, `event_time` (when a watermark evicts the row,
+    null if none does), `partition_id` (the store). Read without Spark.
+
+    Args:
+        checkpoint: the checkpoint's directory.
+        operator: the operator's id; 0 is the one nearest the sink.
+        version: n is the state after batch n - 1; by default the last committed one.
+        where: a condition in Spark SQL over the columns.
+        limit: at most so many rows.
+
+    Raises:
+        RuntimeFailure: there is no such checkpoint, operator or version, or a file is corrupt.
+        AnalysisError: the condition names no column, or is not computed here.
+    """
+    return filtered(StoredStates.open(checkpoint).state(operator, version), where, limit)
+
+
+def filtered(state: StoredState, where: str | None, limit: int | None) -> Any:
+    """The rows of a state for which a condition holds, as a pyarrow Table."""
+    condition = None if where is None else state_condition(where, state.columns)
+    found: list[Any] = []
+    missing = limit
+    for batch in state.batches():
+        if missing is not None and missing <= 0:
+            break
+        part = pa.Table.from_batches([batch])
+        if condition is not None:
+            part = part.filter(condition)
+        if missing is not None:
+            part = part.slice(0, missing)
+            missing -= part.num_rows
+        found.append(part)
+    return pa.concat_tables(found) if found else state.schema.empty_table()
+
+
+def state_frame(
+    spark: SparkSession, checkpoint: str, operator: int = 0, version: int | None = None
+) -> DataFrame:
+    """The state of one operator as a DataFrame, as Spark's `statestore` source gives it.
+
+    Columns: `partition_id`, `key`, `value` (structs), `event_time`. The driver reads the manifest
+    alone, tasks read the rows; the files of a version stay for `spark.sql.streaming.
+    minBatchesToRetain` batches.
+
+    Args:
+        spark: a session, classic or Connect; its workers see the checkpoint's file system.
+        checkpoint, operator, version: as for `state_table`.
+
+    Raises:
+        RuntimeFailure: there is no such checkpoint, operator or version, or a file is corrupt.
+    """
+    state = StoredStates.open(checkpoint).state(operator, version)
+    parts = state.parts
+    read = _reader(state.location, state.version, state.shown, state.stores, parts)
+    tasks = spark.range(0, parts, 1, parts)
+    return tasks.mapInArrow(read, spark_schema(_nested(state.columns)))
+
+
+def _reader(
+    location: Any, version: StateVersion, shown: tuple[ShownColumn, ...], stores: int, parts: int
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def read(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for part in batch.column(0).to_pylist():
+                rows = scan_state(location, version, parts, part)
+                if rows is not None:
+                    found = nested_rows(rows, shown, stores)
+                    for start in range(0, found.num_rows, SLICE):
+                        yield found.slice(start, SLICE)
+
+    return read
+
+
+def _nested(columns: Sequence[StateColumn]) -> StructType:
+    """The schema of the DataFrame, intervals of months as numbers."""
+    structs = [
+        StructField(part, StructType(tuple(_fields(c for c in columns if c.part == part))))
+        for part in ("key", "value")
+    ]
+    return StructType((StructField(PARTITION, INT), *structs, StructField(EVENT_TIME, TIMESTAMP)))
+
+
+def _fields(columns: Iterable[StateColumn]) -> Iterator[StructField]:
+    return (StructField(c.name, as_nullable(carrier(c.data_type))) for c in columns)
