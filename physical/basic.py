@@ -8,9 +8,12 @@ from functools import cached_property
 from ..planner.model.expressions import (
     AttributeReference,
     Call,
+    Cast,
     Expression,
+    GetStructField,
     Literal,
     SortOrder,
+    split_conjuncts,
     to_attribute,
 )
 from ..planner.model.text import plan_text
@@ -120,6 +123,31 @@ class ProjectExec(UnaryExec):
         return True
 
 
+def never_null(condition: Expression, columns: frozenset[int]) -> frozenset[int]:
+    """The columns that an IS NOT NULL among a condition's parts asks for, directly or within."""
+    known: set[int] = set()
+    for part in split_conjuncts(condition):
+        match part:
+            case Call(name="isnotnull", arguments=(child,)) if (
+                child.references <= columns and _null_intolerant(child)
+            ):
+                known |= child.references
+    return frozenset(known)
+
+
+def _null_intolerant(expression: Expression) -> bool:
+    """Whether a null anywhere in the expression makes it null."""
+    match expression:
+        case Call() if not expression.spec.null_intolerant:
+            return False
+        case Call() | Cast() | GetStructField():
+            return all(map(_null_intolerant, expression.children))
+        case AttributeReference() | Literal():
+            return True
+        case _:
+            return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class FilterExec(UnaryExec):
     """Keeps the rows for which the condition is true."""
@@ -129,6 +157,15 @@ class FilterExec(UnaryExec):
     keeps_ordering = True
 
     condition: Expression
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        """What IS NOT NULL asks for is not null in the rows that are kept."""
+        known = never_null(self.condition, self.child.output_ids)
+        return tuple(
+            a.with_nullability(False) if a.expr_id in known and a.nullable else a
+            for a in self.child.output
+        )
 
     def arguments(self, max_fields: int) -> str:
         return alone(self.condition, max_fields)

@@ -6,6 +6,7 @@ AllTuples                                   any of one partition
 ClusteredDistribution(keys)                 SinglePartition; HashPartitioning(k), k within keys
 StatefulOpClusteredDistribution(keys, n)    HashPartitioning(keys, n) exactly
 OrderedDistribution(order)                  SinglePartition; RangePartitioning with that prefix
+BroadcastDistribution(mode)                 BroadcastPartitioning(mode)
 
 A distribution with a required number of partitions is satisfied by exactly that number only.
 """
@@ -24,6 +25,7 @@ from ..planner.model.expressions import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.text import plan_text
 from ..planner.model.types import NULL
 
 
@@ -125,6 +127,41 @@ class OrderedDistribution(Distribution):
         return RangePartitioning(num_partitions, self.order)
 
 
+@dataclass(frozen=True)
+class BroadcastMode:
+    """The form in which every task gets all rows."""
+
+    @property
+    def text(self) -> str:
+        """The form in plans."""
+        return type(self).__name__
+
+
+@dataclass(frozen=True)
+class IdentityBroadcastMode(BroadcastMode):
+    """The rows as they are."""
+
+
+@dataclass(frozen=True)
+class HashedRelationBroadcastMode(BroadcastMode):
+    """A hash table by some keys, which are bound to the rows' positions."""
+
+    keys: tuple[Expression, ...]
+    null_aware: bool = False
+
+    @property
+    def text(self) -> str:
+        keys = ", ".join(map(plan_text, self.keys))
+        return f"HashedRelationBroadcastMode(List({keys}),{str(self.null_aware).lower()})"
+
+
+@dataclass(frozen=True)
+class BroadcastDistribution(Distribution):
+    """All rows in every task."""
+
+    mode: BroadcastMode
+
+
 def stateful_distribution(
     keys: tuple[Expression, ...], num_partitions: int, strict: bool
 ) -> Distribution:
@@ -177,7 +214,22 @@ class SinglePartition(Partitioning):
     num_partitions: int = 1
 
     def _meets(self, required: Distribution) -> bool:
-        return True
+        return not isinstance(required, BroadcastDistribution)
+
+
+@dataclass(frozen=True)
+class BroadcastPartitioning(Partitioning):
+    """Every task has all rows."""
+
+    num_partitions: int = 1
+    mode: BroadcastMode = IdentityBroadcastMode()
+
+    def _meets(self, required: Distribution) -> bool:
+        match required:
+            case BroadcastDistribution(mode=mode):
+                return mode == self.mode
+            case _:
+                return super()._meets(required)
 
 
 @dataclass(frozen=True)

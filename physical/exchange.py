@@ -15,6 +15,8 @@ from ..planner.model.expressions import (
 )
 from ..planner.model.text import plan_text
 from .distribution import (
+    BroadcastMode,
+    BroadcastPartitioning,
     Distribution,
     HashPartitioning,
     OrderedDistribution,
@@ -66,6 +68,21 @@ class ShuffleExchangeExec(UnaryExec):
     @property
     def output_partitioning(self) -> Partitioning:
         return self.partitioning
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroadcastExchangeExec(UnaryExec):
+    """Gives all rows to every task (`plan_id` as an exchange's)."""
+
+    mode: BroadcastMode
+    plan_id: int = 0
+
+    def arguments(self, max_fields: int) -> str:
+        return f"{self.mode.text}, [plan_id={self.plan_id}]"
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        return BroadcastPartitioning(mode=self.mode)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,19 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ...planner.model import expressions, types, windows
+from ...planner.model import bound, expressions, types, windows
 from ...planner.model.errors import DescriptionError
-from .. import aggregate, basic, distribution, exchange, state, stateful
+from .. import (
+    aggregate,
+    basic,
+    distribution,
+    exchange,
+    joins,
+    scans,
+    state,
+    stateful,
+    streaming_join,
+)
 from ..plan import SparkPlan
 
 VERSION = 1
@@ -28,8 +38,12 @@ _MODULES: tuple[ModuleType, ...] = (
     basic,
     distribution,
     exchange,
+    joins,
+    scans,
     state,
     stateful,
+    streaming_join,
+    bound,
     expressions,
     types,
     windows,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -25,10 +26,14 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
     "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "true",
     "spark.sql.streaming.statefulOperator.allowMultiple": "true",
+    "spark.sql.autoBroadcastJoinThreshold": "10MB",
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.groupByAliases": "true",
 }
+
+_SIZE = re.compile(r"(-?\d+)(b|kb?|mb?|gb?|tb?)?")
+_SHIFTS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,22 @@ class Conf(Mapping[str, str]):
                 f"'{self[key]}' in the setting \"{key}\" is invalid: it must be a whole number.",
                 hint=f"Set {key} to a whole number.",
             ) from None
+
+    def size(self, key: str) -> int:
+        """A setting in bytes: a number, or one with b, k, m, g or t behind it (`10MB`).
+
+        Raises:
+            DescriptionError: the value is no such size.
+        """
+        found = _SIZE.fullmatch(self[key].strip().lower())
+        if found is None:
+            raise DescriptionError(
+                "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                f"'{self[key]}' in the setting \"{key}\" is invalid: it must be a size in bytes.",
+                hint=f"Set {key} to a number of bytes, or to a size such as 10MB.",
+            )
+        number, unit = found.groups()
+        return int(number) << _SHIFTS[(unit or "b")[0]]
 
     @property
     def shuffle_partitions(self) -> int:

@@ -279,6 +279,21 @@ class Union(LogicalPlan):
         )
 
 
+def join_output(
+    kind: JoinType,
+    left: tuple[AttributeReference, ...],
+    right: tuple[AttributeReference, ...],
+) -> tuple[AttributeReference, ...]:
+    """The columns of a join: a side that is padded with nulls becomes nullable."""
+    if kind in ("LeftSemi", "LeftAnti"):
+        return left
+    if kind in ("RightOuter", "FullOuter"):
+        left = tuple(a.with_nullability(True) for a in left)
+    if kind in ("LeftOuter", "FullOuter"):
+        right = tuple(a.with_nullability(True) for a in right)
+    return left + right
+
+
 @dataclass(frozen=True, kw_only=True)
 class Join(LogicalPlan):
     """A join; `using` are the columns of JOIN ... USING until analyzed, `natural` of NATURAL."""
@@ -303,11 +318,4 @@ class Join(LogicalPlan):
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
-        left, right = self.left.output, self.right.output
-        if self.join_type in ("LeftSemi", "LeftAnti"):
-            return left
-        if self.join_type in ("RightOuter", "FullOuter"):
-            left = tuple(a.with_nullability(True) for a in left)
-        if self.join_type in ("LeftOuter", "FullOuter"):
-            right = tuple(a.with_nullability(True) for a in right)
-        return left + right
+        return join_output(self.join_type, self.left.output, self.right.output)

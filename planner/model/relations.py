@@ -60,11 +60,12 @@ class StreamingRelation(LogicalPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class Relation(LogicalPlan):
-    """A static table of a file format (Spark's LogicalRelation)."""
+    """A static table of a file format (Spark's LogicalRelation); `size_in_bytes` of its files."""
 
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
+    size_in_bytes: int = 0
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import registry
+from .bound import BoundReference
 from .expressions import (
     AggregateExpression,
     Alias,
@@ -203,6 +204,8 @@ def _shared(expression: Expression, show: Show) -> str:
             return f"{show(child)}.{name}"
         case UnresolvedExtractValue(child=child, extraction=extraction):
             return f"{show(child)}[{show(extraction)}]"
+        case BoundReference():
+            return expression.text
         case SessionWindow(time=time, gap=gap):
             return _call("sessionwindow", (time, gap), show)
         case WindowTime(window=window):

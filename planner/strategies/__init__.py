@@ -9,11 +9,12 @@ from ..model.logical import ReturnAnswer
 from ..model.query_plan import LogicalPlan
 from .base import PlanLater, Strategy
 from .basic import basic_operators, special_limits
+from .joins import join_selection, streaming_join
+from .sources import file_source
 from .streaming import (
     stateful_aggregation,
     streaming_deduplication,
     streaming_global_limit,
-    streaming_join,
     streaming_relation,
 )
 
@@ -24,6 +25,8 @@ STRATEGIES: tuple[Strategy, ...] = (
     streaming_deduplication,
     streaming_global_limit,  # before special_limits: in append mode a LIMIT counts over batches
     special_limits,  # in complete mode a LIMIT is over each batch's whole answer
+    file_source,  # before the basics: a filter and a projection become part of the scan
+    join_selection,
     basic_operators,
 )
 

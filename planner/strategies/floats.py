@@ -46,6 +46,13 @@ def normalize_floats(key: Expression) -> Expression:
     )
 
 
+def normalize_float_values(key: Expression) -> Expression:
+    """A join key with its floats normalised; itself if it has none."""
+    if not contains_type(key.data_type, FloatType, DoubleType):
+        return key
+    return _normalized(key)
+
+
 def _normalized(value: Expression) -> Expression:
     match value.data_type:
         case StructType(fields=fields) if contains_type(value.data_type, FloatType, DoubleType):

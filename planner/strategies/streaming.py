@@ -10,56 +10,13 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
     StreamingLocalLimitExec,
 )
-from ..model.errors import PlanningError
-from ..model.expressions import AttributeReference, Call, Expression, split_conjuncts
-from ..model.logical import Aggregate, Deduplicate, EventTimeWatermark, Join, ReturnAnswer
-from ..model.logical_text import tree_text
+from ..model.expressions import AttributeReference, Expression
+from ..model.logical import Aggregate, Deduplicate, EventTimeWatermark, ReturnAnswer
 from ..model.query_plan import LogicalPlan
 from ..model.relations import StreamingRelation
 from .aggregation import plan_aggregation
 from .base import PlanLater, where_from
 from .limits import match_limit
-
-
-def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
-    """Join of two streams: refused until there is an operator for it.
-
-    Raises:
-        PlanningError: always; without an equality of the two sides as Spark refuses it too.
-    """
-    match logical:
-        case Join(left=left, right=right) if left.is_streaming and right.is_streaming:
-            if not any(_equates(part, left, right) for part in _conjuncts(logical)):
-                raise PlanningError(
-                    "_LEGACY_ERROR_TEMP_1181",
-                    "Stream-stream join without equality predicate is not supported.",
-                    hint="Add an equality of a column of each side to the ON condition.",
-                    tree=tree_text(logical),
-                )
-            raise PlanningError(
-                "STATEPLAN_JOIN_NOT_SUPPORTED",
-                f"A {logical.join_type} join of two streams cannot be planned yet (operator Join).",
-                hint="Join the stream with a static table, or split the query.",
-            )
-        case _:
-            return None
-
-
-def _conjuncts(join: Join) -> list[Expression]:
-    return [] if join.condition is None else split_conjuncts(join.condition)
-
-
-def _equates(condition: Expression, left: LogicalPlan, right: LogicalPlan) -> bool:
-    """Whether a condition is an equality of the two sides: a key to join by."""
-    match condition:
-        case Call(name="=" | "<=>", arguments=(one, other)):
-            sides = (one.references, other.references)
-            return any(
-                bool(a) and bool(b) and a <= left.output_ids and b <= right.output_ids
-                for a, b in (sides, sides[::-1])
-            )
-        case _:
-            return False
 
 
 def stateful_aggregation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ...physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec
+from ...physical.joins import ShuffledJoinExec
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import Call, Expression
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
@@ -40,6 +41,9 @@ def _inside(plan: SparkPlan, numbers: Iterator[int], widest: int) -> Callable[[i
     if not _generates(plan, widest):
         finished = _outside(plan, numbers, widest)
         return lambda stage: finished
+    if isinstance(plan, ShuffledJoinExec):
+        sides: list[SparkPlan] = [_outside(child, numbers, widest) for child in plan.children]
+        return lambda stage: replace(plan, left=sides[0], right=sides[1], codegen_stage=stage)
     below = [_inside(child, numbers, widest) for child in plan.children]
 
     def marked(stage: int) -> SparkPlan:

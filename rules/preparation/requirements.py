@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterator
 
 from ...physical.distribution import (
+    BroadcastDistribution,
     Distribution,
     StatefulOpClusteredDistribution,
     ordering_satisfies,
 )
-from ...physical.exchange import ShuffleExchangeExec, SortExec
+from ...physical.exchange import BroadcastExchangeExec, ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import SortOrder
 from .execution import Execution
@@ -43,6 +44,8 @@ def _placed(
 ) -> SparkPlan:
     if child.output_partitioning.satisfies(required):
         return child
+    if isinstance(required, BroadcastDistribution):
+        return BroadcastExchangeExec(mode=required.mode, plan_id=next(numbers), child=child)
     stateful = isinstance(required, StatefulOpClusteredDistribution)
     return ShuffleExchangeExec(
         partitioning=required.create_partitioning(required.required_num_partitions or partitions),

@@ -14,6 +14,9 @@ from ...physical.stateful import (
     StateStoreRestoreExec,
     StreamingLocalLimitExec,
 )
+from ...physical.streaming_join import StreamingSymmetricHashJoinExec
+from ...planner.model.errors import PlanningError
+from ...planner.model.text import plan_text
 from .execution import Execution
 from .watermarks import propagate_watermarks
 
@@ -57,8 +60,28 @@ def _filled(
             plan = replace(plan, num_shuffle_partitions=stores, strict_distribution=strict)
         case StreamingLocalLimitExec(limit=limit, child=child) if not _state_in_reach(child):
             plan = LocalLimitExec(limit=limit, child=child)
+    if isinstance(plan, StreamingSymmetricHashJoinExec):
+        for side in plan.children:
+            _refuse_several_event_times(side)
     info = above
     return plan.map_children(lambda child: _filled(child, execution, info, strict, stores))
+
+
+def _refuse_several_event_times(side: SparkPlan) -> None:
+    """A join's state goes by one event time a side.
+
+    Raises:
+        PlanningError: there are several (MULTIPLE_EVENT_TIME_COLUMNS).
+    """
+    times = [column for column in side.output if column.delay_ms is not None]
+    if len({time.expr_id for time in times}) > 1:
+        raise PlanningError(
+            "MULTIPLE_EVENT_TIME_COLUMNS",
+            "[MULTIPLE_EVENT_TIME_COLUMNS] More than one event time columns are available. Please "
+            "ensure there is at most one event time column per stream. event time columns: "
+            f"({','.join(map(plan_text, times))}) SQLSTATE: 42K09",
+            hint="Leave all event times but one out of the join's side, or cast the others.",
+        )
 
 
 def _state_in_reach(plan: SparkPlan) -> bool:

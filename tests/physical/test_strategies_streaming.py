@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from stateplan.physical.streaming_join import StreamingSymmetricHashJoinExec
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions import lit
 from stateplan.planner.model.logical import Filter, Join, Offset, Union
@@ -73,13 +74,12 @@ def two_streams(make):
     return make.events, replace(make.events, name="more", attributes=(other,)), make.user, other
 
 
-def test_join_of_two_streams_is_refused_by_name(make) -> None:
+def test_join_of_two_streams_by_their_equal_keys(make) -> None:
     left, right, one, other = two_streams(make)
     join = Join(left=left, right=right, join_type="Inner", condition=make.call("=", other, one))
-    with pytest.raises(StateplanError) as caught:
-        make.planned(join)
-    assert caught.value.condition == "STATEPLAN_JOIN_NOT_SUPPORTED"
-    assert "Join" in caught.value.message
+    planned = make.planned(join)
+    assert isinstance(planned, StreamingSymmetricHashJoinExec)
+    assert (planned.left_keys, planned.right_keys, planned.condition) == ((one,), (other,), None)
 
 
 def test_join_without_an_equality_is_refused_as_in_spark(make) -> None:

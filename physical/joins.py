@@ -1,0 +1,251 @@
+"""Joins without state: of a stream with a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from ..planner.model.bound import bind
+from ..planner.model.expressions import (
+    AttributeReference,
+    Call,
+    Cast,
+    Expression,
+    SortOrder,
+)
+from ..planner.model.expressions import Literal as Constant
+from ..planner.model.logical import JoinType, join_output
+from ..planner.model.text import plan_text
+from ..planner.model.types import (
+    INT,
+    LONG,
+    ByteType,
+    DataType,
+    IntegerType,
+    IntegralType,
+    LongType,
+    ShortType,
+)
+from .distribution import (
+    BroadcastDistribution,
+    ClusteredDistribution,
+    Distribution,
+    HashedRelationBroadcastMode,
+    IdentityBroadcastMode,
+    Partitioning,
+    PartitioningCollection,
+    UnknownPartitioning,
+    UnspecifiedDistribution,
+)
+from .plan import SparkPlan
+from .text import arguments, bracketed
+
+BuildSide = Literal["BuildLeft", "BuildRight"]
+
+_BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseJoinExec(SparkPlan):
+    """Two inputs, what they are joined on, and how rows without a match are treated."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("left", "right")
+    expression_fields: ClassVar[tuple[str, ...]] = ("condition",)
+
+    left: SparkPlan
+    right: SparkPlan
+    join_type: JoinType
+    condition: Expression | None = None
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return join_output(self.join_type, self.left.output, self.right.output)
+
+    @property
+    def _condition_text(self) -> str | None:
+        return None if self.condition is None else plan_text(self.condition)
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class EquiJoinExec(BaseJoinExec):
+    """A join by keys; `condition` is what a match fulfils besides."""
+
+    expression_fields = ("left_keys", "right_keys", "condition")
+
+    left_keys: tuple[Expression, ...]
+    right_keys: tuple[Expression, ...]
+
+    def _keys_text(self, max_fields: int) -> tuple[str, str]:
+        return bracketed(self.left_keys, max_fields), bracketed(self.right_keys, max_fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroadcastHashJoinExec(EquiJoinExec):
+    """Looks the rows of one side up in a hash table of the other that every task has.
+
+    `null_aware` is NOT IN: a null among the table's keys means that nothing is known.
+    """
+
+    build_side: BuildSide
+    null_aware: bool = False
+
+    def arguments(self, max_fields: int) -> str:
+        null_aware = "true" if self.null_aware else "false"
+        return arguments(
+            *self._keys_text(max_fields),
+            self.join_type,
+            self.build_side,
+            self._condition_text,
+            null_aware,
+            "false",
+        )
+
+    @property
+    def streamed(self) -> SparkPlan:
+        """The side whose rows are looked up."""
+        return self.right if self.build_side == "BuildLeft" else self.left
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        left = self.build_side == "BuildLeft"
+        keys, built = (self.left_keys, self.left) if left else (self.right_keys, self.right)
+        bound = tuple(bind(key, built.output) for key in packed_keys(keys))
+        table = BroadcastDistribution(HashedRelationBroadcastMode(bound, self.null_aware))
+        other = UnspecifiedDistribution()
+        return (table, other) if left else (other, table)
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        return self.streamed.output_partitioning
+
+    @property
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        return self.streamed.output_ordering
+
+
+def packed_keys(keys: Sequence[Expression]) -> tuple[Expression, ...]:
+    """Whole-number keys of at most 8 bytes together as one bigint; others as they are."""
+    sizes = [_BITS.get(type(key.data_type), 0) for key in keys]
+    if not all(isinstance(key.data_type, IntegralType) for key in keys) or sum(sizes) > 64:
+        return tuple(keys)
+    packed = _as_long(keys[0])
+    for key, bits in zip(keys[1:], sizes[1:], strict=True):
+        moved = Call(name="shiftleft", arguments=(packed, Constant(value=bits, type_=INT)))
+        mask = Constant(value=(1 << bits) - 1, type_=LONG)
+        own = Call(name="&", arguments=(Cast(child=key, type_=LONG), mask))
+        packed = Call(name="|", arguments=(moved, own))
+    return (packed,)
+
+
+def _as_long(key: Expression) -> Expression:
+    return key if isinstance(key.data_type, LongType) else Cast(child=key, type_=LONG)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffledJoinExec(EquiJoinExec):
+    """Both sides' rows with equal keys in one task."""
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return ClusteredDistribution(self.left_keys), ClusteredDistribution(self.right_keys)
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        left, right = self.left.output_partitioning, self.right.output_partitioning
+        match self.join_type:
+            case "Inner" | "Cross":
+                return PartitioningCollection(left.num_partitions, (left, right))
+            case "LeftOuter" | "LeftSemi" | "LeftAnti":
+                return left
+            case "RightOuter":
+                return right
+            case _:
+                return UnknownPartitioning(left.num_partitions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortMergeJoinExec(ShuffledJoinExec):
+    """Both sides sorted by the keys, read in step. Each side is a codegen stage of its own."""
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(*self._keys_text(max_fields), self.join_type, self._condition_text)
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return _orders(self.left_keys), _orders(self.right_keys)
+
+    @property
+    def output_ordering(self) -> tuple[SortOrder, ...]:
+        match self.join_type:
+            case "RightOuter":
+                return _orders(self.right_keys)
+            case "FullOuter":
+                return ()
+            case _:
+                return _orders(self.left_keys)
+
+
+def _orders(keys: Sequence[Expression]) -> tuple[SortOrder, ...]:
+    return tuple(SortOrder(child=key) for key in keys)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffledHashJoinExec(ShuffledJoinExec):
+    """A hash table of one side in each task. Each side is a codegen stage of its own."""
+
+    build_side: BuildSide
+
+    def arguments(self, max_fields: int) -> str:
+        keys = self._keys_text(max_fields)
+        return arguments(*keys, self.join_type, self.build_side, self._condition_text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroadcastNestedLoopJoinExec(BaseJoinExec):
+    """Each row of one side beside every row of the other, which every task has."""
+
+    build_side: BuildSide
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(self.build_side, self.join_type, self._condition_text)
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        table, other = BroadcastDistribution(IdentityBroadcastMode()), UnspecifiedDistribution()
+        return (table, other) if self.build_side == "BuildLeft" else (other, table)
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        if self.join_type == "FullOuter":
+            return super().output_partitioning
+        streamed = self.right if self.build_side == "BuildLeft" else self.left
+        return streamed.output_partitioning
+
+    @property
+    def supports_codegen(self) -> bool:
+        """Only where the preserved side is the one that is read row by row."""
+        match self.join_type, self.build_side:
+            case ("Inner" | "Cross", _) | ("RightOuter", "BuildLeft"):
+                return True
+            case ("LeftOuter" | "LeftSemi" | "LeftAnti", "BuildRight"):
+                return True
+            case _:
+                return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CartesianProductExec(BaseJoinExec):
+    """Each row of one side beside every row of the other, partition by partition."""
+
+    def arguments(self, max_fields: int) -> str:
+        return self._condition_text or ""
+
+    @property
+    def supports_codegen(self) -> bool:
+        return False

@@ -1,0 +1,91 @@
+"""Tables that are read whole: files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..planner.model.expressions import AttributeReference, Expression
+from ..planner.model.text import plan_text
+from ..planner.model.types import StructField, StructType
+from .plan import SparkPlan, UnaryExec
+from .source_filters import source_filters
+
+_LONGEST = 100  # spark.sql.maxMetadataStringLength
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSourceScanExec(SparkPlan):
+    """The rows of a table's files (`FileScan json` in plans).
+
+    Attributes:
+        name: the table's name, which stands for its directory.
+        format: `json`, `parquet`, ...
+        attributes: the columns that are read, in the files' order.
+        data_filters: what is known of the rows that are asked for; files may skip others.
+        batched: whether the files are read column by column.
+    """
+
+    expression_fields = ("attributes", "data_filters")
+
+    name: str
+    format: str
+    attributes: tuple[AttributeReference, ...]
+    data_filters: tuple[Expression, ...] = ()
+    batched: bool = False
+
+    @property
+    def node_name(self) -> str:
+        return f"FileScan {self.format}"
+
+    def arguments(self, max_fields: int) -> str:
+        columns = ",".join(map(plan_text, self.attributes))
+        facts = ", ".join(f"{label}: {value}" for label, value in self._facts())
+        return f"[{columns}] {facts}"
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        columns = ", ".join(map(plan_text, self.attributes))
+        label = f"Output [{len(self.attributes)}]" if self.attributes else "Output"
+        facts = dict(self._facts())
+        shown = [("Batched", facts["Batched"]), ("Location", facts["Location"])]
+        if self.data_filters and facts["PushedFilters"] != "[]":
+            shown.append(("PushedFilters", facts["PushedFilters"]))
+        shown.append(("ReadSchema", facts["ReadSchema"]))
+        return ((label, f"[{columns}]"), *shown)
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        filters = f"[{', '.join(map(plan_text, self.data_filters))}]"
+        pushed = f"[{', '.join(source_filters(self.data_filters))}]"
+        schema = StructType(tuple(StructField(a.name, a.data_type) for a in self.attributes))
+        return (
+            ("Batched", "true" if self.batched else "false"),
+            ("DataFilters", abbreviated(filters)),
+            ("Format", _FORMATS.get(self.format, self.format.upper())),
+            ("Location", f"InMemoryFileIndex(1 paths)[{self.name}]"),
+            ("PartitionFilters", "[]"),
+            ("PushedFilters", abbreviated(pushed)),
+            ("ReadSchema", schema.simple),
+        )
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.attributes
+
+
+_FORMATS = {"parquet": "Parquet", "text": "Text"}
+
+
+def abbreviated(text: str) -> str:
+    """At most 100 characters, the last three of them dots if some are left out."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnarToRowExec(UnaryExec):
+    """Rows of what was read column by column."""
+
+    keeps_partitioning = True
+    keeps_ordering = True
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True

@@ -1,0 +1,237 @@
+"""The join of two streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..planner.model.bound import BoundReference
+from ..planner.model.expressions import (
+    AttributeReference,
+    Call,
+    Expression,
+    GetStructField,
+    Literal,
+    split_conjuncts,
+)
+from ..planner.model.logical import JoinType, join_output
+from ..planner.model.predicates import conjunction
+from ..planner.model.text import plan_text
+from ..planner.model.types import BOOLEAN, LONG, StructField, StructType
+from .distribution import (
+    Distribution,
+    Partitioning,
+    PartitioningCollection,
+    StatefulOpClusteredDistribution,
+    UnknownPartitioning,
+)
+from .join_state import event_time, event_time_key, value_watermark, wrapped
+from .plan import SparkPlan, StateStoreWriter, state_columns
+from .text import arguments, bracketed
+
+
+@dataclass(frozen=True)
+class ConditionParts:
+    """What two streams are joined on besides equal keys, by the sides that it needs."""
+
+    left_only: Expression | None
+    right_only: Expression | None
+    both: Expression | None
+    full: Expression | None
+
+    @property
+    def text(self) -> str:
+        """The form in plans."""
+        parts = (self.left_only, self.right_only, self.both, self.full)
+        left, right, both, full = ("null" if p is None else plan_text(p) for p in parts)
+        return (
+            f"condition = [ leftOnly = {left}, rightOnly = {right}, both = {both}, full = {full} ]"
+        )
+
+
+def split_condition(
+    condition: Expression | None, left: frozenset[int], right: frozenset[int]
+) -> ConditionParts:
+    """A condition by sides; what is not deterministic needs both.
+
+    Args:
+        condition: the whole condition.
+        left, right: the ids of the sides' columns.
+    """
+    if condition is None:
+        return ConditionParts(None, None, None, None)
+    parts = split_conjuncts(condition)
+    steady = [p for p in parts if p.deterministic]
+    rest = [p for p in steady if not (p.references <= left or p.references <= right)]
+    return ConditionParts(
+        conjunction([p for p in steady if p.references <= left]),
+        conjunction([p for p in steady if p.references <= right]),
+        conjunction([*rest, *(p for p in parts if not p.deterministic)]),
+        condition,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamingSymmetricHashJoinExec(StateStoreWriter):
+    """Joins each side's new rows with all rows of the other side that are still kept.
+
+    Attributes:
+        left_keys, right_keys: the expressions that are equal in a match, in step.
+        condition: what else a match fulfils.
+        state_format_version: 2, or 3 with one store for both sides.
+    """
+
+    child_fields = ("left", "right")
+    expression_fields = ("left_keys", "right_keys", "condition")
+
+    left: SparkPlan
+    right: SparkPlan
+    left_keys: tuple[Expression, ...]
+    right_keys: tuple[Expression, ...]
+    join_type: JoinType
+    condition: Expression | None
+    state_format_version: int
+
+    def arguments(self, max_fields: int) -> str:
+        watermarks = (
+            self.event_time_watermark_for_late_events,
+            self.event_time_watermark_for_eviction,
+        )
+        return arguments(
+            bracketed(self.left_keys, max_fields),
+            bracketed(self.right_keys, max_fields),
+            self.join_type,
+            self.parts.text,
+            None if self.state_info is None else self.state_info.text,
+            *(None if w is None else str(w) for w in watermarks),
+            self.cleanup_text,
+            str(self.state_format_version),
+            None if self.output_mode is None else self.output_mode.capitalize(),
+        )
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return join_output(self.join_type, self.left.output, self.right.output)
+
+    @cached_property
+    def parts(self) -> ConditionParts:
+        """The condition by sides."""
+        return split_condition(self.condition, self.left.output_ids, self.right.output_ids)
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (
+            StatefulOpClusteredDistribution(self.left_keys, self.num_stores),
+            StatefulOpClusteredDistribution(self.right_keys, self.num_stores),
+        )
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        left, right = self.left.output_partitioning, self.right.output_partitioning
+        match self.join_type:
+            case "Inner" | "Cross":
+                return PartitioningCollection(left.num_partitions, (left, right))
+            case "LeftOuter" | "LeftSemi":
+                return left
+            case "RightOuter":
+                return right
+            case _:
+                return UnknownPartitioning(left.num_partitions)
+
+    # ----------------------------------------------------------------------------------- state
+
+    def state_watermarks(self, watermark_ms: int) -> tuple[int | None, int | None]:
+        """Up to which event time each side's rows can go, milliseconds; None: they stay.
+
+        Args:
+            watermark_ms: the operator's watermark.
+        """
+        if event_time_key(self.left_keys, self.right_keys) is not None:
+            return watermark_ms, watermark_ms
+        left, right = self.left.output, self.right.output
+        return (
+            self._value_watermark(left, right, watermark_ms),
+            self._value_watermark(right, left, watermark_ms),
+        )
+
+    def _value_watermark(
+        self,
+        kept: tuple[AttributeReference, ...],
+        other: tuple[AttributeReference, ...],
+        watermark_ms: int,
+    ) -> int | None:
+        if event_time(kept) is None:
+            return None
+        return value_watermark(kept, other, self.condition, watermark_ms)
+
+    @property
+    def cleanup_text(self) -> str:
+        """The predicates by which each side's rows go, in the form of plans."""
+        watermark = self.event_time_watermark_for_eviction
+        limits = (None, None) if watermark is None else self.state_watermarks(watermark)
+        left = _predicate_text(self.left_keys, self._key, self.left.output, limits[0])
+        right = _predicate_text(self.right_keys, self._key, self.right.output, limits[1])
+        return f"state cleanup [ left {left}, right {right} ]"
+
+    @property
+    def _key(self) -> int | None:
+        return event_time_key(self.left_keys, self.right_keys)
+
+    @property
+    def state_key_schema(self) -> StructType:
+        """The keys under Spark's names, `field0` and on, and the row's number under its key."""
+        keys = _key_schema(self.left_keys)
+        return StructType((*keys.fields, StructField("index", LONG)))
+
+    @property
+    def state_value_schema(self) -> StructType:
+        """The left side's rows, each with whether it has had a match; the right side's alike."""
+        return StructType(
+            (*state_columns(self.left.output).fields, StructField("matched", BOOLEAN))
+        )
+
+    @property
+    def operator_name(self) -> str:
+        return "symmetricHashJoin"
+
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        last = self.event_time_watermark_for_eviction
+        evicts = any(w is not None for w in self.state_watermarks(last or 0))
+        return evicts and self._watermark_moved(new_watermark_ms)
+
+    def produce_output_watermark(self, input_watermark_ms: int) -> int | None:
+        """The lesser of the sides' state watermarks; none if no side's rows ever go."""
+        limits = [w for w in self.state_watermarks(input_watermark_ms) if w is not None]
+        return min(limits, default=None)
+
+
+def _key_schema(keys: Sequence[Expression]) -> StructType:
+    return StructType(tuple(StructField(f"field{i}", k.data_type) for i, k in enumerate(keys)))
+
+
+def _predicate_text(
+    keys: Sequence[Expression],
+    place: int | None,
+    columns: tuple[AttributeReference, ...],
+    watermark_ms: int | None,
+) -> str:
+    if watermark_ms is None:
+        return "= null"
+    if place is None:
+        column = event_time(columns)
+        assert column is not None
+        return f"value predicate: {_passed_text(column, watermark_ms)}"
+    key = keys[place]
+    # Analysis gives a window no other nullability than that of any column: it may be null.
+    nullable = key.nullable or isinstance(key.data_type, StructType)
+    bound = BoundReference(ordinal=place, type_=key.data_type, is_nullable=nullable)
+    return f"key predicate: {_passed_text(bound, watermark_ms)}"
+
+
+def _passed_text(time: Expression, watermark_ms: int) -> str:
+    """`time <= watermark` in microseconds, of a window by its end."""
+    if isinstance(time.data_type, StructType):
+        time = GetStructField(child=time, ordinal=1, name=time.data_type.fields[1].name)
+    limit = Literal(value=wrapped(watermark_ms * 1000), type_=LONG)
+    return plan_text(Call(name="<=", arguments=(time, limit)))

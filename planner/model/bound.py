@@ -1,0 +1,46 @@
+"""Columns by position, as operators that are bound to their input show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .expressions import AttributeReference, Expression
+from .types import DataType
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundReference(Expression):
+    """Column `ordinal` of the input; plans show `input[0, bigint, false]`."""
+
+    ordinal: int
+    type_: DataType
+    is_nullable: bool
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+    @property
+    def nullable(self) -> bool:
+        return self.is_nullable
+
+    @property
+    def text(self) -> str:
+        """The form in plans."""
+        nullable = "true" if self.is_nullable else "false"
+        return f"input[{self.ordinal}, {self.type_.simple}, {nullable}]"
+
+
+def bind(expression: Expression, columns: Sequence[AttributeReference]) -> Expression:
+    """An expression over columns by id as one over their positions, with their nullability."""
+    places = {column.expr_id: i for i, column in enumerate(columns)}
+
+    def bound(part: Expression) -> Expression:
+        if not isinstance(part, AttributeReference) or part.expr_id not in places:
+            return part
+        place = places[part.expr_id]
+        nullable = columns[place].nullable
+        return BoundReference(ordinal=place, type_=part.type_, is_nullable=nullable)
+
+    return expression.transform_up(bound)

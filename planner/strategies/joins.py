@@ -1,0 +1,313 @@
+"""Strategies for joins: of two streams, and of a stream with a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal as Choice
+
+from ...physical.joins import (
+    BroadcastHashJoinExec,
+    BroadcastNestedLoopJoinExec,
+    BuildSide,
+    CartesianProductExec,
+    ShuffledHashJoinExec,
+    SortMergeJoinExec,
+)
+from ...physical.plan import SparkPlan
+from ...physical.streaming_join import StreamingSymmetricHashJoinExec
+from ..model.errors import PlanningError
+from ..model.expressions import Call, Expression, Literal, split_conjuncts
+from ..model.logical import Join, JoinType
+from ..model.logical_text import tree_text
+from ..model.predicates import conjunction
+from ..model.query_plan import LogicalPlan
+from ..model.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    MapType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+    contains_type,
+)
+from .base import PlanLater, where_from
+from .floats import normalize_float_values
+from .statistics import size_in_bytes
+
+_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+_STATE_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
+_LEFT_BUILT = ("Inner", "Cross", "RightOuter")
+_RIGHT_BUILT = ("Inner", "Cross", "LeftOuter", "LeftSemi", "LeftAnti")
+
+_Side = Choice["left", "right"]
+
+
+@dataclass(frozen=True)
+class EquiJoin:
+    """A join's equal keys, in step, and what remains of its condition."""
+
+    left_keys: tuple[Expression, ...]
+    right_keys: tuple[Expression, ...]
+    condition: Expression | None
+
+
+def equi_join(join: Join) -> EquiJoin | None:
+    """The parts of a condition that set the sides equal as keys; None if there are none.
+
+    `l <=> r` gives two pairs: the values with a default for null, and whether they are null.
+    Floats are compared in one form of NaN and of zero.
+    """
+    keys: list[tuple[Expression, Expression]] = []
+    others: list[Expression] = []
+    for part in [] if join.condition is None else split_conjuncts(join.condition):
+        pair = _equated(part, join.left.output_ids, join.right.output_ids)
+        if pair is None:
+            others.append(part)
+        elif isinstance(part, Call) and part.name == "<=>":
+            keys.extend(_null_safe(*pair))
+        else:
+            keys.append(pair)
+    if not keys:
+        return None
+    left, right = (
+        tuple(normalize_float_values(k) for k in side) for side in zip(*keys, strict=True)
+    )
+    return EquiJoin(left, right, conjunction(others))
+
+
+def _equated(
+    part: Expression, left: frozenset[int], right: frozenset[int]
+) -> tuple[Expression, Expression] | None:
+    if not isinstance(part, Call) or part.name not in ("=", "<=>"):
+        return None
+    one, other = part.arguments
+    if not one.references or not other.references:
+        return None
+    if one.references <= left and other.references <= right:
+        return one, other
+    if one.references <= right and other.references <= left:
+        return other, one
+    return None
+
+
+def _null_safe(left: Expression, right: Expression) -> Iterator[tuple[Expression, Expression]]:
+    default = Literal(value=_default(left.data_type), type_=left.data_type)
+    yield (
+        Call(name="coalesce", arguments=(left, default)),
+        Call(name="coalesce", arguments=(right, default)),
+    )
+    yield Call(name="isnull", arguments=(left,)), Call(name="isnull", arguments=(right,))
+
+
+def _default(data_type: DataType) -> object:
+    """The value that stands for null among a type's keys."""
+    match data_type:
+        case BooleanType():
+            return False
+        case StringType():
+            return ""
+        case FloatType() | DoubleType():
+            return 0.0
+        case IntegralType() | DateType() | TimestampType() | TimestampNTZType():
+            return 0
+        case DayTimeIntervalType() | YearMonthIntervalType():
+            return 0
+        case DecimalType():
+            from decimal import Decimal
+
+            return Decimal(0)
+        case _:
+            return ()
+
+
+# ---------------------------------------------------------------------------------- strategies
+
+
+def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """Join of two streams: StreamingSymmetricHashJoin.
+
+    Raises:
+        PlanningError: the sides have no equal keys.
+    """
+    match logical:
+        case Join(left=left, right=right) if left.is_streaming and right.is_streaming:
+            keys = equi_join(logical)
+            if keys is None:
+                raise PlanningError(
+                    "_LEGACY_ERROR_TEMP_1181",
+                    "Stream-stream join without equality predicate is not supported.",
+                    hint="Add an equality of a column of each side to the ON condition.",
+                    tree=tree_text(logical),
+                )
+            return StreamingSymmetricHashJoinExec(
+                left=plan_later(left),
+                right=plan_later(right),
+                left_keys=keys.left_keys,
+                right_keys=keys.right_keys,
+                join_type=logical.join_type,
+                condition=keys.condition,
+                state_format_version=plan_later.conf.integer(_STATE_FORMAT),
+                origin=where_from(logical),
+            )
+        case _:
+            return None
+
+
+def join_selection(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """Joins without state in Spark's order: what hints ask for, then by the sides' sizes."""
+    if not isinstance(logical, Join):
+        return None
+    choice = _Selection(logical, plan_later)
+    keys = equi_join(logical)
+    return choice.nested_loops() if keys is None else choice.by_keys(keys)
+
+
+class _Selection:
+    """One join and the ways there are to run it."""
+
+    def __init__(self, join: Join, plan_later: PlanLater) -> None:
+        self.join = join
+        self.plan_later = plan_later
+        self.kind: JoinType = join.join_type
+        self.limit = plan_later.conf.size(_BROADCAST)
+
+    def by_keys(self, keys: EquiJoin) -> SparkPlan:
+        """A join with equal keys."""
+        built = self._hinted("BROADCAST")
+        if built is not None:
+            return self._broadcast(keys, built)
+        sortable = all(is_orderable(k.data_type) for k in keys.left_keys)
+        if "MERGE" in self.join.hint and sortable:
+            return self._merge(keys)
+        built = self._hinted("SHUFFLE_HASH")
+        if built is not None:
+            return self._shuffled(keys, built)
+        if "SHUFFLE_REPLICATE_NL" in self.join.hint and self._inner:
+            return self._product()
+        built = self._small()
+        if built is not None:
+            return self._broadcast(keys, built)
+        if sortable:
+            return self._merge(keys)
+        return self._product() if self._inner else self._loops(self._desired())
+
+    def nested_loops(self) -> SparkPlan:
+        """A join without equal keys."""
+        hinted = self._either(*(h == "BROADCAST" for h in self.join.hint))
+        if hinted is not None:
+            return self._loops(hinted)
+        if "SHUFFLE_REPLICATE_NL" in self.join.hint and self._inner:
+            return self._product()
+        small = self._either(*(self._is_small(side) for side in ("left", "right")))
+        if small is not None:
+            return self._loops(small)
+        return self._product() if self._inner else self._loops(self._desired())
+
+    # ------------------------------------------------------------------------------- which side
+
+    @property
+    def _inner(self) -> bool:
+        return self.kind in ("Inner", "Cross")
+
+    def _size(self, side: _Side) -> int:
+        return size_in_bytes(self.join.left if side == "left" else self.join.right)
+
+    def _is_small(self, side: _Side) -> bool:
+        return 0 <= self._size(side) <= self.limit
+
+    def _smaller(self) -> BuildSide:
+        return "BuildRight" if self._size("right") <= self._size("left") else "BuildLeft"
+
+    def _build(self, left: bool, right: bool) -> BuildSide | None:
+        """The side that may be built and is asked for; of two the smaller."""
+        left, right = left and self.kind in _LEFT_BUILT, right and self.kind in _RIGHT_BUILT
+        if left and right:
+            return self._smaller()
+        return "BuildLeft" if left else "BuildRight" if right else None
+
+    def _hinted(self, name: str) -> BuildSide | None:
+        left, right = self.join.hint
+        return self._build(left == name, right == name)
+
+    def _small(self) -> BuildSide | None:
+        return self._build(self._is_small("left"), self._is_small("right"))
+
+    def _desired(self) -> BuildSide:
+        """Which side nested loops would rather have in every task."""
+        if self._inner or self.kind == "FullOuter":
+            return self._smaller()
+        return "BuildRight" if self.kind in _RIGHT_BUILT else "BuildLeft"
+
+    def _either(self, left: bool, right: bool) -> BuildSide | None:
+        if left and right:
+            return self._desired()
+        return "BuildLeft" if left else "BuildRight" if right else None
+
+    # -------------------------------------------------------------------------------- operators
+
+    def _sides(self) -> tuple[SparkPlan, SparkPlan]:
+        return self.plan_later(self.join.left), self.plan_later(self.join.right)
+
+    def _broadcast(self, keys: EquiJoin, built: BuildSide) -> SparkPlan:
+        left, right = self._sides()
+        return BroadcastHashJoinExec(
+            left=left,
+            right=right,
+            left_keys=keys.left_keys,
+            right_keys=keys.right_keys,
+            join_type=self.kind,
+            condition=keys.condition,
+            build_side=built,
+        )
+
+    def _shuffled(self, keys: EquiJoin, built: BuildSide) -> SparkPlan:
+        left, right = self._sides()
+        return ShuffledHashJoinExec(
+            left=left,
+            right=right,
+            left_keys=keys.left_keys,
+            right_keys=keys.right_keys,
+            join_type=self.kind,
+            condition=keys.condition,
+            build_side=built,
+        )
+
+    def _merge(self, keys: EquiJoin) -> SparkPlan:
+        left, right = self._sides()
+        return SortMergeJoinExec(
+            left=left,
+            right=right,
+            left_keys=keys.left_keys,
+            right_keys=keys.right_keys,
+            join_type=self.kind,
+            condition=keys.condition,
+        )
+
+    def _product(self) -> SparkPlan:
+        left, right = self._sides()
+        return CartesianProductExec(
+            left=left, right=right, join_type=self.kind, condition=self.join.condition
+        )
+
+    def _loops(self, built: BuildSide) -> SparkPlan:
+        left, right = self._sides()
+        return BroadcastNestedLoopJoinExec(
+            left=left,
+            right=right,
+            join_type=self.kind,
+            condition=self.join.condition,
+            build_side=built,
+        )
+
+
+def is_orderable(data_type: DataType) -> bool:
+    """Whether rows can be sorted by values of a type."""
+    return not contains_type(data_type, MapType)

@@ -1,0 +1,104 @@
+"""How many bytes a plan's rows are thought to have, which decides how tables are joined.
+
+Spark's estimates without cost-based optimization: a table has the size of its files, a projection
+changes it by the widths of rows, a join multiplies; a stream is larger than anything.
+"""
+
+from __future__ import annotations
+
+from ..model.expressions import AttributeReference, Literal
+from ..model.logical import (
+    Aggregate,
+    Expand,
+    Filter,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    Sort,
+    Union,
+)
+from ..model.query_plan import LogicalPlan
+from ..model.relations import LocalRelation, OneRowRelation, Relation
+from ..model.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    CalendarIntervalType,
+    DataType,
+    DateType,
+    DecimalType,
+    FloatType,
+    IntegerType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    YearMonthIntervalType,
+)
+
+_UNKNOWN = 2**63 - 1  # spark.sql.defaultSizeInBytes
+_OVERHEAD = 8  # of a row
+_SIZES: dict[type[DataType], int] = {
+    BooleanType: 1,
+    ByteType: 1,
+    NullType: 1,
+    ShortType: 2,
+    IntegerType: 4,
+    FloatType: 4,
+    DateType: 4,
+    YearMonthIntervalType: 4,
+    CalendarIntervalType: 16,
+    StringType: 20,
+    BinaryType: 100,
+}
+
+
+def default_size(data_type: DataType) -> int:
+    """Bytes of a value of a type, as Spark guesses without looking."""
+    match data_type:
+        case DecimalType(precision=precision):
+            return 8 if precision <= 18 else 16
+        case ArrayType(element_type=element):
+            return default_size(element)
+        case MapType(key_type=key, value_type=value):
+            return default_size(key) + default_size(value)
+        case StructType(fields=fields):
+            return sum(default_size(f.data_type) for f in fields)
+        case _:
+            return _SIZES.get(type(data_type), 8)
+
+
+def row_size(columns: tuple[AttributeReference, ...]) -> int:
+    """Bytes of a row of some columns."""
+    return _OVERHEAD + sum(default_size(a.data_type) for a in columns)
+
+
+def size_in_bytes(plan: LogicalPlan) -> int:
+    """The estimated bytes of an optimized plan's rows."""
+    match plan:
+        case Relation(size_in_bytes=size):
+            return size
+        case LocalRelation(rows=rows) if not plan.is_streaming:
+            return row_size(plan.output) * len(rows)
+        case OneRowRelation():
+            return 1
+        case Join(join_type="LeftSemi" | "LeftAnti", left=left):
+            return size_in_bytes(left)
+        case Join(left=left, right=right):
+            return size_in_bytes(left) * size_in_bytes(right)
+        case Union(inputs=inputs):
+            return sum(map(size_in_bytes, inputs))
+        case Filter(child=child) | Sort(child=child) | LocalLimit(child=child):
+            return size_in_bytes(child)
+        case GlobalLimit(limit=Literal(value=int(limit))):
+            return max(1, row_size(plan.output) * limit)
+        case Aggregate(grouping=()):
+            return row_size(plan.output)
+        case Expand(projections=projections, child=child):
+            return size_in_bytes(child) * len(projections)
+    if len(plan.children) != 1:
+        return _UNKNOWN
+    (child,) = plan.children
+    return max(1, size_in_bytes(child) * row_size(plan.output) // row_size(child.output))
