@@ -1,4 +1,4 @@
-"""The command line: `stateplan explain`, `stateplan run`, `stateplan test`.
+"""The command line: `stateplan explain`, `serve`, `run`, `test` and `state`.
 
 Exit status: 0 good, 1 a difference or a failed run, 2 bad input: a query, file, directory or
 checkpoint that cannot be used.
@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .cli_explain import explain, serve
+from .cli_options import settings
+from .cli_state import state
 from .model.errors import StateplanError
 
 if TYPE_CHECKING:
@@ -75,40 +78,15 @@ def show_error(error: StateplanError) -> None:
         console.print(Text("hint: ", style="bold cyan") + Text(hint))
 
 
-def _settings(pairs: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise click.BadParameter(f"'{pair}' is not of the form KEY=VALUE.")
-        found[key.strip()] = value.strip()
-    return found
-
-
 def _load(file: str, output_mode: str | None, conf: tuple[str, ...]) -> Query:
     from stateplan import load
 
-    return load(file, output_mode=output_mode, conf=_settings(conf))
+    return load(file, output_mode=output_mode, conf=settings(conf))
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Plan, explain, test and run Spark Structured Streaming queries."""
-
-
-@main.command()
-@click.argument("file")
-@click.option(
-    "--mode",
-    default="simple",
-    show_default=True,
-    help="simple, extended, formatted, json or stateful.",
-)
-@click.option("--output-mode", help="append, update or complete, instead of the file's.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting.")
-def explain(file: str, mode: str, output_mode: str | None, conf: tuple[str, ...]) -> None:
-    """Print the physical plan of the query described in FILE. Needs no Java and no Spark."""
-    print(_load(file, output_mode, conf).explain(mode))
 
 
 @main.command()
@@ -165,6 +143,10 @@ def test(paths: tuple[str, ...], master: str | None, json_out: str | None) -> No
     from ..runtime.scenarios import run_paths
 
     sys.exit(run_paths(paths, master=master, json_out=json_out))
+
+
+for command in (explain, serve, state):
+    main.add_command(command)
 
 
 if __name__ == "__main__":

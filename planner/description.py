@@ -125,7 +125,7 @@ def load_scenario(path: str | Path) -> Scenario:
 
 
 def _load(path: Path, model: type[_Model]) -> _Model:
-    content = _read(path)
+    content = read_file(path)
     if not isinstance(content, dict):
         raise DescriptionError(
             "STATEPLAN_BAD_DESCRIPTION",
@@ -168,18 +168,13 @@ def _checked(content: dict[str, Any], model: type[_Model], origin: str) -> _Mode
     return description
 
 
-def _read(path: Path) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise DescriptionError(
-            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{path}'.", hint="Check the path."
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise DescriptionError(
-            "STATEPLAN_FILE_UNREADABLE", f"'{path}' cannot be read: {reason}.", hint="Check it."
-        ) from None
+def read_file(path: Path) -> Any:
+    """The content of a YAML or JSON file, dates as they are written.
+
+    Raises:
+        DescriptionError: the file is missing, unreadable or broken.
+    """
+    text = read_text(path)
     try:
         if path.suffix == ".json":
             return json.loads(text)
@@ -192,6 +187,25 @@ def _read(path: Path) -> Any:
         raise _broken(path, "YAML", line, column, error.problem or str(error)) from None
     except yaml.YAMLError as error:
         raise _broken(path, "YAML", 1, 1, str(error)) from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        DescriptionError: it is missing, unreadable or no UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DescriptionError(
+            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{path}'.", hint="Check the path."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise DescriptionError(
+            "STATEPLAN_FILE_UNREADABLE", f"'{path}' cannot be read: {reason}.", hint="Check it."
+        ) from None
 
 
 def _broken(path: Path, kind: str, line: int, column: int, problem: str) -> DescriptionError:

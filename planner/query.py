@@ -43,6 +43,7 @@ class Query:
         conf: its settings.
         description: what it was read from, for running.
         folder: what relative paths are relative to.
+        tables: the sources are tables, which SQL reads at rest, or with STREAM as streams.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Query:
         conf: Conf | None = None,
         description: Description | None = None,
         folder: Path | None = None,
+        tables: bool = False,
     ) -> None:
         if output_mode not in OUTPUT_MODES:
             raise DescriptionError(
@@ -67,6 +69,7 @@ class Query:
         self.conf = conf or Conf()
         self.description = description or Description(sql="", sources=self.sources)
         self.folder = folder or Path()
+        self._are_tables = tables
 
     @classmethod
     def of(
@@ -92,7 +95,10 @@ class Query:
     @cached_property
     def catalog(self) -> dict[str, Source]:
         """The sources as the planner knows them."""
-        return {name: _catalog_source(name, source) for name, source in self.sources.items()}
+        return {
+            name: replace(catalog_source(name, source), either=self._are_tables)
+            for name, source in self.sources.items()
+        }
 
     @cached_property
     def execution(self) -> IncrementalExecution:
@@ -118,15 +124,10 @@ class Query:
 
     def _python_execution(self, code: str) -> IncrementalExecution:
         """The execution of a PySpark expression."""
-        try:
+        from .connect import needed
+
+        with needed("A query in Python"):
             from .connect.local import evaluate
-        except ImportError as error:
-            raise DescriptionError(
-                "STATEPLAN_CLIENT_MISSING",
-                "A query in Python needs PySpark's Connect client, which cannot be imported:"
-                f" {error}.",
-                hint="Install it: pip install 'stateplan[client]', or write the query in SQL.",
-            ) from None
         session, frame = evaluate(code, self.catalog, self.conf)
         return session.execution(frame, self.output_mode)
 
@@ -300,7 +301,12 @@ def _ddl_text(source: SourceDescription) -> str:
     return (source.schema_ or "").replace("'", "\\'")
 
 
-def _catalog_source(name: str, source: SourceDescription) -> Source:
+def catalog_source(name: str, source: SourceDescription) -> Source:
+    """A described source as the planner knows it.
+
+    Raises:
+        DescriptionError: its columns are neither given nor known from its format.
+    """
     if source.schema_ is None and source.format != "rate":
         raise DescriptionError(
             "STATEPLAN_SOURCE_SCHEMA_MISSING",
@@ -317,8 +323,12 @@ def _catalog_source(name: str, source: SourceDescription) -> Source:
     )
 
 
-def described_sources(sources: Mapping[str, Any] | None) -> dict[str, SourceDescription]:
+def described_sources(
+    sources: Mapping[str, Any] | None, origin: str = "the query"
+) -> dict[str, SourceDescription]:
     """Sources as `stateplan.sql` takes them: by name, each a schema text or a mapping of keys.
+
+    `origin` is what errors call the place where they are written.
 
     Raises:
         DescriptionError: a key is unknown or a value of the wrong kind.
@@ -330,6 +340,6 @@ def described_sources(sources: Mapping[str, Any] | None) -> dict[str, SourceDesc
         for name, source in (sources or {}).items()
         if not isinstance(source, SourceDescription)
     }
-    parsed = parse_description({"sql": "", "sources": written}, "the query").sources
+    parsed = parse_description({"sql": "", "sources": written}, origin).sources
     given = {n: s for n, s in (sources or {}).items() if isinstance(s, SourceDescription)}
     return {**parsed, **given}

@@ -35,6 +35,16 @@ class Explainable(Protocol):
     def executed_plan(self) -> SparkPlan: ...
 
 
+def check_mode(mode: str) -> None:
+    """Raise DescriptionError for an explain mode that there is not."""
+    if mode not in MODES:
+        raise DescriptionError(
+            "STATEPLAN_UNKNOWN_EXPLAIN_MODE",
+            f"There is no explain mode '{mode}'.",
+            hint=f"Use one of {', '.join(MODES)}.",
+        )
+
+
 def explain(execution: Explainable, mode: str = "simple") -> str:
     """The text of a query's plan, ending without a line break.
 
@@ -49,12 +59,7 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
         DescriptionError: there is no such mode.
         StateplanError: what planning the query raises.
     """
-    if mode not in MODES:
-        raise DescriptionError(
-            "STATEPLAN_UNKNOWN_EXPLAIN_MODE",
-            f"There is no explain mode '{mode}'.",
-            hint=f"Use one of {', '.join(MODES)}.",
-        )
+    check_mode(mode)
     widest = execution.conf.integer("spark.sql.debug.maxToStringFields")
     plan = execution.executed_plan
     match mode:

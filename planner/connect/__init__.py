@@ -5,3 +5,27 @@ that client, in this process (`local.py`, for descriptions with `python:`) or ov
 (`server.py`, for scripts). It is the only part of the planner that imports pyspark, pyarrow or
 grpc, and nothing outside it imports it before PySpark code is to be planned.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..model.errors import DescriptionError
+
+
+@contextmanager
+def needed(what: str) -> Iterator[None]:
+    """Around imports of this package's modules: says what to install where the client is missing.
+
+    Raises:
+        DescriptionError: PySpark's Connect client, or something it needs, is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise DescriptionError(
+            "STATEPLAN_CLIENT_MISSING",
+            f"{what} needs PySpark's Connect client, which cannot be imported: {error}.",
+            hint="Install it: pip install 'stateplan[client]'.",
+        ) from None

@@ -7,6 +7,8 @@ import os
 import re
 from typing import Any
 
+from pyspark.sql.connect import proto
+
 from ..model.expressions import Origin
 
 Message = Any  # protobuf messages: their fields are checked by the client that made them
@@ -42,3 +44,17 @@ def where(origin: Origin | None) -> str:
 def remember_source(name: str, text: str) -> None:
     """Make the lines of code that is no file known under a name."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+
+
+def caller_of(request: Message) -> tuple[Origin, str] | None:
+    """The line that made a request and the method it called, where the client sent its stack.
+
+    The client does so with SPARK_CONNECT_DEBUG_CLIENT_CALL_STACK=true, outermost frame first.
+    """
+    stack = proto.FetchErrorDetailsResponse.Error()
+    for extension in request.user_context.extensions:
+        if extension.Is(stack.DESCRIPTOR) and extension.Unpack(stack) and stack.stack_trace:
+            last = stack.stack_trace[-1]
+            origin = origin_at(f"{last.file_name}:{last.line_number}")
+            return None if origin is None else (origin, last.method_name)
+    return None

@@ -8,6 +8,7 @@ from ..model.catalog import Source
 from ..model.expressions import AttributeReference, Origin
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, UnresolvedRelation
+from ..model.unresolved import UnresolvedFunction
 from ..sql import parse
 from .failures import missing_schema, unsupported
 from .names import name_parts
@@ -63,7 +64,12 @@ def sql(reader: RelationReader, message: Message, origin: Origin | None) -> Logi
     """`spark.sql(text)`: the views and tables of the session by their names."""
     if message.args or message.pos_args or message.named_arguments or message.pos_arguments:
         raise unsupported("A parameter of spark.sql()", origin)
-    return parse(message.query, reader.session.conf)
+    plan = parse(message.query, reader.session.conf)
+    for node in plan.walk():
+        for expression in node.expressions:
+            for call in expression.collect(UnresolvedFunction):
+                reader.session.call(call)
+    return plan
 
 
 def local_relation(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:

@@ -169,9 +169,13 @@ class RelationReader:
         return SubqueryAlias(child=self.child(message.input), alias=message.alias, origin=origin)
 
     def with_relations(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        """References are the DataFrames of subqueries, or those that SQL text names."""
         for reference in message.references:
-            self.session.planned(reference)
-        return self.session.planned(message.root).logical
+            frame = self.session.planned(reference)
+            if reference.WhichOneof("rel_type") == "subquery_alias":
+                name = reference.subquery_alias.alias
+                self.session.create_view(name, frame, replace_existing=True)
+        return self.child(message.root)
 
     def hint(self, message: Message, origin: Origin | None) -> LogicalPlan:
         raise unsupported(f"The hint '{message.name}'", origin)

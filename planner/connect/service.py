@@ -14,7 +14,8 @@ from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceServicer
 from ..model.catalog import Catalog
 from ..model.conf import Conf
 from .analyze import analyze
-from .commands import Console, execute
+from .commands import execute
+from .console import Console
 from .places import Message
 from .session import PlannerSession
 from .settings import config_response, configure

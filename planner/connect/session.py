@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -22,9 +21,10 @@ from ..model.ids import id_scope
 from ..model.query_plan import LogicalPlan
 from ..model.relations import WithCTE
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
-from .failures import missing_schema
+from .failures import missing_schema, unsupported
 from .places import Message, origin_of
 from .relations import RelationReader
+from .streams import StartedQuery
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,8 @@ class PlannerSession:
         self.settings: dict[str, str] = dict((conf or Conf()).settings)
         self.ids = itertools.count()
         self.watermarks = itertools.count()
-        self.functions: dict[str, Callable[[UnresolvedFunction], Expression]] = {}
+        self.user_functions: set[str] = set()
+        self.queries: dict[str, StartedQuery] = {}
         self._frames: dict[int, tuple[bytes, Planned]] = {}
         self._reader = RelationReader(self)
 
@@ -92,6 +93,8 @@ class PlannerSession:
             with id_scope(self.ids):
                 frame = self._analyzed(self._reader.read(relation, origin))
         except StateplanError as error:
+            if error.condition == "TABLE_OR_VIEW_NOT_FOUND":
+                error.hint = "Describe its columns in a file given with --catalog."
             raise _placed(error, origin) from None
         if number is not None:
             self._frames[number] = (content, frame)
@@ -168,9 +171,10 @@ class PlannerSession:
         return unresolved_column(parts, plan.output, origin)
 
     def call(self, function: UnresolvedFunction) -> Expression:
-        """A call; of a function that the session registered, what stands for it."""
-        made = self.functions.get(function.name.lower())
-        return function if made is None else made(function)
+        """A call; functions that the session registered cannot be planned."""
+        if function.name.lower() in self.user_functions:
+            raise unsupported(f"The Python function {function.name}()", function.origin)
+        return function
 
     # ------------------------------------------------------------------------------------ sources
 
@@ -204,19 +208,19 @@ class PlannerSession:
         """A session of its own with these settings, views and functions."""
         other = PlannerSession(self.tables, self.conf)
         other.views.update(self.views)
-        other.functions.update(self.functions)
+        other.user_functions.update(self.user_functions)
         other.ids, other.watermarks = self.ids, self.watermarks
         return other
 
     # -------------------------------------------------------------------------------------- views
 
-    def create_view(self, name: str, frame: Planned, *, replace_: bool) -> None:
+    def create_view(self, name: str, frame: Planned, *, replace_existing: bool) -> None:
         """`createOrReplaceTempView`.
 
         Raises:
             AnalysisError: there is one of that name, and it is not to be replaced.
         """
-        if not replace_ and name.lower() in self.views:
+        if not replace_existing and name.lower() in self.views:
             raise AnalysisError(
                 "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
                 f"[TEMP_TABLE_OR_VIEW_ALREADY_EXISTS] Cannot create the temporary view `{name}`"

@@ -19,6 +19,7 @@ class Source:
         streaming: False for a static table.
         format: `json`, `parquet`, `csv`, `orc`, `text`, `rate`, `memory`, ... Plans show a stream
             of files as `FileSource[path]`.
+        either: it may be read as a stream and as a table alike, whatever `streaming` says.
         location: what stands in `FileSource[...]`; the source's name where no path is known.
     """
 
@@ -27,6 +28,7 @@ class Source:
     streaming: bool = True
     format: str = "json"
     location: str = ""
+    either: bool = False
 
     @property
     def plan_name(self) -> str:

@@ -26,10 +26,12 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
         AnalysisError: STREAM over a static table.
     """
     name = relation.parts[-1]
-    source = context.sources.get(name.lower()) if len(relation.parts) == 1 else None
+    source = context.sources.get(".".join(relation.parts).lower())
     if source is None:
         _refuse_deep_name(relation)
         return relation
+    if isinstance(source, Source) and source.either:
+        source = replace(source, streaming=relation.streaming, either=False)
     streaming = source.plan.is_streaming if isinstance(source, TempView) else source.streaming
     if relation.streaming and not streaming:
         raise failure(

@@ -1,0 +1,45 @@
+"""The file given with --catalog: columns of tables and directories that no query tells.
+
+events: user STRING, ts TIMESTAMP
+sales.orders: {schema: "id BIGINT, total DECIMAL(10,2)", format: delta}
+clicks: {schema: "user STRING", path: /data/clicks, format: json}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from .description import SourceDescription, read_file
+from .model.catalog import Source
+from .model.errors import DescriptionError
+from .query import catalog_source, described_sources
+
+
+def load_catalog(path: str | Path) -> dict[str, SourceDescription]:
+    """The tables of a YAML or JSON file by name: each its schema, or the keys of a source.
+
+    Raises:
+        DescriptionError: the file is missing or broken, or an entry is.
+    """
+    content = read_file(Path(path))
+    if not isinstance(content, dict):
+        raise DescriptionError(
+            "STATEPLAN_BAD_CATALOG",
+            f"'{path}' does not hold a catalog: its top level must be names with schemas.",
+            hint="Write lines such as 'events: user STRING, ts TIMESTAMP'.",
+        )
+    return described_sources(content, str(path))
+
+
+def catalog_tables(described: Mapping[str, SourceDescription]) -> dict[str, Source]:
+    """Tables as the planner knows them: read as a stream or at rest, unless they are `static`.
+
+    Raises:
+        DescriptionError: one has no schema.
+    """
+    return {
+        name: replace(catalog_source(name, source), either=not source.static)
+        for name, source in described.items()
+    }

@@ -1,0 +1,42 @@
+"""Where the plans of started streams go."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from ...physical.explain import explain
+from ..incremental_execution import IncrementalExecution
+from ..model.expressions import Origin
+
+
+class Console:
+    """Prints a plan for every stream that is started.
+
+    Args:
+        mode: the explain mode.
+        out: a text stream; standard output by default.
+    """
+
+    def __init__(self, mode: str = "simple", out: TextIO | None = None) -> None:
+        self.mode = mode
+        self.out = out
+        self.shown = 0
+
+    def show(
+        self, execution: IncrementalExecution, name: str | None, sink: str, origin: Origin | None
+    ) -> None:
+        """Print a started query's plan below a line that says which query it is.
+
+        JSON stands alone, so that it can be read by a machine.
+
+        Raises:
+            StateplanError: the query cannot be planned.
+        """
+        text = explain(execution, self.mode)
+        if self.mode != "json":
+            place = "" if origin is None else f"{origin.file}:{origin.line}: "
+            called = f"query '{name}'" if name else "query"
+            text = f"-- {place}{called}, {execution.output_mode} mode, to {sink}\n{text}\n"
+        self.shown += 1
+        print(text, file=self.out or sys.stdout, flush=True)

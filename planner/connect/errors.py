@@ -1,0 +1,79 @@
+"""Errors on the wire: as Spark's server sends them, so that the client raises its own classes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.protobuf import any_pb2
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+from pyspark.sql.connect import proto
+
+from ..model.errors import StateplanError
+from .places import Message
+
+_ANALYSIS = "org.apache.spark.sql.AnalysisException"
+_PARSE = "org.apache.spark.sql.catalyst.parser.ParseException"
+_ARGUMENT = "java.lang.IllegalArgumentException"
+_UNSUPPORTED = "java.lang.UnsupportedOperationException"
+_KEPT = 100
+# Metadata of gRPC is limited; the client fetches the whole message by the error's id.
+_SHORT = 1000
+
+
+@dataclass
+class ErrorBook:
+    """The latest errors by id, for clients that ask for the details."""
+
+    errors: dict[str, StateplanError] = field(default_factory=dict)
+
+    def status(self, error: StateplanError) -> Any:
+        """The gRPC status for an error."""
+        number = f"{id(error):x}"
+        self.errors[number] = error
+        while len(self.errors) > _KEPT:
+            del self.errors[next(iter(self.errors))]
+        kind = class_of(error)
+        info = error_details_pb2.ErrorInfo(reason=kind, domain="stateplan")
+        info.metadata["classes"] = json.dumps([kind])
+        info.metadata["errorId"] = number
+        if error.condition:
+            info.metadata["errorClass"] = error.condition
+        details = any_pb2.Any()
+        details.Pack(info)
+        message = error.message[:_SHORT]
+        return rpc_status.to_status(
+            status_pb2.Status(
+                code=grpc.StatusCode.INTERNAL.value[0], message=message, details=[details]
+            )
+        )
+
+    def details(self, request: Message) -> Message:
+        """The answer to FetchErrorDetails: the whole message; hint and place as parameters."""
+        answer = proto.FetchErrorDetailsResponse(session_id=request.session_id)
+        error = self.errors.get(request.error_id)
+        if error is None:
+            return answer
+        told = answer.errors.add(message=error.message)
+        told.error_type_hierarchy.append(class_of(error))
+        if error.condition:
+            told.spark_throwable.error_class = error.condition
+        told.spark_throwable.message_parameters["hint"] = error.hint
+        if error.place:
+            told.spark_throwable.message_parameters["place"] = error.place
+        answer.root_error_idx = 0
+        return answer
+
+
+def class_of(error: StateplanError) -> str:
+    """The JVM class that Spark throws for such an error, by which the client chooses its own."""
+    if error.condition == "PARSE_SYNTAX_ERROR":
+        return _PARSE
+    if (error.condition or "").startswith("STATEPLAN_"):
+        return _UNSUPPORTED
+    if error.message.startswith("requirement failed"):
+        return _ARGUMENT
+    return _ANALYSIS

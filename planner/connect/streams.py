@@ -1,0 +1,148 @@
+"""Streams: started ones are planned, printed and over at once."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from pyspark.sql.connect import proto
+
+from ...physical.explain import explain
+from ...physical.stateful import OutputMode
+from ..incremental_execution import IncrementalExecution
+from ..model.errors import AnalysisError
+from ..model.expressions import Origin
+from .console import Console
+from .places import Message
+
+if TYPE_CHECKING:
+    from .session import PlannerSession
+
+_MODES = ("append", "update", "complete")
+Caller = tuple[Origin, str] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartedQuery:
+    """A stream that a client started."""
+
+    id: str
+    run_id: str
+    name: str | None
+    execution: IncrementalExecution
+
+
+def start(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """`writeStream...start()` and `toTable()`: the plan is printed, nothing runs.
+
+    Raises:
+        StateplanError: Spark would refuse to start the query.
+    """
+    frame = session.planned(message.input)
+    if not frame.analyzed.is_streaming:
+        raise AnalysisError(
+            "WRITE_STREAM_NOT_ALLOWED",
+            "[WRITE_STREAM_NOT_ALLOWED] `writeStream` can be called only on streaming"
+            " Dataset/DataFrame. SQLSTATE: 42601",
+            hint="Read with spark.readStream, or write with df.write.",
+        )
+    execution = session.execution(frame, _output_mode(message.output_mode))
+    name = message.query_name or None
+    origin = caller[0] if caller else None
+    console.show(execution, name, _sink(message), origin)
+    started = StartedQuery(
+        id=str(uuid.uuid4()), run_id=str(uuid.uuid4()), name=name, execution=execution
+    )
+    session.queries[started.id] = started
+    answer = proto.ExecutePlanResponse()
+    result = answer.write_stream_operation_start_result
+    result.query_id.id, result.query_id.run_id = started.id, started.run_id
+    result.name = name or ""
+    return [answer]
+
+
+def _output_mode(text: str) -> OutputMode:
+    mode = text.lower() or "append"
+    if mode not in _MODES:
+        raise AnalysisError(
+            "STREAMING_OUTPUT_MODE.INVALID",
+            f"[STREAMING_OUTPUT_MODE.INVALID] Invalid streaming output mode: {text}. Accepted"
+            " output modes are 'Append', 'Complete', 'Update'. SQLSTATE: 42KDE",
+            hint=f"Use one of {', '.join(_MODES)}.",
+        )
+    return cast(OutputMode, mode)
+
+
+def _sink(message: Message) -> str:
+    if message.HasField("foreach_batch"):
+        return "foreachBatch"
+    if message.HasField("foreach_writer"):
+        return "foreach"
+    place = message.WhichOneof("sink_destination")
+    if place == "table_name":
+        return f"table {message.table_name}"
+    format_ = message.format or "parquet"
+    return f"{format_} {message.path}" if place == "path" and message.path else str(format_)
+
+
+# ------------------------------------------------------------------------------ started queries
+
+
+def query(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """What is asked of a started query: it has ended, without a row and without an error."""
+    answer = proto.ExecutePlanResponse()
+    result = answer.streaming_query_command_result
+    result.query_id.CopyFrom(message.query_id)
+    match message.WhichOneof("command"):
+        case "status":
+            result.status.status_message = "Planned only: nothing runs"
+        case "last_progress" | "recent_progress":
+            result.recent_progress.SetInParent()
+        case "explain":
+            mode = "extended" if message.explain.extended else "simple"
+            started = session.queries[message.query_id.id]
+            result.explain.result = explain(started.execution, mode)
+        case "exception":
+            result.exception.SetInParent()
+        case "await_termination":
+            result.await_termination.terminated = True
+    return [answer]
+
+
+def manager(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """`spark.streams`: no query is active."""
+    answer = proto.ExecutePlanResponse()
+    result = answer.streaming_query_manager_command_result
+    match message.WhichOneof("command"):
+        case "active":
+            result.active.SetInParent()
+        case "get_query":
+            result.SetInParent()
+        case "await_any_termination":
+            result.await_any_termination.terminated = True
+        case "reset_terminated":
+            result.reset_terminated = True
+        case "list_listeners":
+            result.list_listeners.SetInParent()
+        case "add_listener":
+            result.add_listener = True
+        case _:
+            result.remove_listener = True
+    return [answer]
+
+
+def listener_bus(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """Listeners of queries: they are taken, but nothing ever happens."""
+    answer = proto.ExecutePlanResponse()
+    added = message.WhichOneof("command") == "add_listener_bus_listener"
+    answer.streaming_query_listener_events_result.listener_bus_listener_added = added
+    return [answer]
