@@ -140,7 +140,12 @@ class Claim:
         names = self._folder.names()
         entries = [n for n in names if n.endswith(_ENTRY) and n < self.name]
         if not self.root.storage.local:
-            self._complete((self._folder / entries[-1]).read() if entries else b"\n")
+            try:
+                entry = (self._folder / entries[-1]).read() if entries else b"\n"
+            except FileNotFoundError:  # only a newer run can have deleted it
+                self.check()
+                raise
+            self._complete(entry)
         for name in [*_claims(self._folder), *entries]:
             if name < self.name:
                 with contextlib.suppress(OSError):

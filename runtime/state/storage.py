@@ -97,6 +97,14 @@ class Storage(ABC):
     def unlock(self, handle: int) -> None:
         """Let a lock go."""
 
+    def identity(self, path: str) -> tuple[object, ...] | None:
+        """What stays the same exactly as long as a file is not replaced; None: cannot be told.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        return None
+
     @abstractmethod
     def shown(self, path: str) -> str:
         """The path as messages show it."""

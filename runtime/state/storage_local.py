@@ -70,6 +70,11 @@ class Disk:
             return "folder"
         return "file" if os.path.exists(path) else None
 
+    def identity(self, path: str) -> tuple[object, ...] | None:
+        status = os.stat(path)
+        times = status.st_mtime_ns, status.st_ctime_ns
+        return status.st_dev, status.st_ino, status.st_size, *times
+
     def lock(self, path: str, text: str) -> int:
         """Take a lock file; BlockingIOError, with the holder's text, if another one has it."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -152,6 +157,9 @@ class LocalStorage(Storage):
 
     def kind(self, path: str) -> Kind | None:
         return self._disk.kind(path)
+
+    def identity(self, path: str) -> tuple[object, ...] | None:
+        return self._disk.identity(path)
 
     def sync(self, path: str) -> None:
         with naming(path):
