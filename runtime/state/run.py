@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from .checksums import Damaged, Sealed, Sealing, open_batch
 from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
 from .sorting import stable_order
 from .storage import Location, Place, located
@@ -55,6 +56,7 @@ class Run:
     info: RunInfo
     batch: Any
     layout: Layout
+    sealed: Sealed | None = None
 
     @classmethod
     def open(cls, location: Place, info: RunInfo, layout: Layout) -> Run:
@@ -65,20 +67,18 @@ class Run:
         """
         path = located(location) / info.file
         try:
-            source = path.open()
-            if source.size() != info.size:
-                raise _unusable(path, f"it has {source.size()} bytes instead of {info.size}")
-            batch = pa.ipc.open_file(source).get_batch(0)
+            sealed = Sealed(path, info.size, info.check)
+            batch = open_batch(sealed)
         except FileNotFoundError:
             raise StateError(
                 "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
                 f"A file of the state is missing: there is no file {path}.",
             ) from None
-        except (OSError, pa.ArrowInvalid) as problem:
+        except (OSError, pa.ArrowInvalid, Damaged) as problem:
             raise _unusable(path, str(problem)) from problem
         if batch.num_rows != info.rows:
             raise _unusable(path, f"it has {batch.num_rows} rows instead of {info.rows}")
-        return cls(info, batch, layout)
+        return cls(info, batch, layout, sealed)
 
     @cached_property
     def hashes(self) -> Int64:
@@ -86,7 +86,7 @@ class Run:
 
     @cached_property
     def places(self) -> Int32:
-        places: Int32 = self.batch.column("place").to_numpy()
+        places: Int32 = self._column("place").to_numpy()
         return places
 
     @cached_property
@@ -97,7 +97,7 @@ class Run:
     def live(self) -> Mask | None:
         if "live" not in self.batch.schema.names:
             return None
-        mask: Mask = self.batch.column("live").to_numpy(zero_copy_only=False)
+        mask: Mask = self._column("live").to_numpy(zero_copy_only=False)
         return mask
 
     @cached_property
@@ -108,12 +108,26 @@ class Run:
     def values(self) -> Any:
         return self._part("v", self.layout.values)
 
+    def _column(self, name: str) -> Any:
+        """A column, compared with its checksums.
+
+        Raises:
+            StateError: it is not what was written.
+        """
+        column = self.batch.column(name)
+        if self.sealed is not None:
+            try:
+                self.sealed.verify(column)
+            except Damaged as problem:
+                raise _unusable(self.sealed.path, str(problem)) from problem
+        return column
+
     def _numbers(self, name: str) -> Int64:
-        numbers: Int64 = self.batch.column(name).to_numpy()
+        numbers: Int64 = self._column(name).to_numpy()
         return numbers
 
     def _part(self, letter: str, schema: Any) -> Any:
-        arrays = [self.batch.column(f"{letter}{i}") for i in range(len(schema))]
+        arrays = [self._column(f"{letter}{i}") for i in range(len(schema))]
         if not arrays:
             return take(_empty(schema), np.zeros(self.batch.num_rows, np.int64))
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -147,7 +161,7 @@ class Run:
         times = self._numbers("times")
         first = 0 if done is None else int(np.searchsorted(times, done, "right"))
         last = int(np.searchsorted(times, watermark, "right"))
-        rows = self.batch.column("order").slice(first, last - first).to_numpy().astype(np.int64)
+        rows = self._column("order").slice(first, last - first).to_numpy().astype(np.int64)
         return np.sort(rows)
 
     def above(self, watermark: int | None) -> Int64:
@@ -193,11 +207,20 @@ def write_run(
     path = located(location) / file
     try:
         with path.output() as stream:
-            with pa.ipc.new_file(stream, batch.schema) as writer:
+            sealing = Sealing(stream)
+            with pa.ipc.new_file(sealing, batch.schema) as writer:
                 writer.write_batch(batch)
-            size = stream.tell()
+            sealing.seal()
     except OSError as problem:
         raise cannot_write("State", path, problem) from problem
     timed = layout.timed and len(rows) > 0
     low, high = (int(rows.times.min()), int(rows.times.max())) if timed else (NEVER, NEVER)
-    return RunInfo(file=file, rows=len(rows), size=size, low=low, high=high, **info)
+    return RunInfo(
+        file=file,
+        rows=len(rows),
+        size=sealing.size,
+        check=sealing.check,
+        low=low,
+        high=high,
+        **info,
+    )

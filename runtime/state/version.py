@@ -41,6 +41,7 @@ class RunInfo:
         low, high: the least and the greatest event time in it, microseconds.
         evicted: rows with an event time at or below it are gone.
         taken: pairs (tasks, task) whose places are no longer read from here.
+        check: the CRC-32 of the checksums at the end of the file.
     """
 
     file: str
@@ -53,6 +54,7 @@ class RunInfo:
     high: int
     evicted: int | None = None
     taken: tuple[tuple[int, int], ...] = ()
+    check: int = 0
 
     @property
     def empty(self) -> bool:
