@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from stateplan.runtime.kernels.aggregate import AggregateKernel, Mode
-from stateplan.runtime.kernels.buffers import Buffers, MergeStep, OutputColumn
+from stateplan.runtime.kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
+from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.kernel import Figures, Kernel
 from stateplan.runtime.kernels.task import META, TaskReport, TaskSpec, run_task
 from stateplan.runtime.state import StateVersion
@@ -22,6 +24,7 @@ COUNT = pa.field("n", pa.int64())
 COUNTS = Buffers(
     pa.schema([COUNT]), (MergeStep("sum_wrap", (0,)),), (OutputColumn((0,)),), pa.schema([COUNT])
 )
+COUNTED = RowBuffers(pa.schema([COUNT]), (0,))
 
 Rows = list[tuple[Any, ...]]
 
@@ -58,7 +61,10 @@ class Query:
             [r.writes for r in reports], schema="", added=added, evicted=kernel.evicts
         )
         totals = zip(*(vars(r.figures).values() for r in reports), strict=True)
-        self.figures = Figures(*map(sum, totals))
+        figures = Figures(*map(sum, totals))
+        if isinstance(kernel, AggregateKernel) and kernel.rows is not None:
+            assert figures.received == len(rows) >= figures.groups
+        self.figures = replace(figures, received=0, groups=0)
         return sorted(emitted, key=repr)
 
     @staticmethod
@@ -78,7 +84,7 @@ def window(end: int) -> dict[str, Any]:
 
 def counting(mode: Mode, late: int | None = None, evict: int | None = None) -> AggregateKernel:
     schema = pa.schema([USER, WINDOW])
-    return AggregateKernel(schema, COUNTS, mode, time=1, late=late, evict=evict)
+    return AggregateKernel(schema, COUNTS, mode, 1, late, evict, COUNTED)
 
 
 def ends(rows: Rows) -> list[tuple[Any, int, int]]:
@@ -127,7 +133,7 @@ def test_a_null_event_time_stays(tmp_path: Path) -> None:
     query = Query(tmp_path)
 
     def kernel(late: int, evict: int) -> AggregateKernel:
-        return AggregateKernel(schema, COUNTS, "append", time=1, late=late, evict=evict)
+        return AggregateKernel(schema, COUNTS, "append", 1, late, evict, COUNTED)
 
     assert query.batch(kernel(0, 0), [("a", None, 1)], 1) == []
     assert query.batch(kernel(0, 10**12), [("a", None, 1)], 1) == []
@@ -137,9 +143,9 @@ def test_a_null_event_time_stays(tmp_path: Path) -> None:
 def test_without_keys_there_is_one_row_in_every_batch(tmp_path: Path) -> None:
     query = Query(tmp_path, stores=1, tasks=1)
     kernel = AggregateKernel(pa.schema([]), COUNTS, "update")
-    assert query.batch(kernel, [(0,)], 0) == [(0,)]
-    assert query.batch(kernel, [(5,)], 0) == [(5,)]
-    assert query.batch(kernel, [(0,)], 0) == [(5,)]
+    assert query.batch(kernel, [(0, 0)], 0) == [(0,)]
+    assert query.batch(kernel, [(5, 9)], 0) == [(5,)]
+    assert query.batch(kernel, [(0, 0)], 0) == [(5,)]
     assert query.version.total == 1 and query.figures == Figures(updated=1)
 
 
@@ -150,6 +156,46 @@ def test_a_row_in_the_wrong_task_fails_loudly(tmp_path: Path) -> None:
     wrong = 1 - hash_of(("a",)) % 4 % 2
     with pytest.raises(RuntimeError, match=r"STATEPLAN_INTERNAL.*StateStoreSave: a row of store"):
         list(run_task(spec, wrong, iter([rows])))
+
+
+def test_rows_and_partial_results_give_the_same(tmp_path: Path) -> None:
+    schema = pa.schema([USER])
+    partial = AggregateKernel(schema, COUNTS, "update")
+    ones = replace(partial, rows=RowBuffers(pa.schema([]), (None,)))
+    by_rows, by_partials = Query(tmp_path / "rows"), Query(tmp_path / "partials")
+    rows: Rows = [(user,) for user in ("a", "b", None, "a", "ccc", "a", None)]
+    totals: Rows = [("a", 3, 3), ("b", 1, 1), (None, 2, 2), ("ccc", 1, 1)]
+    for factor in (1, 2):
+        emitted = by_rows.batch(ones, rows, 1)
+        assert emitted == by_partials.batch(partial, totals, 1)
+        assert emitted == sorted(((u, n * factor) for u, n, _ in totals), key=repr)
+
+
+def test_fold_of_numbers_skips_nulls_and_finds_overflow_row_by_row() -> None:
+    most = 2**63 - 1
+    heads = np.array([True, False, False, True, True, False])
+    values = pa.array([5, None, -7, None, most, -most])
+
+    def fold(operation: str, column: Any) -> list[Any]:
+        schema = pa.schema([pa.field("b", column.type)])
+        buffers = Buffers(schema, (MergeStep(operation, (0,)),), (OutputColumn((0,)),), schema)
+        rows = pa.RecordBatch.from_arrays([column], schema=schema)
+        found: list[Any] = buffers.fold(rows, heads).column(0).to_pylist()
+        return found
+
+    assert fold("sum", values) == fold("sum_wrap", values) == [-2, None, 0]
+    assert fold("min", values) == [-7, None, -most]
+    assert fold("max", values) == [5, None, most]
+    assert fold("bit_xor", values) == [5 ^ -7, None, most ^ -most]
+    nan = float("nan")
+    assert fold("sum", pa.array([0.5, 1.5, None, None, nan, 1.0]))[:2] == [2.0, None]
+    assert fold("max", pa.array([0.5, 1.5, None, None, 7.0, nan]))[:2] == [1.5, None]
+    # Spark adds row by row: what leaves 64 bits on the way fails, whatever comes after it.
+    with pytest.raises(KernelError, match="ARITHMETIC_OVERFLOW"):
+        fold("sum", pa.array([0, 0, 0, 0, most, 1]))
+    with pytest.raises(KernelError, match="ARITHMETIC_OVERFLOW"):
+        fold("sum", pa.array([most, 1, -5, 0, 0, 0]))
+    assert fold("sum", pa.array([-1, most, 1, 0, most, -1])) == [most, 0, most - 1]
 
 
 def test_fold_merges_runs_of_rows_in_order() -> None:

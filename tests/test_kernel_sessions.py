@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from stateplan.runtime.kernels.buffers import Buffers, MergeStep, OutputColumn
 from stateplan.runtime.kernels.deduplicate import DeduplicateKernel
+from stateplan.runtime.kernels.intervals import reaches
 from stateplan.runtime.kernels.kernel import Figures, Input, Kernel
 from stateplan.runtime.kernels.limit import LimitKernel
-from stateplan.runtime.kernels.session import SessionKernel, session_heads
+from stateplan.runtime.kernels.session import SessionKernel
 from stateplan.runtime.state import RunStore, StateVersion
 
 USER = pa.field("user", pa.string())
@@ -53,8 +54,9 @@ class Query:
 
 def sessions(query: Query, rows: list[Row], **options: Any) -> list[Row]:
     kernel = SessionKernel(pa.schema([USER]), SESSION, 1, COLLECT, options.pop("mode"), **options)
-    stamps = [{"start": start, "end": end} for _, start, end in rows]
-    emitted = query.batch(kernel, [[r[0] for r in rows], stamps, [[r[1]] for r in rows]])
+    emitted = query.batch(
+        kernel, [*([r[i] for r in rows] for i in range(3)), [[r[1]] for r in rows]]
+    )
     found = []
     for row in emitted:
         start, end = (row["s"][bound].microsecond for bound in ("start", "end"))
@@ -135,9 +137,11 @@ def test_merging_first_judges_lateness_by_the_merged_session(tmp_path: Path) -> 
 
 
 def test_a_long_session_reaches_over_shorter_ones() -> None:
-    group = np.array([3, 3, 3, 3, 8])
-    heads = session_heads(group, np.array([0, 1, 50, 101, 0]), np.array([100, 2, 60, 105, 1]))
-    assert heads.tolist() == [True, False, False, True, True]
+    group, starts = np.array([3, 3, 3, 3, 8]), np.array([0, 1, 50, 101, 0])
+    for far in (0, 1 << 62):  # beyond what one number takes with its group
+        heads, reach = reaches(group, starts, np.array([100, 2, 60, 105 + far, 1]))
+        assert heads.tolist() == [True, False, False, True, True]
+        assert reach.tolist() == [100, 100, 100, 105 + far, 1]
 
 
 def test_within_the_watermark_a_key_returns_after_its_delay(tmp_path: Path) -> None:

@@ -44,6 +44,10 @@ class Merge:
     buffers: tuple[int, ...]
 
 
+ONE = "1L"
+"""The SQL of a buffer that is 1 for every row: it need not be computed row by row."""
+
+
 @dataclass(frozen=True)
 class AggregateForms:
     """How an aggregate is computed in steps.
@@ -55,7 +59,9 @@ class AggregateForms:
     kernel (`runtime/kernels/merge.py: finish_column`) that turns the buffers into one column of
     the result's type first, where SQL cannot: `{b0}` in `final` is that column. `plan` holds
     the buffers as they stand in Spark's own plan and state schema where they differ from what we
-    keep. An aggregate that cannot be merged here has `plan` alone.
+    keep. An aggregate that cannot be merged here has `plan` alone. `row` has, per buffer, the
+    scalar SQL of the buffers over one row, with `{counted}` for 1 where no argument is null, else
+    0; empty where rows with null arguments count too, or where only Spark makes the buffers.
     """
 
     buffers: tuple[Buffer, ...]
@@ -65,6 +71,7 @@ class AggregateForms:
     plan: tuple[Buffer, ...] | None = None
 
     finish: str | None = None
+    row: tuple[str, ...] = ()
 
     @property
     def mergeable(self) -> bool:
@@ -80,6 +87,25 @@ class AggregateForms:
             else text.format(*arguments) + suffix
             for text in self.partial
         ]
+
+    def row_sql(
+        self, arguments: Sequence[str], filter_sql: str | None = None, *, never_null: bool = False
+    ) -> list[str]:
+        """Per buffer, its SQL over one row, for arguments and FILTER in SQL.
+
+        Args:
+            arguments: the arguments' SQL.
+            filter_sql: the FILTER's SQL; a row that it leaves out is one of null arguments.
+            never_null: no argument is ever null.
+        """
+        if filter_sql is not None:
+            arguments = [f"IF({filter_sql}, {argument}, NULL)" for argument in arguments]
+        if never_null and filter_sql is None:
+            counted = ONE
+        else:
+            nulls = " OR ".join(f"({argument}) IS NULL" for argument in arguments)
+            counted = f"IF({nulls}, 0L, {ONE})"
+        return [text.format(*arguments, counted=counted) for text in self.row]
 
     def final_sql(self, buffers: Sequence[str]) -> str:
         """The result in Spark SQL, for the buffer columns' SQL."""

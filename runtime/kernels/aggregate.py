@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..state.rows import concat_rows, never
-from .buffers import Buffers
+from ..state.rows import columns_of, concat_rows, never
+from ..state.sorting import stable_order
+from .buffers import Buffers, RowBuffers
+from .grouping import by_key
 from .kernel import (
     Figures,
     Input,
-    Int64,
     Keys,
     Layout,
     Outcome,
@@ -22,24 +24,26 @@ from .kernel import (
     at_or_below,
     concat,
     event_times,
-    select,
     take,
 )
 
+ROWS = "__rows"
 Mode = Literal["append", "update", "complete"]
 
 
 @dataclass(frozen=True)
 class AggregateKernel:
-    """Merges one row per key, its buffers over the batch, into the stored buffers.
+    """Merges each key's buffers over the batch into the stored buffers.
 
     append: keys that the watermark passed are emitted and leave.
     update: the batch's keys are emitted; those that the watermark passed leave in silence.
     complete: all keys are emitted, nothing is late and nothing leaves.
 
     Attributes:
-        keys, buffers: their columns; the input has the keys first, then the buffers. Without keys
-            there is one row in every batch.
+        keys, buffers: their columns.
+        rows: how a row's own buffers are made. The input then has the keys and what `rows` reads;
+            without it one row per key: the key, its buffers over the batch, and of how many rows
+            they are. Without keys there is one such row in every batch.
         time: which key is the event time (a timestamp, or a window, by its end); None: none is.
         late: keys with an event time at or below it are dropped, microseconds.
         evict: state with an event time at or below it leaves.
@@ -51,6 +55,7 @@ class AggregateKernel:
     time: int | None = None
     late: int | None = None
     evict: int | None = None
+    rows: RowBuffers | None = None
 
     @property
     def layout(self) -> Layout:
@@ -58,27 +63,35 @@ class AggregateKernel:
 
     @property
     def input(self) -> Any:
-        return _joined(self.keys, self.buffers.schema)
+        if self.rows is not None:
+            return pa.schema([*self.keys, *self.rows.columns])
+        return pa.schema([*self.keys, *self.buffers.schema, pa.field(ROWS, pa.int64())])
 
     @property
     def output(self) -> Any:
-        return _joined(self.keys, self.buffers.output)
+        return pa.schema([*self.keys, *self.buffers.output])
 
     @property
     def evicts(self) -> int | None:
         return self.evict if self.time is not None and self.mode != "complete" else None
 
     def run(self, rows: Input, store: StateStore) -> Outcome:
-        rows = rows.take(np.argsort(rows.hashes, kind="stable"))
-        times = self._times(rows)
+        batch, count = self._groups(rows)
+        groups = len(batch)
         dropped = 0
         if self.mode != "complete":
-            late = at_or_below(times, self.late)
+            late = at_or_below(batch.times, self.late)
             dropped = int(late.sum())
             if dropped:
-                rows, times = rows.take(np.flatnonzero(~late)), times[~late]
-        merged, known = self._merge(rows, times, store)
-        figures = Figures(updated=len(merged), dropped=dropped, added=len(merged) - known)
+                batch = batch.take(~late)
+        merged, known = self._merge(batch, store)
+        figures = Figures(
+            updated=len(merged),
+            dropped=dropped,
+            added=len(merged) - known,
+            received=count,
+            groups=groups,
+        )
         if self.mode == "complete":
             everything = concat_rows([merged, store.scan(merged.keys)])
             return Outcome(self._emit(everything), merged, figures)
@@ -86,45 +99,52 @@ class AggregateKernel:
             return Outcome(self._emit(merged), merged, figures)
         passed = at_or_below(merged.times, self.evicts)
         gone = concat_rows([merged.take(passed), store.expired(self.evicts, merged.keys)])
-        figures = Figures(
-            updated=figures.updated,
-            dropped=dropped,
-            removed=len(gone),
-            added=figures.added - len(gone),
-        )
+        figures = replace(figures, removed=len(gone), added=figures.added - len(gone))
         emitted = gone if self.mode == "append" else merged
-        return Outcome(self._emit(emitted), merged.take(~passed), figures)
+        kept = merged.take(~passed) if passed.any() else merged
+        return Outcome(self._emit(emitted), kept, figures)
 
-    def _times(self, rows: Input) -> Int64:
-        if self.time is None:
-            return never(len(rows.hashes))
-        return event_times(rows.rows.column(self.time))
-
-    def _merge(self, rows: Input, times: Int64, store: StateStore) -> tuple[StateRows, int]:
-        """The batch's keys with their merged buffers, and how many of them were stored."""
+    def _groups(self, rows: Input) -> tuple[StateRows, int]:
+        """The batch's keys by hash, with their buffers over it; and how many rows they are of."""
         width = len(self.keys)
+        columns = rows.rows.columns[width:]
         keys = rows.keys(tuple(range(width)), self.keys)
-        columns = tuple(range(width, width + len(self.buffers.schema)))
-        values = select(rows.rows, columns, self.buffers.schema)
-        found = store.get(keys)
+        if self.rows is None:
+            order = stable_order(rows.hashes)
+            count = int(pc.sum(columns.pop()).as_py() or 0)
+            values = columns_of(columns, self.buffers.schema, len(keys))
+            return self._timed(keys.take(order), take(values, order)), count
+        order, heads = by_key(keys)
+        count = len(order)
+        positions = pa.array(order)
+        values = self.rows.make(
+            [column.take(positions) for column in columns], self.buffers.schema, count
+        )
+        first = keys.take(order[heads] if count else order)
+        return self._timed(first, self.buffers.fold(values, heads)), count
+
+    def _timed(self, keys: Keys, values: Any) -> StateRows:
+        times = (
+            never(len(keys)) if self.time is None else event_times(keys.columns.column(self.time))
+        )
+        return StateRows(keys, times, values)
+
+    def _merge(self, batch: StateRows, store: StateStore) -> tuple[StateRows, int]:
+        """The batch's keys with their merged buffers, and how many of them were stored."""
+        found = store.get(batch.keys)
         known = len(found.queries)
-        if known:
-            merged = self.buffers.merge(found.rows.values, take(values, found.queries))
-            place = np.arange(len(keys), dtype=np.int64)
-            place[found.queries] = len(keys) + np.arange(known)
-            values = take(concat([values, merged]), place)
-        return StateRows(Keys(keys.hashes, keys.places, keys.columns), times, values), known
+        if not known:
+            return batch, 0
+        if known == len(batch):
+            return replace(batch, values=self.buffers.merge(found.rows.values, batch.values)), known
+        merged = self.buffers.merge(found.rows.values, take(batch.values, found.queries))
+        place = np.arange(len(batch), dtype=np.int64)
+        place[found.queries] = len(batch) + np.arange(known)
+        return replace(batch, values=take(concat([batch.values, merged]), place)), known
 
     def _emit(self, rows: StateRows) -> Any:
         buffers = self.buffers.finish(rows.values)
         return _beside(rows.keys.columns, buffers, self.output)
-
-
-def _joined(first: Any, second: Any) -> Any:
-    schema = first
-    for field in second:
-        schema = schema.append(field)
-    return schema
 
 
 def _beside(left: Any, right: Any, schema: Any) -> Any:

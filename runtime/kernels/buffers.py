@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from ..state.rows import Int64, Mask, concat, take
+from ..state.rows import Int64, Mask, columns_of
+from .fold import fold_column
 from .merge import finish_column, merge_columns
 
 
@@ -26,6 +28,25 @@ class OutputColumn:
 
     columns: tuple[int, ...]
     finish: str | None = None
+
+
+@dataclass(frozen=True)
+class RowBuffers:
+    """How the buffers of single rows come from the columns that the rows bring.
+
+    Attributes:
+        columns: their Arrow schema.
+        sources: per buffer the position of its column; None: it is 1 for every row.
+    """
+
+    columns: Any
+    sources: tuple[int | None, ...]
+
+    def make(self, columns: Sequence[Any], schema: Any, count: int) -> Any:
+        """The buffers, row by row, under their schema."""
+        ones = pa.array(np.ones(count, np.int64)) if None in self.sources else None
+        arrays = [ones if source is None else columns[source] for source in self.sources]
+        return columns_of(arrays, schema, count)
 
 
 @dataclass(frozen=True)
@@ -53,24 +74,26 @@ class Buffers:
             merged = merge_columns(step.operation, before, after)
             for i, column in zip(step.columns, merged, strict=True):
                 columns[i] = _typed(column, self.schema.field(i).type)
-        return _batch(columns, self.schema, later)
+        return columns_of(columns, self.schema, later.num_rows)
 
     def fold(self, rows: Any, heads: Mask) -> Any:
-        """Merge runs of rows into one row each, in order; a run starts where `heads` is True.
-
-        Neighbours merge pairwise, so the rounds are as many as the longest run has doublings.
-        """
-        while not heads.all():
-            number = _position_in_run(heads)
-            # A row at an odd position of its run merges into the one before it.
-            second = np.flatnonzero(number % 2 == 1)
-            merged = self.merge(take(rows, second - 1), take(rows, second))
-            kept = np.flatnonzero(number % 2 == 0)
-            source = kept.copy()
-            source[np.searchsorted(kept, second - 1)] = len(number) + np.arange(len(second))
-            rows = take(concat([rows, merged]), source)
-            heads = heads[kept]
-        return rows
+        """Merge runs of rows into one row each, in order; a run starts where `heads` is True."""
+        if heads.all():
+            return rows
+        starts = np.flatnonzero(heads)
+        columns = list(rows.columns)
+        rounds: list[Round] | None = None
+        for step in self.merges:
+            own = [columns[i] for i in step.columns]
+            done = fold_column(step.operation, own[0], starts) if len(own) == 1 else None
+            if done is not None:
+                folded = [done]
+            else:
+                rounds = _rounds(heads) if rounds is None else rounds
+                folded = _pairwise(step.operation, own, rounds)
+            for i, column in zip(step.columns, folded, strict=True):
+                columns[i] = _typed(column, self.schema.field(i).type)
+        return columns_of(columns, self.schema, len(starts))
 
     def finish(self, rows: Any) -> Any:
         """The buffers as they are emitted."""
@@ -82,22 +105,47 @@ class Buffers:
             else:
                 done = finish_column(column.finish, inputs)
                 columns.append(_typed(done, self.output.field(i).type))
-        return _batch(columns, self.output, rows)
+        return columns_of(columns, self.output, rows.num_rows)
 
 
-def _position_in_run(heads: Mask) -> Int64:
-    starts = np.flatnonzero(heads)
-    number: Int64 = np.arange(len(heads)) - starts[np.cumsum(heads) - 1]
-    return number
+class Round(NamedTuple):
+    """Neighbours of a run that merge: `second` into the row before it; then `source` is kept.
+
+    Attributes:
+        second: the rows at odd positions of their runs.
+        source: positions in the rows with the merged ones behind them.
+    """
+
+    second: Int64
+    source: Int64
+
+
+def _rounds(heads: Mask) -> list[Round]:
+    """How runs of rows merge pairwise: as many rounds as the longest run has doublings."""
+    rounds = []
+    while not heads.all():
+        starts = np.flatnonzero(heads)
+        number = np.arange(len(heads)) - starts[np.cumsum(heads) - 1]
+        second = np.flatnonzero(number % 2 == 1)
+        kept = np.flatnonzero(number % 2 == 0)
+        source = kept.copy()
+        source[np.searchsorted(kept, second - 1)] = len(heads) + np.arange(len(second))
+        rounds.append(Round(second, source))
+        heads = heads[kept]
+    return rounds
+
+
+def _pairwise(operation: str, columns: list[Any], rounds: list[Round]) -> list[Any]:
+    for second, source in rounds:
+        first, other, kept = pa.array(second - 1), pa.array(second), pa.array(source)
+        before, after = [c.take(first) for c in columns], [c.take(other) for c in columns]
+        merged = merge_columns(operation, before, after)
+        columns = [
+            pa.concat_arrays([column, _typed(one, column.type)]).take(kept)
+            for column, one in zip(columns, merged, strict=True)
+        ]
+    return columns
 
 
 def _typed(column: Any, kind: Any) -> Any:
     return column if column.type == kind else column.cast(kind)
-
-
-def _batch(columns: list[Any], schema: Any, like: Any) -> Any:
-    if not columns:
-        return take(
-            pa.RecordBatch.from_arrays([], schema=schema), np.zeros(like.num_rows, np.int64)
-        )
-    return pa.RecordBatch.from_arrays(columns, schema=schema)

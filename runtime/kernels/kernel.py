@@ -15,6 +15,7 @@ from ..state.rows import Int32, Int64, Mask, concat, take
 __all__ = [
     "Figures",
     "Input",
+    "Int32",
     "Int64",
     "Kernel",
     "Keys",
@@ -39,11 +40,13 @@ class Input:
         hashes: Spark's `xxhash64` of the operator's key columns.
         places: Spark's `hash` of the columns that place a row.
         rows: the columns, a record batch.
+        origins: per row the partition it came from, where the operator asks for it.
     """
 
     hashes: Int64
     places: Int32
     rows: Any
+    origins: Int32 | None = None
 
     def keys(self, columns: tuple[int, ...], schema: Any) -> Keys:
         """The keys that some columns make."""
@@ -51,17 +54,25 @@ class Input:
 
     def take(self, positions: Int64) -> Input:
         """The rows at some positions."""
-        return Input(self.hashes[positions], self.places[positions], take(self.rows, positions))
+        origins = None if self.origins is None else self.origins[positions]
+        rows = take(self.rows, positions)
+        return Input(self.hashes[positions], self.places[positions], rows, origins)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """How a task changed its state: rows put, removed, late; by how many rows it grew."""
+    """How a task changed its state: rows put, removed, late; by how many rows it grew.
+
+    Attributes:
+        received, groups: how many rows an aggregation had, and how many keys among them.
+    """
 
     updated: int = 0
     removed: int = 0
     dropped: int = 0
     added: int = 0
+    received: int = 0
+    groups: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..state import first_rows
 from ..state.rows import concat_rows
 from .aggregate import Mode
-from .buffers import Buffers
+from .buffers import Buffers, RowBuffers
+from .grouping import by_key
+from .intervals import distinct, order_within, reaches
 from .kernel import (
     Figures,
     Input,
+    Int32,
     Int64,
+    Keys,
     Layout,
     Mask,
     Outcome,
     StateRows,
     StateStore,
     at_or_below,
+    concat,
     event_times,
     select,
+    take,
 )
 
 _SESSION = pa.schema([pa.field("start", pa.int64()), pa.field("end", pa.int64())])
@@ -40,9 +46,10 @@ class SessionKernel:
         keys: the schema of the keys without the session.
         session: the session column's field: a struct of start and end.
         position: where among the keys the session stands in the output.
-        buffers: the input has the keys, the session, the buffers.
+        buffers: the input has the keys, start and end of a session, the buffers.
         mode: append emits the sessions that the watermark passed, complete all of them.
-        merge_first: rows are late by the session that they make within the batch, not by their own.
+        made: how the buffers come from the input's columns; None: they are these.
+        merge_first: rows are late by the session that they make with those of their origin.
         late, evict: watermarks in microseconds; None in complete mode or without a watermark.
     """
 
@@ -51,6 +58,7 @@ class SessionKernel:
     position: int
     buffers: Buffers
     mode: Mode
+    made: RowBuffers | None = None
     merge_first: bool = False
     late: int | None = None
     evict: int | None = None
@@ -65,7 +73,9 @@ class SessionKernel:
 
     @property
     def input(self) -> Any:
-        return pa.schema([*self.keys, self.session, *self.buffers.schema])
+        bounds = [self.session.type.field(i) for i in range(2)]
+        given = self.buffers.schema if self.made is None else self.made.columns
+        return pa.schema([*self.keys, *bounds, *given])
 
     @property
     def output(self) -> Any:
@@ -78,106 +88,153 @@ class SessionKernel:
         return None if self.mode == "complete" else self.evict
 
     def run(self, rows: Input, store: StateStore) -> Outcome:
-        batch = self._read(rows)
-        if self.merge_first:
-            batch, _ = self._merge(batch, first_rows(batch.keys), 0)
-        late = at_or_below(batch.times, None if self.mode == "complete" else self.late)
-        batch = batch.take(~late)
-        leaders = first_rows(batch.keys)
-        heads = np.flatnonzero(leaders == np.arange(len(leaders)))
-        heads = heads[np.argsort(batch.keys.hashes[heads], kind="stable")]
-        touched = batch.keys.take(heads)
+        batch, dropped = self._in_time(self._read(rows), _origins(rows))
+        order, new = by_key(batch.keys)
+        touched = batch.keys.take(order[new])
         found = store.get(touched)
-        number = np.empty(len(leaders), np.int64)
-        number[heads] = np.arange(len(heads))
+        near = _meeting(batch, order, new, found.queries, found.rows)
         # Stored sessions first: where two start together, the stored one is the earlier.
-        group = np.concatenate([found.queries, number[leaders]])
-        rows_of_keys = concat_rows([found.rows, batch])
-        merged, survivors = self._merge(rows_of_keys, group, len(found.queries))
+        count = int(near.sum())
+        values = concat([take(found.rows.values, np.flatnonzero(near)), batch.values])
+        group = np.concatenate([found.queries[near], np.cumsum(new) - 1])
+        order = np.concatenate([np.arange(count), order + count])
+        merged, kept = self._merge(values, touched, order, group, count)
         figures = Figures(
-            updated=len(merged),
-            removed=len(found.queries) - survivors,
-            dropped=int(late.sum()),
-            added=len(merged) - len(found.queries),
+            updated=len(found.rows) - count + len(merged),
+            removed=count - kept,
+            dropped=dropped,
+            added=len(merged) - count,
         )
         if self.evicts is None:
-            rest = store.scan(touched)
-            return Outcome(self._emit(concat_rows([merged, rest])), merged, figures)
-        return self._evict(merged, store.expired(self.evicts, touched), figures)
+            present = concat_rows([found.rows.take(~near), merged])
+            return Outcome(self._emit([present, store.scan(touched)]), present, figures, touched)
+        old = store.expired(self.evicts, touched)
+        return self._evict(found.rows, ~near, merged, old, figures, touched)
 
-    def _evict(self, merged: StateRows, old: StateRows, figures: Figures) -> Outcome:
-        passed = at_or_below(merged.times, self.evicts)
-        gone = concat_rows([merged.take(passed), old])
-        figures = Figures(
-            updated=figures.updated,
-            removed=figures.removed + len(gone),
-            dropped=figures.dropped,
-            added=figures.added - len(gone),
-        )
-        return Outcome(self._emit(gone), merged.take(~passed), figures)
+    def _evict(
+        self,
+        found: StateRows,
+        far: Mask,
+        merged: StateRows,
+        old: StateRows,
+        figures: Figures,
+        touched: Keys,
+    ) -> Outcome:
+        """Emit what the watermark passed: of the stored sessions `far` from the batch's, of the
+        merged ones, and all the old ones of other keys."""
+        passed = at_or_below(found.times, self.evicts)
+        ended = at_or_below(merged.times, self.evicts)
+        kept = concat_rows([found.take(far & ~passed), merged.take(~ended)])
+        emitted = self._emit([(found, far & passed), (merged, ended), old])
+        count = emitted.num_rows
+        figures = replace(figures, removed=figures.removed + count, added=figures.added - count)
+        return Outcome(emitted, kept, figures, touched)
 
     def _read(self, rows: Input) -> StateRows:
         width = len(self.keys)
-        window = rows.rows.column(width)
-        columns = [_micros(window, 0), _micros(window, 1)]
-        columns += rows.rows.columns[width + 1 :]
-        values = pa.RecordBatch.from_arrays(columns, schema=self._values)
+        bounds = [rows.rows.column(width + i).cast(pa.int64()) for i in range(2)]
+        given = rows.rows.columns[width + 2 :]
+        if self.made is not None:
+            given = self.made.make(given, self.buffers.schema, len(rows.hashes)).columns
+        values = pa.RecordBatch.from_arrays([*bounds, *given], schema=self._values)
         keys = rows.keys(tuple(range(width)), self.keys)
         return StateRows(keys, event_times(values.column(1)), values)
 
-    def _merge(self, rows: StateRows, group: Int64, stored: int) -> tuple[StateRows, int]:
-        """The sessions that rows make, in the order of the groups; a group has one key.
+    def _in_time(self, batch: StateRows, origins: Int32) -> tuple[StateRows, int]:
+        """The sessions that are not late, and how many are: Spark counts behind each partition's
+        partial aggregation, where a key's equal sessions are one."""
+        if self.merge_first:
+            order, new = by_key(batch.keys)
+            # Within each key by origin: numbers of pairs, ascending.
+            number = np.cumsum(new) - 1
+            order = order[np.lexsort((origins[order], number))]
+            origins = origins[order]
+            ends = np.flatnonzero((np.diff(number) != 0) | (np.diff(origins) != 0)) + 1
+            pairs = np.zeros(len(order), np.int64)
+            pairs[ends] = 1
+            keys = batch.keys.take(order[np.append(0, ends)] if len(order) else order)
+            batch, _ = self._merge(batch.values, keys, order, np.cumsum(pairs), 0)
+        late = at_or_below(batch.times, None if self.mode == "complete" else self.late)
+        if not late.any():
+            return batch, 0
+        count = int(late.sum())
+        if not self.merge_first:
+            gone = batch.take(late)
+            count = distinct(gone.keys, (_starts(gone), gone.times, origins[late]))
+        return batch.take(~late), count
+
+    def _merge(
+        self, values: Any, keys: Keys, order: Int64, group: Int64, stored: int
+    ) -> tuple[StateRows, int]:
+        """The sessions that rows make, group by group.
 
         Also how many of the first `stored` rows, the sessions that there were, keep their start:
         a session is stored under it, and all others of these go.
-        """
-        starts, ends = _bounds(rows)
-        order = np.lexsort((starts, group))
-        rows, group, starts, ends = rows.take(order), group[order], starts[order], ends[order]
-        heads = session_heads(group, starts, ends)
-        first = np.flatnonzero(heads)
-        buffers = select(rows.values, tuple(range(2, len(self._values))), self.buffers.schema)
-        folded = self.buffers.fold(buffers, heads)
-        last = np.maximum.reduceat(ends, first) if len(first) else ends
-        columns = [pa.array(starts[first]), pa.array(last), *folded.columns]
-        values = pa.RecordBatch.from_arrays(columns, schema=self._values)
-        own = starts == starts[first][np.cumsum(heads) - 1]
-        kept = int((own & (order < stored)).sum())
-        return StateRows(rows.keys.take(first), last, values), kept
 
-    def _emit(self, rows: StateRows) -> Any:
-        kinds = [self.session.type.field(i).type for i in range(2)]
-        bounds = [rows.values.column(i).cast(kind) for i, kind in enumerate(kinds)]
+        Args:
+            values: sessions: start, end, buffers.
+            keys: the key of each group.
+            order: positions that put the rows group by group.
+            group: numbers of groups, in that order; among the first `stored`, and behind them,
+                ascending.
+            stored: how many rows, the first in that order, are stored sessions.
+        """
+        starts, ends = (values.column(i).to_numpy() for i in range(2))
+        by_start = order_within(group, starts[order])
+        order, group = order[by_start], group[by_start]
+        starts = starts[order]
+        heads, reach = reaches(group, starts, ends[order])
+        first = np.flatnonzero(heads)
+        last = reach[np.append(first[1:], len(order)) - 1] if len(first) else reach
+        buffers = select(values, tuple(range(2, len(self._values))), self.buffers.schema)
+        folded = self.buffers.fold(take(buffers, order), heads)
+        merged = pa.RecordBatch.from_arrays(
+            [pa.array(starts[first]), pa.array(last), *folded.columns], schema=self._values
+        )
+        old = np.flatnonzero(order < stored)
+        own = starts[old] == starts[first][np.cumsum(heads)[old] - 1]
+        return StateRows(keys.take(group[first]), last, merged), int(own.sum())
+
+    def _emit(self, parts: Sequence[StateRows | tuple[StateRows, Mask]]) -> Any:
+        """The output's rows of sessions, or of those of them that a mask chooses."""
+        batches = []
+        for part in parts:
+            rows, chosen = part if isinstance(part, tuple) else (part, None)
+            both = (rows.keys.columns, rows.values)
+            if chosen is not None and not chosen.all():
+                at = np.flatnonzero(chosen)
+                both = (take(both[0], at), take(both[1], at))
+            batches.append(self._emitted(*both))
+        return concat(batches)
+
+    def _emitted(self, keys: Any, values: Any) -> Any:
         fields = [self.session.type.field(i) for i in range(2)]
-        columns = list(rows.keys.columns.columns)
+        bounds = [values.column(i).cast(field.type) for i, field in enumerate(fields)]
+        columns = list(keys.columns)
         columns.insert(self.position, pa.StructArray.from_arrays(bounds, fields=fields))
-        buffers = select(rows.values, tuple(range(2, len(self._values))), self.buffers.schema)
+        buffers = select(values, tuple(range(2, len(self._values))), self.buffers.schema)
         columns += self.buffers.finish(buffers).columns
         return pa.RecordBatch.from_arrays(columns, schema=self.output)
 
 
-def _micros(window: Any, field: int) -> Any:
-    return window.field(field).cast(pa.int64())
+def _origins(rows: Input) -> Int32:
+    return np.zeros(len(rows.hashes), np.int32) if rows.origins is None else rows.origins
 
 
-def _bounds(rows: StateRows) -> tuple[Int64, Int64]:
-    return rows.values.column(0).to_numpy(), rows.values.column(1).to_numpy()
+def _starts(rows: StateRows) -> Int64:
+    starts: Int64 = rows.values.column(0).to_numpy()
+    return starts
 
 
-def session_heads(group: Int64, starts: Int64, ends: Int64) -> Mask:
-    """Where a new session begins, for rows sorted by group and start.
+def _meeting(batch: StateRows, order: Int64, new: Mask, queries: Int64, stored: StateRows) -> Mask:
+    """Which stored sessions may meet the batch's of their key; all others stay as they are.
 
-    A row begins one if it starts after all earlier rows of its group have ended.
+    A key's stored sessions lie apart, so one that none of the batch reaches merges with none.
     """
-    heads = np.ones(len(group), dtype=np.bool_)
-    if len(group) < 2:
-        return heads
-    # The running maximum of the ends within each group: ranks of ends, raised group by group.
-    order = np.argsort(ends, kind="stable")
-    rank = np.empty(len(ends), dtype=np.int64)
-    rank[order] = np.arange(len(ends))
-    number = np.cumsum(np.concatenate([[True], group[1:] != group[:-1]])) - 1
-    highest = np.maximum.accumulate(number * len(ends) + rank) - number * len(ends)
-    reach = ends[order][highest]
-    heads[1:] = (group[1:] != group[:-1]) | (starts[1:] > reach[:-1])
-    return heads
+    first = np.flatnonzero(new)
+    if not len(queries):
+        return np.zeros(0, np.bool_)
+    low = np.minimum.reduceat(_starts(batch)[order], first)[queries]
+    high = np.maximum.reduceat(batch.times[order], first)[queries]
+    meets: Mask = (stored.times >= low) & (_starts(stored) <= high)
+    return meets

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..state import Place, RunInfo, RunStore, StateVersion, Writes
-from ..state.rows import columns_of, concat
+from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
 from .kernel import Figures, Input, Kernel, Outcome
 
-PLACE, HASH, META = "__place", "__hash", "__task"
+PLACE, HASH, META, ORIGIN = "__place", "__hash", "__task", "__origin"
 SLICE = 65_536
 
 
@@ -47,12 +47,18 @@ class TaskSpec:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What a task did; times in milliseconds."""
+    """What a task did; times in milliseconds, `metrics` as in RunStore."""
 
     writes: Writes
     figures: Figures
     update_ms: int
     commit_ms: int
+    metrics: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def removal_ms(self) -> int:
+        """The part of `update_ms` in which the task looked for what a watermark has passed."""
+        return round(self.metrics.get("eviction_us", 0) / 1000)
 
     def to_json(self) -> str:
         """The report as text."""
@@ -69,6 +75,7 @@ class TaskReport:
             Figures(**data["figures"]),
             data["update_ms"],
             data["commit_ms"],
+            data["metrics"],
         )
 
 
@@ -98,9 +105,8 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
     updated = time.perf_counter()
     writes = store.commit(outcome.changes, kernel.evicts)
     done = time.perf_counter()
-    report = TaskReport(
-        writes, outcome.figures, round(1000 * (updated - started)), round(1000 * (done - updated))
-    )
+    times = (round(1000 * (updated - started)), round(1000 * (done - updated)))
+    report = TaskReport(writes, outcome.figures, *times, dict(store.metrics))
     yield from _emit(kernel.output, outcome, report)
 
 
@@ -111,10 +117,17 @@ def _read(kernel: Kernel, batches: Iterator[Any]) -> Input:
         empty = [pa.array([], field.type) for field in schema]
         none = pa.RecordBatch.from_arrays(empty, schema=schema)
         return Input(np.empty(0, np.int64), np.empty(0, np.int32), none)
-    places = np.concatenate([batch.column(0).to_numpy() for batch in parts])
+    places, origins = _placed(np.concatenate([batch.column(0).to_numpy() for batch in parts]))
     hashes = np.concatenate([batch.column(1).to_numpy() for batch in parts])
     rows = concat([_typed(batch, schema) for batch in parts])
-    return Input(hashes, places, rows)
+    return Input(hashes, places, rows, origins)
+
+
+def _placed(numbers: Int32 | Int64) -> tuple[Int32, Int32 | None]:
+    """The places of rows, and the partitions that they come from: in long numbers behind them."""
+    if numbers.dtype != np.int64:
+        return numbers.astype(np.int32, copy=False), None
+    return (numbers >> 32).astype(np.int32), numbers.astype(np.int32)
 
 
 def _typed(batch: Any, schema: Any) -> Any:

@@ -1,36 +1,40 @@
-"""Lowering of streaming aggregation and session windows.
+"""Lowering of streaming aggregation.
 
 The progression partial - exchange - merge - restore - merge - save becomes one exchange and one
-kernel: `groupBy(keys).agg(partials)` is Spark's own partial aggregate, exchange and merge.
+kernel. Rows go to the kernel as they are, each with buffers of its own, unless the batch before
+showed that keys are few: then `groupBy(keys).agg(partials)`, Spark's own partial aggregate,
+exchange and merge, goes first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...physical.aggregate import BaseAggregateExec, MergingSessionsExec
+from ...physical.aggregate import BaseAggregateExec
 from ...physical.exchange import SortExec
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.state import OutputMode
 from ...physical.stateful import (
-    SessionWindowStateStoreRestoreExec,
     SessionWindowStateStoreSaveExec,
     StateStoreRestoreExec,
     StateStoreSaveExec,
 )
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions import AttributeReference
-from ...planner.model.types import DoubleType, FloatType, contains_type
-from ..kernels.aggregate import AggregateKernel
-from ..kernels.session import SessionKernel
-from .batch import Batch
+from ...planner.model.types import LONG, DoubleType, FloatType, contains_type
+from ..kernels.aggregate import ROWS, AggregateKernel
+from .batch import GROUPS, RECEIVED, Batch
 from .columns import Column, arrow_schema, column_name
 from .exchanges import event_time_position, grouped, keyed, micros
-from .functions import buffers_of, functions_of
+from .functions import buffers_of, functions_of, rows_of
 from .operators import Frames, inputs_of, lower_operator, named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+MANY = 50_000  # rows of a batch
+SHRINK = 10  # rows a key
 
 
 def partial_of(save: SparkPlan) -> BaseAggregateExec:
@@ -50,14 +54,11 @@ def partial_of(save: SparkPlan) -> BaseAggregateExec:
 
 
 @inputs_of.register(StateStoreSaveExec)
-@inputs_of.register(SessionWindowStateStoreSaveExec)
 def _(node: SparkPlan) -> tuple[SparkPlan, ...]:
     return (partial_of(node).child,)
 
 
 @lower_operator.register(StateStoreRestoreExec)
-@lower_operator.register(SessionWindowStateStoreRestoreExec)
-@lower_operator.register(MergingSessionsExec)
 def _(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
     raise InternalError(f"{node.node_name} is a part of its save operator and has no other place")
 
@@ -67,83 +68,62 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
     partial = partial_of(node)
     functions = functions_of(partial)
     names = [column_name(key) for key in partial.key_attributes]
-    frame = grouped(
-        keyed(inputs[0], partial), names, [sql for f in functions for sql in f.partials]
-    )
     keys = [Column.of(key) for key in partial.key_attributes]
+    rows = None if _groups_first(keys, batch.figures(node)) else rows_of(functions)
+    if rows is None:
+        partials = [sql for f in functions for sql in f.partials]
+        frame = grouped(keyed(inputs[0], partial), names, [*partials, f"count(1) AS {ROWS}"])
+        columns = [*(c for f in functions for c in f.buffers), Column(ROWS, LONG)]
+    else:
+        # The buffers are computed behind the exchange: fewer columns go through it.
+        frame = _with_keys(inputs[0], partial).repartition(batch.context.tasks, *names)
+        frame = frame.selectExpr(*names, *rows.sql)
+        columns = rows.columns
     kernel = AggregateKernel(
         keys=arrow_schema(keys),
         buffers=buffers_of(functions),
-        mode=_mode(node),
+        mode=mode_of(node),
         time=event_time_position(node.keys),
         late=micros(node.event_time_watermark_for_late_events),
         evict=micros(node.event_time_watermark_for_eviction),
+        rows=None if rows is None else rows.buffers,
     )
     return batch.run_kernel(
         node,
         frame,
         kernel,
         keys=names,
-        columns=[*keys, *(c for f in functions for c in f.buffers)],
+        columns=[*keys, *columns],
         output=[*keys, *(c for f in functions for c in f.emitted)],
         single=not keys,
     )
 
 
-def _mode(node: StateStoreWriter) -> OutputMode:
+def _groups_first(keys: Sequence[Column], figures: Mapping[str, int]) -> bool:
+    """Whether Spark groups the rows before they are exchanged.
+
+    Always without keys, and where keys hold floats: Spark alone makes one NaN and one zero of them.
+    Else if that paid in the batch before: Spark's aggregation takes as long as the exchange that
+    it saves unless it leaves few rows, and a small batch is done sooner without.
+    """
+    if not keys or any(contains_type(key.data_type, FloatType, DoubleType) for key in keys):
+        return True
+    rows = figures.get(RECEIVED, 0)
+    return rows >= MANY and figures.get(GROUPS, rows) * SHRINK <= rows
+
+
+def _with_keys(frame: DataFrame, partial: BaseAggregateExec) -> DataFrame:
+    """The rows with the grouping keys as columns."""
+    keys = {key.expr_id for key in partial.key_attributes}
+    others = [column_name(a) for a in partial.child.output if a.expr_id not in keys]
+    return frame.selectExpr(*map(named, partial.keys), *others)
+
+
+def mode_of(node: StateStoreWriter) -> OutputMode:
+    """Its output mode."""
     if node.output_mode is None:
         raise InternalError(f"{node.node_name} has no output mode")
     return node.output_mode
-
-
-@lower_operator.register(SessionWindowStateStoreSaveExec)
-def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
-    partial = partial_of(node)
-    functions = functions_of(partial)
-    partials = [sql for f in functions for sql in f.partials]
-    names = [column_name(key) for key in partial.key_attributes]
-    keys = [Column.of(key) for key in node.keys]
-    own = [key.name for key in keys]
-    frame = keyed(inputs[0], partial)
-    if any(contains_type(key.data_type, FloatType, DoubleType) for key in keys):
-        # Spark groups floats by another expression than the column, and would exchange them anew.
-        frame = grouped(frame, names, partials).repartition(batch.context.tasks, *own)
-    else:
-        frame = grouped(frame.repartition(batch.context.tasks, *own), names, partials)
-    session = Column.of(node.session)
-    kernel = SessionKernel(
-        keys=arrow_schema(keys),
-        session=session.field,
-        position=names.index(session.name),
-        buffers=buffers_of(functions),
-        mode=_mode(node),
-        merge_first=_merges_first(node, partial),
-        late=_session_watermark(node, node.event_time_watermark_for_late_events),
-        evict=_session_watermark(node, node.event_time_watermark_for_eviction),
-    )
-    buffers = [c for f in functions for c in f.buffers]
-    output = [Column.of(key) for key in partial.key_attributes]
-    return batch.run_kernel(
-        node,
-        frame,
-        kernel,
-        keys=own,
-        columns=[*keys, session, *buffers],
-        output=[*output, *(c for f in functions for c in f.emitted)],
-    )
-
-
-def _merges_first(save: SparkPlan, partial: SparkPlan) -> bool:
-    """Whether sessions merge within the partition before they meet their state."""
-    node, merging = save, 0
-    while node is not partial:
-        node = node.children[0]
-        merging += isinstance(node, MergingSessionsExec)
-    return merging > 1
-
-
-def _session_watermark(node: SessionWindowStateStoreSaveExec, watermark: int | None) -> int | None:
-    return micros(watermark) if node.session.delay_ms is not None else None
 
 
 @inputs_of.register(BaseAggregateExec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,18 @@ from ..frames import spark_schema
 from ..kernels.kernel import Kernel
 from ..kernels.task import HASH, META, PLACE, TaskReport, TaskSpec, run_task
 from ..state import StateError, StateVersion, load_version, save_version
-from ..state.storage import located
+from ..state.storage import Location, located
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from .columns import Column, carrier_schema
 from .context import BatchResults, LoweringContext, OperatorResult
+from .metrics import custom_metrics
 from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RETAIN = "spark.sql.streaming.minBatchesToRetain"
+RECEIVED, GROUPS = "received", "groups"
 _TIDY_EVERY = 32  # versions: listing a directory costs more than a small batch
 
 
@@ -39,12 +41,17 @@ class RunningOperator:
     @cached_property
     def next_version(self) -> StateVersion:
         """The version that the tasks' writes make."""
-        return self.spec.base.next(
+        received = sum(report.figures.received for report in self.reports)
+        groups = sum(report.figures.groups for report in self.reports)
+        version = self.spec.base.next(
             [report.writes for report in self.reports],
             schema=self.spec.kernel.layout.text,
             added=sum(report.figures.added for report in self.reports),
             evicted=self.spec.kernel.evicts,
         )
+        # A batch without rows says nothing of the next.
+        last = {RECEIVED: received, GROUPS: groups} if received else self.spec.base.extra
+        return replace(version, extra=last)
 
     def result(self) -> OperatorResult:
         """The operator's figures."""
@@ -61,8 +68,10 @@ class RunningOperator:
             memory_used_bytes=self.next_version.size,
             num_shuffle_partitions=info.num_partitions,
             num_state_store_instances=self.spec.base.stores,
-            all_updates_time_ms=sum(report.update_ms for report in self.reports),
+            all_updates_time_ms=sum(r.update_ms - r.removal_ms for r in self.reports),
+            all_removals_time_ms=sum(report.removal_ms for report in self.reports),
             commit_time_ms=sum(report.commit_ms for report in self.reports),
+            custom_metrics=custom_metrics(self.spec.base, self.next_version, self.reports),
         )
 
 
@@ -80,6 +89,7 @@ class Batch:
         self._operators: list[RunningOperator] = []
         self._event_times: list[tuple[str, Probe]] = []
         self._results: BatchResults | None = None
+        self._bases: dict[int, StateVersion] = {}
         self.dataframe = build(self)
 
     # ---------------------------------------------------------------------- while it is lowered
@@ -100,6 +110,7 @@ class Batch:
         columns: Sequence[Column],
         output: Sequence[Column],
         single: bool = False,
+        origin: str | None = None,
     ) -> DataFrame:
         """Run a kernel over rows that lie where their stores do.
 
@@ -111,11 +122,14 @@ class Batch:
             columns: the kernel's input.
             output: the kernel's output.
             single: all rows are in one partition and in store 0.
+            origin: the column that says which partition a row comes from, if the kernel asks.
         """
         spec = self._spec(node, kernel, single)
         probe = Probe(tasks=f"collect_list({META})")
         self._operators.append(RunningOperator(node, spec, probe))
         place = "0" if single else f"hash({', '.join(keys)})"
+        if origin is not None:
+            place = f"shiftleft(CAST({place} AS BIGINT), 32) | {origin}"
         hash_ = f"xxhash64({', '.join(keys)})" if keys else "0L"
         rows = frame.selectExpr(
             f"{place} AS {PLACE}", f"{hash_} AS {HASH}", *(c.outward for c in columns)
@@ -124,21 +138,48 @@ class Batch:
         emitted = probe.over(rows.mapInArrow(_task_function(spec), schema))
         return emitted.where(f"{META} IS NULL").selectExpr(*(c.inward for c in output))
 
+    def figures(self, node: StateStoreWriter) -> Mapping[str, int]:
+        """What an operator said of the last batch that had rows: `RECEIVED`, `GROUPS`."""
+        return self._base(node).extra
+
     def _spec(self, node: StateStoreWriter, kernel: Kernel, single: bool) -> TaskSpec:
-        info, context = node.state_info, self.context
-        if info is None:
-            raise InternalError(f"{node.node_name} has no state info")
-        location = located(context.state_location) / str(info.operator_id) / "runs"
-        stores, tasks = (1, 1) if single else (info.num_partitions, context.tasks)
+        base = self._base(node)
+        stores, tasks = (1, 1) if single else (base.stores, self.context.tasks)
         if stores % tasks:
             raise InternalError(f"{tasks} tasks do not divide {stores} stores")
-        try:
-            base = load_version(location, context.batch_id, stores, context.state_attempt)
-        except StateError as error:
-            raise _failure(error) from error
-        # The checkpoint may have been rescaled since; rows keep their hash, no file changes.
-        base = replace(base, stores=stores)
-        return TaskSpec(node.node_name, kernel, location, base, tasks, context.attempt)
+        return TaskSpec(
+            node.node_name,
+            kernel,
+            self._location(node),
+            replace(base, stores=stores),
+            tasks,
+            self.context.attempt,
+        )
+
+    def _location(self, node: StateStoreWriter) -> Location:
+        info = node.state_info
+        if info is None:
+            raise InternalError(f"{node.node_name} has no state info")
+        return located(self.context.state_location) / str(info.operator_id) / "runs"
+
+    def _base(self, node: StateStoreWriter) -> StateVersion:
+        """The version that the batch starts from, under the query's number of stores.
+
+        The checkpoint may have been rescaled since: rows keep their hash, no file changes.
+        """
+        location, info, context = self._location(node), node.state_info, self.context
+        assert info is not None
+        known = self._bases.get(info.operator_id)
+        if known is None:
+            try:
+                known = load_version(
+                    location, context.batch_id, info.num_partitions, context.state_attempt
+                )
+            except StateError as error:
+                raise _failure(error) from error
+            known = replace(known, stores=info.num_partitions)
+            self._bases[info.operator_id] = known
+        return known
 
     # -------------------------------------------------------------------------- after it has run
 

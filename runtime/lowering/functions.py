@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ...physical.aggregate import BaseAggregateExec
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions import AggregateExpression
-from ...planner.model.registry import AggregateForms
-from ..kernels.buffers import Buffers, MergeStep, OutputColumn
+from ...planner.model.registry import ONE, AggregateForms
+from ...planner.model.types import DataType
+from ..kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
 from .columns import Column, arrow_schema, sql_of
 
 
@@ -46,6 +47,16 @@ class Function:
         return [f"{sql} AS {c.name}" for sql, c in zip(texts, self.buffers, strict=True)]
 
     @property
+    def row(self) -> list[str]:
+        """The SQL of its buffers over one row; empty if there is none."""
+        call, condition = self.aggregate.function, self.aggregate.filter
+        return self.forms.row_sql(
+            [sql_of(argument) for argument in call.arguments],
+            None if condition is None else sql_of(condition),
+            never_null=not any(argument.nullable for argument in call.arguments),
+        )
+
+    @property
     def at_once(self) -> list[str]:
         """The SQL of what the kernel would give, over all rows: for aggregations without state."""
         if self.forms.finish is None:
@@ -79,6 +90,36 @@ def functions_of(step: BaseAggregateExec) -> list[Function]:
             )
         found.append(Function(i, aggregate, forms))
     return found
+
+
+@dataclass(frozen=True)
+class RowColumns:
+    """What rows bring for their buffers: each column once, ones that are 1 not at all.
+
+    Attributes:
+        columns: the columns.
+        sql: their SQL, in step.
+        buffers: how buffers are made of them.
+    """
+
+    columns: list[Column]
+    sql: list[str]
+    buffers: RowBuffers
+
+
+def rows_of(functions: Sequence[Function]) -> RowColumns | None:
+    """The columns that make the buffers of single rows; None if a function has no such form."""
+    if not all(function.forms.row for function in functions):
+        return None
+    found: dict[tuple[str, DataType], int] = {}
+    sources: list[int | None] = []
+    for function in functions:
+        for sql, buffer in zip(function.row, function.buffers, strict=True):
+            known = found.setdefault((sql, buffer.data_type), len(found)) if sql != ONE else None
+            sources.append(known)
+    columns = [Column(f"r{i}", data_type) for (_, data_type), i in found.items()]
+    texts = [f"{sql} AS r{i}" for (sql, _), i in found.items()]
+    return RowColumns(columns, texts, RowBuffers(arrow_schema(columns), tuple(sources)))
 
 
 def buffers_of(functions: Sequence[Function]) -> Buffers:

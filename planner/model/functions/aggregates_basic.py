@@ -60,6 +60,7 @@ def _count_forms(call: Call) -> AggregateForms:
         partial=(f"count({arguments})",),
         merges=(Merge("sum_wrap", (0,)),),
         final="{b0}",
+        row=("{counted}",),
     )
 
 
@@ -282,7 +283,9 @@ SPECS = (
         nullable=not_nullable,
         check=_BOOLEAN_CHECK,
         replacement=_count_if,
-        forms=lambda call: simple_forms("count", "count_if({0})", "sum_wrap", LONG),
+        forms=lambda call: simple_forms(
+            "count", "count_if({0})", "sum_wrap", LONG, "IF({0}, 1L, 0L)"
+        ),
     ),
     *(_extremum(name) for name in ("min", "max")),
     *(_boolean(name, "min") for name in ("bool_and", "every")),

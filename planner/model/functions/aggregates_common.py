@@ -132,13 +132,16 @@ def typed_text(*more: str) -> Callable[[Call, Show], str]:
     return text
 
 
-def simple_forms(name: str, partial: str, operation: str, data_type: DataType) -> AggregateForms:
+def simple_forms(
+    name: str, partial: str, operation: str, data_type: DataType, row: str = "{0}"
+) -> AggregateForms:
     """One buffer that one merge operation maintains and that is the result."""
     return AggregateForms(
         buffers=(Buffer(name, data_type),),
         partial=(partial,),
         merges=(Merge(operation, (0,)),),
         final="{b0}",
+        row=(row,),
     )
 
 

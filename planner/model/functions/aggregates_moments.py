@@ -49,11 +49,24 @@ _CO_MOMENTS = (
     (Buffer("yMk", DOUBLE), "regr_sxx({0}, {1})"),
 )
 
+# Over one row: no distance from the mean, but for NaN and infinity.
+_ROW = ("CAST({counted} AS DOUBLE)", "{0}", "{0} - {0}", "{0} - {0}", "{0} - {0}")
+_BOTH = "IF({counted} = 0L, NULL, "
+_ROW_PAIR = (
+    "CAST({counted} AS DOUBLE)",
+    f"{_BOTH}{{0}})",
+    f"{_BOTH}{{1}})",
+    f"{_BOTH}({{0}} - {{0}}) + ({{1}} - {{1}}))",
+    f"{_BOTH}{{0}} - {{0}})",
+    f"{_BOTH}{{1}} - {{1}})",
+)
+
 
 def _forms(
     parts: tuple[tuple[Buffer, str], ...],
     operation: str,
     final: str,
+    row: tuple[str, ...],
     plan: tuple[Buffer, ...] | None = None,
 ) -> AggregateForms:
     return AggregateForms(
@@ -62,6 +75,7 @@ def _forms(
         merges=(Merge(operation, tuple(range(len(parts)))),),
         final=final,
         plan=plan,
+        row=row,
     )
 
 
@@ -73,7 +87,7 @@ def _central(name: str, moments: int, final: str) -> FunctionSpec:
         data_type=always(DOUBLE),
         nullable=nullable,
         check=doubles(1),
-        forms=lambda call: _forms(_MOMENTS[: moments + 1], "moments", final),
+        forms=lambda call: _forms(_MOMENTS[: moments + 1], "moments", final, _ROW[: moments + 1]),
     )
 
 
@@ -87,7 +101,9 @@ def _paired(
         data_type=always(DOUBLE),
         nullable=nullable,
         check=doubles(2),
-        forms=lambda call: _forms(_CO_MOMENTS[:buffers], "covariance", final, plan),
+        forms=lambda call: _forms(
+            _CO_MOMENTS[:buffers], "covariance", final, _ROW_PAIR[:buffers], plan
+        ),
     )
 
 

@@ -38,6 +38,13 @@ from .mismatch import unexpected_type
 
 _MONTHS = "CAST(EXTRACT(YEAR FROM {0}) * 12 + EXTRACT(MONTH FROM {0}) AS BIGINT)"
 
+# A sum begins with 0.0: that of one -0.0 is 0.0.
+_ROW_DOUBLE = "CAST({0} AS DOUBLE) + 0D"
+
+
+def _as(data_type: DataType) -> str:
+    return f"CAST({{0}} AS {data_type.sql})"
+
 
 def _check(call: Call, conf: Conf) -> Expression:
     require_count(call, 1)
@@ -83,7 +90,11 @@ def _sum_forms(call: Call) -> AggregateForms:
         plan = (*plan, Buffer("isEmpty", BOOLEAN, False))
     if result == DOUBLE:
         return AggregateForms(
-            buffers=plan, partial=("sum({0})",), merges=(Merge("sum", (0,)),), final="{b0}"
+            buffers=plan,
+            partial=("sum({0})",),
+            merges=(Merge("sum", (0,)),),
+            final="{b0}",
+            row=(_ROW_DOUBLE,),
         )
     if isinstance(result, YearMonthIntervalType):
         return _month_sum(call, plan)
@@ -94,6 +105,7 @@ def _sum_forms(call: Call) -> AggregateForms:
             merges=(Merge("try_sum", (0, 1)),),
             final="{b0}",
             plan=plan,
+            row=(_as(result), "{0} IS NULL"),
         )
     wraps = isinstance(result, type(LONG)) and not call.ansi
     return AggregateForms(
@@ -102,6 +114,7 @@ def _sum_forms(call: Call) -> AggregateForms:
         merges=(Merge("sum_wrap" if wraps else "sum", (0,)),),
         final="{b0}",
         plan=plan,
+        row=(_as(result),),
     )
 
 
@@ -115,6 +128,7 @@ def _month_sum(call: Call, plan: tuple[Buffer, ...]) -> AggregateForms:
         merges=(Merge("sum", (0,)),),
         final=_interval(call.data_type, f"make_ym_interval(0, {cast})"),
         plan=plan,
+        row=(_MONTHS,),
     )
 
 
@@ -127,9 +141,10 @@ def _avg_forms(call: Call) -> AggregateForms:
         case DecimalType() as decimal:
             return _decimal_avg(call, decimal)
         case DayTimeIntervalType() as interval:
-            return _avg(call, "try_sum({0})" if _is_try(call) else "sum({0})", interval)
+            total = "try_sum({0})" if _is_try(call) else "sum({0})"
+            return _avg(call, total, interval, _as(interval))
         case YearMonthIntervalType() as interval:
-            forms = _avg(call, f"sum({_MONTHS})", LONG)
+            forms = _avg(call, f"sum({_MONTHS})", LONG, _MONTHS)
             mean = "make_ym_interval(0, CAST(ROUND(CAST({b0} AS DECIMAL(20, 0)) / {b1}) AS INT))"
             return AggregateForms(
                 buffers=forms.buffers,
@@ -137,12 +152,13 @@ def _avg_forms(call: Call) -> AggregateForms:
                 merges=forms.merges,
                 final=f"CASE WHEN {{b1}} > 0 THEN {_interval(interval, mean)} END",
                 plan=(Buffer("sum", interval), COUNT_BUFFER),
+                row=forms.row,
             )
         case _:
-            return _avg(call, "sum(CAST({0} AS DOUBLE))", DOUBLE)
+            return _avg(call, "sum(CAST({0} AS DOUBLE))", DOUBLE, _ROW_DOUBLE)
 
 
-def _avg(call: Call, partial: str, sum_type: DataType) -> AggregateForms:
+def _avg(call: Call, partial: str, sum_type: DataType, row: str) -> AggregateForms:
     lenient = _is_try(call) and sum_type != DOUBLE
     return AggregateForms(
         buffers=(Buffer("sum", sum_type), COUNT_BUFFER),
@@ -150,6 +166,7 @@ def _avg(call: Call, partial: str, sum_type: DataType) -> AggregateForms:
         merges=(Merge("try_sum_count" if lenient else "sum", (0, 1) if lenient else (0,)),)
         + (() if lenient else (Merge("sum_wrap", (1,)),)),
         final="CASE WHEN {b1} > 0 THEN {b0} / {b1} END",
+        row=(row, "{counted}"),
     )
 
 
@@ -165,6 +182,7 @@ def _decimal_avg(call: Call, decimal: DecimalType) -> AggregateForms:
         merges=(Merge("try_sum_count", (0, 1)),) if lenient else strict,
         final="{b0}",
         finish=f"decimal_average:{result.precision}:{result.scale}:{int(lenient)}",
+        row=(_as(total), "{counted}"),
     )
 
 
