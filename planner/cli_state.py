@@ -94,6 +94,27 @@ def show(
             out.print_rows(rows)
 
 
+@state.command()
+@click.argument("checkpoint")
+@click.option("--stores", type=int, required=True, metavar="N", help="The new number of stores.")
+def rescale(checkpoint: str, stores: int) -> None:
+    """Change the number of logical stores of the stopped query of CHECKPOINT.
+
+    The number is spark.sql.shuffle.partitions as the checkpoint pins it. No row of state moves, so
+    it takes no longer for a large state. The query must be stopped, its last batch committed.
+    """
+    from ..runtime.inspection.rescale import rescale as change
+
+    done = change(checkpoint, stores)
+    names = ", ".join(f"{i} ({name})" for i, name in done.operators.items())
+    said = (
+        f"{done.before:,} -> {done.after:,} stores"
+        if done.before != done.after
+        else (f"{done.after:,} stores already")
+    )
+    print(f"{said}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
+
+
 def _which_operator(states: StoredStates) -> DescriptionError:
     return DescriptionError(
         "STATEPLAN_WHICH_OPERATOR",

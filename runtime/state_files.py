@@ -19,7 +19,7 @@ from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.types import StructType
 from .checkpoint import STATE_PROVIDER, compact_json, read_lines
-from .files import AnyPath, corrupt, read_whole, write_new
+from .files import AnyPath, corrupt, read_whole, replace, write_new
 from .frames import schema_json
 from .inspection.columns import columns_of, columns_text
 
@@ -68,9 +68,26 @@ def write_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
         )
         directory = state_directory / str(info.operator_id)
         _write_once(columns_path(directory), columns_text(columns_of(operator)).encode())
-        _write_once(metadata_path(directory), f"v1\n{metadata.model_dump_json()}".encode())
+        _write_once(metadata_path(directory), _metadata_bytes(metadata))
         schema = _schema_bytes(operator.state_key_schema, operator.state_value_schema)
         _write_once(schema_path(directory), schema)
+        _set_store_count(metadata_path(directory), info.num_partitions)
+
+
+def update_store_count(state_directory: AnyPath, stores: int) -> None:
+    """Bring the number of stores in the operators' metadata up to date with the offset log's."""
+    for operator_id in stored_operators(state_directory):
+        _set_store_count(metadata_path(state_directory / str(operator_id)), stores)
+
+
+def _set_store_count(path: AnyPath, stores: int) -> None:
+    metadata = _read_metadata(path)
+    changed = tuple(
+        info.model_copy(update={"numPartitions": stores}) for info in metadata.stateStoreInfo
+    )
+    if changed != metadata.stateStoreInfo:
+        changed_metadata = metadata.model_copy(update={"stateStoreInfo": changed})
+        replace(path, _metadata_bytes(changed_metadata))
 
 
 def check_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
@@ -162,6 +179,10 @@ def _read_metadata(path: AnyPath) -> OperatorMetadata:
         return OperatorMetadata.model_validate_json("\n".join(lines))
     except ValidationError:
         raise corrupt(path, "it describes no operator") from None
+
+
+def _metadata_bytes(metadata: OperatorMetadata) -> bytes:
+    return f"v1\n{metadata.model_dump_json()}".encode()
 
 
 def _write_once(path: AnyPath, data: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,8 +100,8 @@ class StoredStates:
             raise corrupt(checkpoint.offset_log.path(committed), "it is missing")
         settings = dict(offsets.metadata.conf)
         operators = stored_operators(checkpoint.state_directory)
-        if operators and settings.get(PROVIDER) != STATE_PROVIDER:
-            raise _of_spark(checkpoint, settings.get(PROVIDER, "Spark's default"))
+        if operators:
+            check_provider(checkpoint, settings)
         return cls(checkpoint, operators, committed, settings)
 
     @property
@@ -218,12 +218,20 @@ def _no_batch(checkpoint: Checkpoint) -> RuntimeFailure:
     )
 
 
-def _of_spark(checkpoint: Checkpoint, provider: str) -> RuntimeFailure:
-    return RuntimeFailure(
-        "STATEPLAN_STATE_OF_SPARK",
-        f"The state of the checkpoint '{checkpoint.root}' was written by Spark ('{provider}').",
-        hint='Read it with spark.read.format("statestore").load(checkpoint).',
-    )
+def check_provider(checkpoint: Checkpoint, settings: Mapping[str, str]) -> None:
+    """Check that the state of a checkpoint is ours.
+
+    Raises:
+        RuntimeFailure: Spark wrote it.
+    """
+    provider = settings.get(PROVIDER, "Spark's default")
+    if provider != STATE_PROVIDER:
+        raise RuntimeFailure(
+            "STATEPLAN_STATE_OF_SPARK",
+            f"The state of the checkpoint '{checkpoint.root}' was written by Spark ('{provider}').",
+            hint="Use Spark's own tools for it, such as "
+            'spark.read.format("statestore").load(checkpoint).',
+        )
 
 
 def _no_version(operator: int, version: int, kept: Sequence[int]) -> RuntimeFailure:
