@@ -155,9 +155,9 @@ class Run:
 
     def passed(self, watermark: int) -> Int64:
         """The rows with an event time above what is already evicted and at most the watermark."""
-        done = self.info.evicted
-        if self.info.low > watermark or (done is not None and done >= watermark):
+        if self.info.skipped_by(watermark):
             return np.empty(0, np.int64)
+        done = self.info.evicted
         times = self._numbers("times")
         first = 0 if done is None else int(np.searchsorted(times, done, "right"))
         last = int(np.searchsorted(times, watermark, "right"))

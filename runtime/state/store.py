@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -62,6 +64,8 @@ class RunStore:
         layout: schemas of keys and values.
         tasks, task: this task serves the stores `s` with `s % tasks == task`.
         attempt: a text that no other attempt at any batch uses.
+        metrics: runs `opened`; runs `skipped` by eviction, by their event-time bounds; rows
+            `compacted`; `eviction_us`, the time of looking for what a watermark has passed.
     """
 
     location: Place
@@ -70,6 +74,7 @@ class RunStore:
     tasks: int
     task: int
     attempt: str
+    metrics: Counter[str] = field(default_factory=Counter)
     _runs: list[Run] | None = None
     _files: list[str] = field(default_factory=list)
     _asked: Keys | None = None
@@ -91,6 +96,7 @@ class RunStore:
                 )
             infos = self.base.runs_for(self.tasks, self.task)
             self._runs = [Run.open(self.location, info, self.layout) for info in infos]
+            self.metrics["opened"] += len(infos)
         return self._runs
 
     def get(self, keys: Keys) -> Found:
@@ -123,7 +129,11 @@ class RunStore:
         return Found(together[order], concat_rows(parts).take(order))
 
     def expired(self, watermark: int, besides: Keys) -> StateRows:
-        return self._newest([(run, run.passed(watermark)) for run in self.runs], besides)
+        runs, started = self.runs, time.perf_counter_ns()
+        self.metrics["skipped"] += sum(run.info.skipped_by(watermark) for run in runs)
+        found = self._newest([(run, run.passed(watermark)) for run in runs], besides)
+        self.metrics["eviction_us"] += (time.perf_counter_ns() - started) // 1000
+        return found
 
     def scan(self, besides: Keys) -> StateRows:
         everything = [(run, np.arange(run.info.rows, dtype=np.int64)) for run in self.runs]
@@ -136,7 +146,9 @@ class RunStore:
         below `evicted` are not.
         """
         everything = [(run, run.above(evicted)) for run in runs]
-        return self._newest(everything, besides, gone=len(runs) < len(self.runs))
+        found = self._newest(everything, besides, gone=len(runs) < len(self.runs))
+        self.metrics["compacted"] += len(found)
+        return found
 
     def _newest(
         self, chosen: Sequence[tuple[Run, Int64]], besides: Keys, *, gone: bool = False

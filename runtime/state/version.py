@@ -61,6 +61,10 @@ class RunInfo:
         """Whether the watermark has passed every row."""
         return self.evicted is not None and self.high <= self.evicted
 
+    def skipped_by(self, watermark: int) -> bool:
+        """Whether a watermark passes no row here that it had not passed before."""
+        return self.low > watermark or (self.evicted is not None and self.evicted >= watermark)
+
     def owned(self, places: Int32, tasks: int, task: int) -> Mask:
         """Which rows, by their place, a task of `tasks` reads from this run."""
         mine: Mask = task_of(places, tasks) == task
