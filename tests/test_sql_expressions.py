@@ -71,7 +71,7 @@ def show(node: Expression) -> str:
         ("a < 1 = b", "=(<(a, 1), b)"),
         ("a | b ^ c & d", "|(a, ^(b, &(c, d)))"),
         ("1 << 2 + 1 >>> 3", ">>>(<<(1, +(2, 1)), 3)"),
-        ("-a * ~b", "*(negative(a), ~(b))"),
+        ("-a * ~b", "*(-(a), ~(b))"),
         ("a -1", "-(a, 1)"),
         ("a || 'x' || b", "concat(concat(a, 'x'), b)"),
         ("a != 1 and b <> 2 or ! c", "or(and(not(=(a, 1)), not(=(b, 2))), not(c))"),

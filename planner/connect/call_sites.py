@@ -22,13 +22,29 @@ _LIBRARIES = tuple(
 )
 
 
-def call_site() -> str | None:
-    """`path:line` of the innermost frame that is neither PySpark's nor this package's."""
+# What the JVM tells of functions that PySpark calls without saying from where.
+_NATIVE = "java.base/jdk.internal.reflect.NativeMethodAccessorImpl.invoke0(Native Method)"
+_FUNCTIONS = os.path.join("sql", "connect", "functions", "builtin.py")
+
+
+def call_site() -> tuple[str, str] | None:
+    """The innermost line that is neither PySpark's nor this package's, and what it called.
+
+    The line is `path:line`. What it called is told as classic PySpark's messages tell it: methods
+    of columns with the line, functions without; other calls are not told.
+    """
     frame: FrameType | None = sys._getframe(1)
+    called = ""
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith((*_LIBRARIES, "<frozen")):
-            return f"{name}:{frame.f_lineno}"
+        code = frame.f_code
+        if not code.co_filename.startswith((*_LIBRARIES, "<frozen")):
+            line = f"{code.co_filename}:{frame.f_lineno}"
+            return line, called.format(line)
+        if code.co_name == "wrapper" and "func" in frame.f_locals:
+            name = getattr(frame.f_locals["func"], "__name__", "")
+            called = f'"{name}" was called from\n{{}}'
+        elif code.co_filename.endswith(_FUNCTIONS):
+            called = f'"{code.co_name}" was called from\n{_NATIVE}'
         frame = frame.f_back
     return None
 
@@ -47,14 +63,15 @@ def record() -> Callable[[], None]:
         relation = made_relation(self)
         site = getattr(self, "_stateplan_site", None)
         if site is not None:
-            relation.common.origin.python_origin.call_site = site
+            relation.common.origin.python_origin.call_site = site[0]
         return relation
 
     def new_expression(self: Any) -> None:
         made_expression(self)
         site = call_site()
         if self.origin is None and site is not None:
-            self.origin = proto.Origin(python_origin=proto.PythonOrigin(call_site=site))
+            told = proto.PythonOrigin(call_site=site[0], fragment=site[1])
+            self.origin = proto.Origin(python_origin=told)
 
     plan.LogicalPlan.__init__ = new_plan  # type: ignore[method-assign]
     plan.LogicalPlan._create_proto_relation = new_relation  # type: ignore[method-assign]

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Alias, AttributeReference, Cast, Expression, Literal, Origin
-from ..model.logical import Project
+from ..model.expressions import (
+    Alias,
+    AttributeReference,
+    CaseWhen,
+    Cast,
+    Expression,
+    Literal,
+    Origin,
+    lit,
+)
+from ..model.functions.coercion import wider_type
+from ..model.logical import Expand, Filter, Project
 from ..model.query_plan import LogicalPlan
 from ..model.types import (
+    DOUBLE,
     NULL,
+    STRING,
     BooleanType,
     DataType,
     DoubleType,
@@ -18,11 +31,13 @@ from ..model.types import (
     StringType,
 )
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
+from .failures import unsupported
 from .literals import literal_of
 from .names import name_parts
 from .places import Message
 
 if TYPE_CHECKING:
+    from ...rules.analysis.context import Context
     from .relations import RelationReader
 
 
@@ -127,6 +142,111 @@ def fill_na(reader: RelationReader, message: Message, origin: Origin | None) -> 
         for c in child.output
     )
     return Project(child=child, project_list=entries, origin=origin)
+
+
+def drop_na(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`dropna`: the rows with at least so many values in the named columns (all by default)."""
+    child = reader.child(message.input)
+    columns = [_column(name, child, reader) for name in message.cols] or list(child.output)
+    least = message.min_non_nulls if message.HasField("min_non_nulls") else len(columns)
+    condition = UnresolvedFunction(name="atleastnnonnulls", arguments=(lit(least), *columns))
+    return Filter(child=child, condition=condition, origin=origin)
+
+
+def replace_values(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`replace`: CASE over the column in columns of the values' type; numbers meet as doubles."""
+    child = reader.child(message.input)
+    named = {_column(name, child, reader).expr_id for name in message.cols}
+    pairs = [
+        (_replaced(literal_of(r.old_value)), _replaced(literal_of(r.new_value)))
+        for r in message.replacements
+    ]
+    entries = tuple(
+        Alias(child=_case_of(column, pairs), name=column.name)
+        if pairs
+        and (not named or column.expr_id in named)
+        and _takes(column.data_type, pairs[0][0])
+        else column
+        for column in child.output
+    )
+    return Project(child=child, project_list=entries, origin=origin)
+
+
+def _replaced(value: Literal) -> Literal:
+    number = value.value
+    if isinstance(number, int | float) and not isinstance(number, bool):
+        return Literal(value=float(number), type_=DOUBLE)
+    return value
+
+
+def _case_of(column: AttributeReference, pairs: list[tuple[Literal, Literal]]) -> CaseWhen:
+    return CaseWhen(
+        conditions=tuple(UnresolvedFunction(name="=", arguments=(column, old)) for old, _ in pairs),
+        values=tuple(Cast(child=new, type_=column.data_type) for _, new in pairs),
+        otherwise=column,
+    )
+
+
+def unpivot(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`unpivot`: each row once per value column, with the column's name and value.
+
+    Raises:
+        AnalysisError: the value columns have no common type.
+    """
+    child = reader.child(message.input)
+    ids = [_only(reader, child, item) for item in message.ids]
+    chosen = [_only(reader, child, item) for item in message.values.values]
+    if not message.HasField("values"):
+        known = {column.expr_id for column in ids}
+        chosen = [column for column in child.output if column.expr_id not in known]
+    context = reader.session.context()
+    common: DataType | None = chosen[0].data_type
+    for column in chosen[1:]:
+        common = None if common is None else wider_type(common, column.data_type, context.conf)
+    if common is None:
+        raise _no_common_type(chosen)
+    made = (
+        *ids,
+        AttributeReference(name=message.variable_column_name, type_=STRING, is_nullable=False),
+        AttributeReference(name=message.value_column_name, type_=common),
+    )
+    projections = tuple(
+        (*ids, lit(column.name), _as_type(column, common, context)) for column in chosen
+    )
+    return Expand(child=child, projections=projections, attributes=made, origin=origin)
+
+
+def _only(reader: RelationReader, child: LogicalPlan, item: Message) -> AttributeReference:
+    column = reader.expressions.read(item)
+    if isinstance(column, UnresolvedAttribute):
+        found = reader.session.resolved_over(child, column)
+        if found is None:
+            raise reader.session.unknown(column.parts, child, None)
+        column = found
+    if isinstance(column, AttributeReference):
+        return column
+    raise unsupported("unpivot() of an expression")
+
+
+def _as_type(column: AttributeReference, common: DataType, context: Context) -> Expression:
+    return column if column.data_type == common else context.cast(column, common)
+
+
+def _no_common_type(columns: list[AttributeReference]) -> AnalysisError:
+    listed = ", ".join(f'"{c.data_type.sql}" (`{c.name}`)' for c in columns)
+    return AnalysisError(
+        "UNPIVOT_VALUE_DATA_TYPE_MISMATCH",
+        "[UNPIVOT_VALUE_DATA_TYPE_MISMATCH] Unpivot value columns must share a least common type,"
+        f" some types do not: [{listed}]. SQLSTATE: 42K09",
+        hint="Cast the value columns to one type first.",
+    )
+
+
+def matching(reader: RelationReader, child: LogicalPlan, pattern: str) -> list[AttributeReference]:
+    """The columns whose whole name a `colRegex` pattern matches, in back quotes or not."""
+    flags = 0 if reader.session.conf.case_sensitive else re.IGNORECASE
+    wanted = re.compile(pattern.strip("`"), flags)
+    return [column for column in child.output if wanted.fullmatch(column.name)]
 
 
 def _column(name: str, child: LogicalPlan, reader: RelationReader) -> AttributeReference:

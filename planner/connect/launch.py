@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from .call_sites import record
+from .classic import adopt_habits
 
 FAILED, BAD_INPUT = 1, 2
 
@@ -74,6 +75,7 @@ def run(script: str, arguments: list[str]) -> int:
     """Run the script as `python script arguments` would; gives the exit status."""
     prepare()
     record()
+    adopt_habits()
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     try:

@@ -20,6 +20,7 @@ from ..model.catalog import Source
 from ..model.conf import Conf
 from ..model.errors import AnalysisError, DescriptionError, StateplanError
 from .call_sites import recorded
+from .classic import habits
 from .places import remember_source
 from .reads import SOURCE_OPTION
 from .service import PlannerService
@@ -76,7 +77,7 @@ def local_session(service: PlannerService) -> Iterator[SparkSession]:
 
 
 def evaluate(
-    code: str, sources: Mapping[str, Source], conf: Conf, *, name: str = "python"
+    code: str, sources: Mapping[str, Source], conf: Conf, *, name: str = "<string>"
 ) -> tuple[PlannerSession, Planned]:
     """The DataFrame of one Python expression over the sources' names and `F`.
 
@@ -92,7 +93,7 @@ def evaluate(
     """
     service = PlannerService(catalog=sources, conf=conf)
     remember_source(name, code)
-    with _LOCK, local_session(service) as spark, recorded():
+    with _LOCK, local_session(service) as spark, recorded(), habits():
         scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
         program = _compiled(code, name)
         with _told():

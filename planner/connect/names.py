@@ -55,6 +55,6 @@ def _invalid(text: str) -> AnalysisError:
         "INVALID_ATTRIBUTE_NAME_SYNTAX",
         f"[INVALID_ATTRIBUTE_NAME_SYNTAX] Syntax error in the attribute name: {text}. Check that"
         " backticks appear in pairs, a quoted string is a complete name part and use a backtick"
-        " only inside quoted name parts. SQLSTATE: 42604",
+        " only inside quoted name parts. SQLSTATE: 42601",
         hint="Put a part with a dot or a back quote in back quotes.",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql.connect import proto
@@ -12,17 +13,26 @@ from pyspark.sql.connect import proto
 from ..model.expressions import Origin
 
 Message = Any  # protobuf messages: their fields are checked by the client that made them
+_CODE = "python"  # how messages call an expression of a description
 _SITE = re.compile(r"(?P<file>.*):(?P<line>\d+)")
 
 
 def origin_of(message: Message) -> Origin | None:
     """Where a relation or an expression was written; None where the client did not tell.
 
-    The call site is `path:line`, the innermost line of the user's own code first.
+    The call site is `path:line`, the innermost line of the user's own code first; the fragment is
+    the function that was called there, or all that messages say of it (see `call_sites`).
     """
     if not (message.HasField("common") and message.common.HasField("origin")):
         return None
-    return origin_at(message.common.origin.python_origin.call_site)
+    told = message.common.origin.python_origin
+    origin = origin_at(told.call_site)
+    if origin is None or not told.fragment:
+        return origin
+    context = told.fragment
+    if "\n" not in context:
+        context = f'"{context}" was called from\n{told.call_site}'
+    return replace(origin, context=context)
 
 
 def origin_at(call_site: str) -> Origin | None:
@@ -32,7 +42,7 @@ def origin_at(call_site: str) -> Origin | None:
         return None
     path, line = found["file"], int(found["line"])
     text = linecache.getline(path, line).strip()
-    file = os.path.basename(path)
+    file = _CODE if path == "<string>" else os.path.basename(path)
     return Origin(line=line, position=0, stop=max(len(text) - 1, 0), source=text, file=file)
 
 

@@ -154,14 +154,18 @@ class PlannerSession:
         plan = self._frames[plan_id][1].analyzed
         found = self.resolved_over(plan, UnresolvedAttribute(parts=parts, origin=origin))
         if found is None:
-            raise self.unknown(parts, plan, origin)
+            raise unresolved_column(parts, plan.output, origin, ordered=False)
         if named and not isinstance(found, AttributeReference):
             return Alias(child=found, name=parts[-1], origin=origin)
         return found
 
+    def context(self) -> Context:
+        """What analysis knows besides a plan."""
+        return Context(catalog=self.catalog, conf=self.conf)
+
     def resolved_over(self, plan: LogicalPlan, name: UnresolvedAttribute) -> Expression | None:
         """The column of an analyzed plan that a name means, if it means one."""
-        context = Context(catalog=self.catalog, conf=self.conf)
+        context = self.context()
         return Resolver(context.scope(plan.output), context).column(name.parts, name)
 
     def unknown(

@@ -34,7 +34,8 @@ AggregateMode = Lit["Partial", "PartialMerge", "Final", "Complete"]
 class Origin:
     """Where in the query's text an expression or operator stands. Lines count from 1.
 
-    `file` is set where that is a line of Python code: `source` is then the line, `position` 0.
+    `file` is set where that is a line of Python code: `source` is then the line, `position` 0,
+    and `context` what Spark's messages say of the place, if anything.
     """
 
     line: int
@@ -43,6 +44,7 @@ class Origin:
     stop: int = 0
     source: str = ""
     file: str = ""
+    context: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ def fragment_context(origin: Origin) -> str:
     """The block `== SQL (line 1, position 8) ==` with the fragment underlined.
 
     The first line is shown from at most 32 characters before the fragment, the last one to 32
-    behind it. Of code it is `== DataFrame ==` with the line.
+    behind it. Of code it is `== DataFrame ==` with the function that was called and the line.
     """
     if origin.file:
-        return f'== DataFrame ==\n"{origin.source}" was called from\n{origin.file}:{origin.line}'
+        return f"== DataFrame ==\n{origin.context}" if origin.context else ""
     text, start, stop = origin.source, origin.start, min(origin.stop, len(origin.source) - 1)
     first = text.rfind("\n", 0, start) + 1
     cut_before = start - first >= _MARGIN + 1

@@ -28,7 +28,7 @@ _COMPARISONS = {
     TokenType.GT: exp.GT,
     TokenType.GTE: exp.GTE,
 }
-_UNARY = {TokenType.PLUS: "positive", TokenType.TILDE: "~", TokenType.DASH: "negative"}
+_UNARY = {TokenType.PLUS: "positive", TokenType.TILDE: "~", TokenType.DASH: "-"}
 
 
 class ExpressionParser(PrimaryParser):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Alias, AttributeReference, Call, Expression, Origin
 from ...planner.model.logical import Aggregate, Generate, Project
 from ...planner.model.query_plan import LogicalPlan
@@ -21,6 +22,12 @@ from .aggregates import has_aggregate, resolve_grouping, with_ordinals
 from .context import Context
 from .expressions import Resolver
 from .failures import failure
+from .grouping_sets import (
+    expand_grouping_sets,
+    grouping_id,
+    sets_of,
+    with_grouping_functions,
+)
 from .lateral import expand_lateral, refer_to_aliases
 from .names import named, without_alias
 from .over import extract_windows
@@ -46,13 +53,18 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     written = with_ordinals(plan.grouping, context.conf.flag("spark.sql.groupByOrdinal"))
     _refuse_star_with_positions(plan.aggregates, written)
     grouping = tuple(resolver.resolve(item) for item in written)
-    items = resolve_items(plan.aggregates, resolver)
+    entries, identity = plan.aggregates, grouping_id()
+    if plan.grouping_analytics is not None:
+        entries = with_grouping_functions(entries, written, resolver, identity)
+    items = resolve_items(entries, resolver)
     draft = Aggregate(grouping=grouping, aggregates=items, child=child, origin=plan.origin)
     over, child = _over_windows(draft, child, context)
     assert isinstance(over, Aggregate)
     resolver = Resolver(context.scope(child.output), context)
     aggregates = refer_to_aliases(over.aggregates, resolver)
     resolved = resolve_grouping(replace(over, aggregates=aggregates), context)
+    if plan.grouping_analytics is not None and resolved.resolved:
+        resolved = expand_grouping_sets(resolved, sets_of(plan), identity)
     return extract_windows(expand_lateral(resolved))
 
 
@@ -135,12 +147,16 @@ def _generators(
     calls = [_generator_of(item) for item in items]
     for call in calls:
         refuse_nested_generator(call)
-    if not any(is_generator(call) for call in calls):
+    if not any(is_generator(call) for call in calls) and not any(
+        isinstance(item, MultiAlias) for item in items
+    ):
         return items, child
     made: list[Expression] = []
     for item in items:
         generator = _generator_of(item)
         if not isinstance(generator, Call) or not is_generator(generator):
+            if isinstance(item, MultiAlias) and generator.resolved:
+                raise _not_several_columns(item)
             made.append(item)
             continue
         names = _names(item)
@@ -148,6 +164,17 @@ def _generators(
         child = generate
         made.extend(generate.generated)
     return tuple(made), child
+
+
+def _not_several_columns(item: MultiAlias) -> AnalysisError:
+    return failure(
+        "MULTI_ALIAS_WITHOUT_GENERATOR",
+        f"Multi part aliasing ({', '.join(item.names)}) is not supported with"
+        f' "{pretty(item.child)}" as it is not a generator function.',
+        state="42K0E",
+        origin=item.origin,
+        hint="Give one name to one column.",
+    )
 
 
 def _generator_of(item: Expression) -> Expression:

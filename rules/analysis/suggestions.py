@@ -14,10 +14,15 @@ MOST = 5
 
 
 def unresolved_column(
-    parts: tuple[str, ...], columns: Iterable[AttributeReference], origin: Origin | None
+    parts: tuple[str, ...],
+    columns: Iterable[AttributeReference],
+    origin: Origin | None,
+    *,
+    ordered: bool = True,
 ) -> AnalysisError:
-    """A name that no column has, with the columns that there are, nearest first."""
-    proposals = nearest(parts, columns)
+    """A name that no column has, with the columns that there are, nearest first if `ordered`."""
+    columns = tuple(columns)
+    proposals = nearest(parts, columns) if ordered else [quoted((c.name,)) for c in columns]
     text = f"A column, variable, or function parameter with name {quoted(parts)} cannot be resolved"
     if not proposals:
         return failure(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...planner.model.expressions import Alias, AttributeReference, Expression
+from ...planner.model.expressions import Alias, AttributeReference, Expression, Literal
 from ...planner.model.functions.coercion import wider_type
 from ...planner.model.logical import Project, Union
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import DataType
 from .context import Context
+from .failures import failure, quoted
 
 
 def widen_union(plan: Union, context: Context) -> Union:
@@ -18,6 +19,8 @@ def widen_union(plan: Union, context: Context) -> Union:
     `Union [int], [bigint]` becomes `Union [Project [cast(a as bigint) AS a]], [bigint]`. Branches
     that cannot meet stay as they are; the check at the end of analysis tells.
     """
+    if plan.by_name:
+        plan = match_by_name(plan, context)
     plan = replace(plan, inputs=tuple(_told_apart(plan.inputs)))
     outputs = [branch.output for branch in plan.inputs]
     if plan.resolved or len({len(output) for output in outputs}) > 1:
@@ -25,6 +28,68 @@ def widen_union(plan: Union, context: Context) -> Union:
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
     branches = tuple(_widened(branch, types, context) for branch in plan.inputs)
     return replace(plan, inputs=branches)
+
+
+def match_by_name(plan: Union, context: Context) -> Union:
+    """UNION BY NAME as a plain one: each branch's columns in the order of the branches before.
+
+    With `allow_missing` nulls stand for columns that a branch lacks.
+
+    Raises:
+        AnalysisError: a branch lacks a column, or has one twice.
+    """
+    first, *rest = plan.inputs
+    for branch in rest:
+        first = _both_by_name(first, branch, plan.allow_missing, context)
+    assert isinstance(first, Union)
+    return replace(first, origin=plan.origin)
+
+
+def _both_by_name(
+    left: LogicalPlan, right: LogicalPlan, allow_missing: bool, context: Context
+) -> Union:
+    scope = context.scope(right.output)
+    for side in (left, right):
+        _refuse_repeats(side, context)
+    items: list[Expression] = []
+    for column in left.output:
+        found = scope.named(column.name)
+        if not found and not allow_missing:
+            names = ", ".join(other.name for other in right.output)
+            raise failure(
+                "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
+                f'Cannot resolve column name "{column.name}" among ({names}).',
+                state="42703",
+                hint="Give both sides the same columns, or allow missing ones.",
+            )
+        items.append(found[0] if found else _missing(column))
+    own = context.scope(left.output)
+    extra = [column for column in right.output if not own.named(column.name)]
+    if extra and allow_missing:
+        added = (*left.output, *(_missing(column) for column in extra))
+        left = Project(project_list=added, child=left)
+    if extra or tuple(items) != right.output:
+        right = Project(project_list=(*items, *extra), child=right)
+    # A union below is part of this one: its branches are matched already.
+    inputs = left.inputs if isinstance(left, Union) else (left,)
+    return Union(inputs=(*inputs, right))
+
+
+def _missing(column: AttributeReference) -> Alias:
+    return Alias(child=Literal(value=None, type_=column.type_), name=column.name)
+
+
+def _refuse_repeats(side: LogicalPlan, context: Context) -> None:
+    scope = context.scope(side.output)
+    for column in side.output:
+        if len(scope.named(column.name)) > 1:
+            raise failure(
+                "COLUMN_ALREADY_EXISTS",
+                f"The column {quoted((scope.fold(column.name),))} already exists. Choose another"
+                " name or rename the existing column.",
+                state="42711",
+                hint="Give each column of a side a name of its own.",
+            )
 
 
 def _told_apart(branches: tuple[LogicalPlan, ...]) -> list[LogicalPlan]:

@@ -160,6 +160,6 @@ def _is_malformed(text: str, target: DataType) -> bool:
 
 def _failure(condition: str, message: str, origin: Origin | None, hint: str) -> PlanningError:
     text = f"[{condition}] {message}"
-    if origin is not None and origin.source:
-        text += f"\n{fragment_context(origin)}"
+    if origin is not None and origin.source and (context := fragment_context(origin)):
+        text += f"\n{context}"
     return PlanningError(condition, text, hint=hint)

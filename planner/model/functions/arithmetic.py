@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..conf import Conf
 from ..expressions import Call, Expression
-from ..registry import FunctionSpec, Show, null_if_any, register
+from ..registry import FunctionSpec, Show, lookup, null_if_any, register
 from ..types import (
     DOUBLE,
     LONG,
@@ -28,6 +29,7 @@ from .shapes import always_null, resolve, scalar, with_arguments
 _INTERVALS = '"INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL"'
 
 
+_SIGN = "-"
 _WITH_INTERVALS = "numeric|daytime|yearmonth|interval"
 
 
@@ -112,7 +114,10 @@ def _check_plus(call: Call, conf: Conf) -> Expression:
 
 def _check_minus(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == 1:
-        return resolve("negative", call.arguments, conf)
+        # `-x` and `negative(x)` are one function, but columns are named as it was written.
+        check = lookup("negative").check
+        assert check is not None
+        return check(replace(call, name="negative", options=(_SIGN,)), conf)
     _two(call)
     found = subtract_datetime(call, conf)
     if found is None:
@@ -192,6 +197,11 @@ def _first(call: Call) -> DataType:
     return call.arguments[0].data_type
 
 
+def _negative_text(call: Call, show: Show) -> str:
+    (value,) = (show(argument) for argument in call.arguments)
+    return f"(- {value})" if call.options == (_SIGN,) else f"negative({value})"
+
+
 def _long(call: Call) -> DataType:
     return LONG
 
@@ -220,7 +230,7 @@ register(
         "numeric|daytime|yearmonth|interval",
         0,
         text="-{0}",
-        pretty="(- {0})",
+        pretty=_negative_text,
         sql="(- {0})",
         evaluate=values.negative,
     ),

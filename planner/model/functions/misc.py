@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..conf import Conf
 from ..expressions import Call, Cast, Expression, Literal
-from ..registry import FunctionSpec, register
+from ..registry import FunctionSpec, Show, register
 from ..types import (
     BINARY,
     BOOLEAN,
@@ -19,6 +19,8 @@ from ..types import (
     TIMESTAMP,
     DataType,
     DecimalType,
+    DoubleType,
+    FloatType,
 )
 from .mismatch import wrong_argument_count
 from .shapes import (
@@ -69,6 +71,17 @@ def _to_binary(call: Call) -> Expression:
     return like_call(call, "unhex", value, options=(True,))
 
 
+def _enough_values(call: Call, show: Show) -> str:
+    """`n` of the values are neither null nor NaN, in Spark SQL."""
+    least, *values = (show(argument) for argument in call.arguments)
+    present = []
+    for value, argument in zip(values, call.arguments[1:], strict=True):
+        is_number = isinstance(argument.data_type, DoubleType | FloatType)
+        test = f"{value} IS NOT NULL" + (f" AND NOT isnan({value})" if is_number else "")
+        present.append(f"CAST({test} AS INT)")
+    return f"({' + '.join(present)} >= {least})"
+
+
 def _invocation(name: str) -> FunctionSpec:
     def show_sql(call: Call, show: object) -> str:
         function = original(call)
@@ -108,6 +121,14 @@ register(
         _to_binary,
         text="to_binary({0}, {option1}, false)",
         sql="to_binary({args})",
+    ),
+    # DataFrames' dropna() makes it; SQL has no name for it.
+    FunctionSpec(
+        name="atleastnnonnulls",
+        kind="scalar",
+        data_type=lambda call: BOOLEAN,
+        nullable=never_null,
+        sql=_enough_values,
     ),
     _invocation("static_invoke"),
     _invocation("invoke"),
