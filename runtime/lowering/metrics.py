@@ -20,7 +20,9 @@ def custom_metrics(
       in, their rows that still stood, their size;
     - `runFilesOpenedCount`: opened by the tasks, a file that several tasks read each time;
     - `runFilesSkippedByEventTimeCount`: which eviction passed over by their event-time bounds;
-    - `runFilesDroppedCount`: no longer in use, as compacted or as the watermark passed them whole.
+    - `runFilesDroppedCount`: no longer in use, as compacted or as the watermark passed them whole;
+    - `blockCacheMissCount`, `blockCacheHitCount`: the blocks of 256 KiB of run files that a worker
+      read and compared with their checksums for the first time, and those it had before.
 
     Args:
         base: the version that the batch started from.
@@ -47,4 +49,6 @@ def custom_metrics(
         "compactedBytes": sum(before[file].size for file in absorbed),
         "runFilesOpenedCount": total("opened"),
         "runFilesSkippedByEventTimeCount": total("skipped"),
+        "blockCacheHitCount": total("hits"),
+        "blockCacheMissCount": total("misses"),
     }

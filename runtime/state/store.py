@@ -65,7 +65,8 @@ class RunStore:
         tasks, task: this task serves the stores `s` with `s % tasks == task`.
         attempt: a text that no other attempt at any batch uses.
         metrics: runs `opened`; runs `skipped` by eviction, by their event-time bounds; rows
-            `compacted`; `eviction_us`, the time of looking for what a watermark has passed.
+            `compacted`; `eviction_us`, the time of looking for what a watermark has passed;
+            `hits` and `misses`, the blocks of files that this process had read before, or not.
     """
 
     location: Place
@@ -189,6 +190,9 @@ class RunStore:
         if len(rows):
             absorbed = choose(self.runs, len(rows))
             written.append(self._write(merge_runs(self, absorbed, rows, evicted), evicted))
+        opened = [run.sealed for run in self._runs or () if run.sealed is not None]
+        self.metrics["hits"] = sum(sealed.hits for sealed in opened)
+        self.metrics["misses"] = sum(sealed.misses for sealed in opened)
         return Writes(
             self.tasks, self.task, tuple(written), tuple(run.info.file for run in absorbed)
         )
