@@ -77,11 +77,20 @@ class Figures:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a kernel decided: rows to emit, all rows of the keys it changed, figures."""
+    """What a kernel decided.
+
+    Attributes:
+        output: the rows to emit.
+        changes: all rows of the keys that it changed.
+        figures: what it did.
+        touched: the keys, as they were looked up, whose rows in the state no longer count where
+            these are more than those of `changes`: because all their rows have expired.
+    """
 
     output: Any
     changes: StateRows
     figures: Figures
+    touched: Keys | None = None
 
 
 class Kernel(Protocol):

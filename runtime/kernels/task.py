@@ -103,7 +103,7 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
     started = time.perf_counter()
     outcome = kernel.run(rows, store)
     updated = time.perf_counter()
-    writes = store.commit(outcome.changes, kernel.evicts)
+    writes = store.commit(outcome.changes, kernel.evicts, outcome.touched)
     done = time.perf_counter()
     times = (round(1000 * (updated - started)), round(1000 * (done - updated)))
     report = TaskReport(writes, outcome.figures, *times, dict(store.metrics))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .rows import StateRows, concat_rows
+from .rows import Keys, StateRows, concat_rows
 
 if TYPE_CHECKING:
     from .run import Run
@@ -34,10 +34,10 @@ def choose(runs: Sequence[Run], rows: int) -> list[Run]:
 
 
 def merge_runs(
-    store: RunStore, runs: Sequence[Run], rows: StateRows, evicted: int | None
+    store: RunStore, runs: Sequence[Run], rows: StateRows, besides: Keys, evicted: int | None
 ) -> StateRows:
-    """The rows of a batch and those of the chosen runs that still stand beside them."""
+    """The rows of a batch and those of the chosen runs that still stand beside some keys."""
     if not runs:
         return rows
-    older = store.merged(runs, rows.keys, evicted if store.layout.timed else None)
+    older = store.merged(runs, besides, evicted if store.layout.timed else None)
     return concat_rows([rows, older]) if len(older) else rows

@@ -1,18 +1,20 @@
 """One run: an Arrow IPC file of state rows sorted by the hash of their keys.
 
 Columns: `hash`, `place`; `live` only if the run marks keys as gone; where rows can be evicted also
-`time`, and the same times sorted (`times`) with the rows they belong to (`order`), so that a scan
-by event time touches only what a watermark passes; then the keys `k0`, ... and values `v0`, ...
+`time`, and the rows in the order of these times (`order`), so that a scan by event time touches
+only what a watermark passes; then the keys `k0`, ... and values `v0`, ...
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from .checksums import Damaged, Sealed, Sealing, open_batch
 from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
@@ -158,11 +160,19 @@ class Run:
         if self.info.skipped_by(watermark):
             return np.empty(0, np.int64)
         done = self.info.evicted
-        times = self._numbers("times")
-        first = 0 if done is None else int(np.searchsorted(times, done, "right"))
-        last = int(np.searchsorted(times, watermark, "right"))
-        rows = self._column("order").slice(first, last - first).to_numpy().astype(np.int64)
-        return np.sort(rows)
+        order = self._column("order").to_numpy()
+        first = 0 if done is None else self._ended(order, done)
+        rows = order[first : self._ended(order, watermark)].astype(np.int64)
+        if len(rows) < self.info.rows >> 4:
+            return np.sort(rows)
+        chosen = np.zeros(self.info.rows, dtype=np.bool_)
+        chosen[rows] = True
+        return np.flatnonzero(chosen)
+
+    def _ended(self, order: NDArray[np.uint32], watermark: int) -> int:
+        """How many rows a watermark has passed, for the order of their times."""
+        times = self.times
+        return bisect_right(range(len(order)), watermark, key=lambda i: times[order[i]])
 
     def above(self, watermark: int | None) -> Int64:
         """The rows with an event time above a watermark in microseconds; all without one."""
@@ -199,7 +209,6 @@ def write_run(
     if layout.timed:
         by_time = stable_order(rows.times)
         columns["time"] = pa.array(rows.times)
-        columns["times"] = pa.array(rows.times[by_time])
         columns["order"] = pa.array(by_time.astype(np.uint32))
     columns |= {f"k{i}": c for i, c in enumerate(rows.keys.columns.columns)}
     columns |= {f"v{i}": c for i, c in enumerate(rows.values.columns)}

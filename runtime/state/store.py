@@ -13,6 +13,7 @@ import numpy as np
 from .compaction import choose, merge_runs
 from .rows import Int64, Keys, Mask, StateRows, concat_rows
 from .run import Layout, Run, write_run
+from .sorting import stable_order
 from .storage import Place
 from .version import RunInfo, StateError, StateVersion, Writes, delete_files
 
@@ -44,10 +45,12 @@ class StateStore(Protocol):
     def scan(self, besides: Keys) -> StateRows:
         """All live rows but those of the keys `besides` (sorted by hash)."""
 
-    def commit(self, rows: StateRows, evicted: int | None) -> Writes:
+    def commit(self, rows: StateRows, evicted: int | None, replaced: Keys | None = None) -> Writes:
         """Write what the batch changed: for each key it has, all the rows that now stand for it.
 
         Nothing is visible until a manifest names it. Rows at or below `evicted` are not kept.
+        `replaced` are the keys (as `get` had them) whose earlier rows need not be looked at: those
+        of the rows, and others whose rows `evicted` has passed; by default those of the rows.
         """
 
     def abort(self) -> None:
@@ -180,16 +183,19 @@ class RunStore:
             return np.ones(len(rows), dtype=np.bool_)
         return run.info.owned(run.places[rows], self.tasks, self.task)
 
-    def commit(self, rows: StateRows, evicted: int | None) -> Writes:
+    def commit(self, rows: StateRows, evicted: int | None, replaced: Keys | None = None) -> Writes:
         if evicted is not None and self.layout.timed:
             rows = self._without_expired(rows, evicted)
-        if not bool(np.all(rows.keys.hashes[1:] >= rows.keys.hashes[:-1])):
-            rows = rows.take(np.argsort(rows.keys.hashes, kind="stable"))
+        hashes = rows.keys.hashes
+        if replaced is None and not bool((hashes[1:] >= hashes[:-1]).all()):
+            rows = rows.take(stable_order(hashes))
         written: list[RunInfo] = []
         absorbed: list[Run] = []
         if len(rows):
             absorbed = choose(self.runs, len(rows))
-            written.append(self._write(merge_runs(self, absorbed, rows, evicted), evicted))
+            besides = rows.keys if replaced is None else replaced
+            merged = merge_runs(self, absorbed, rows, besides, evicted)
+            written.append(self._write(merged, evicted))
         opened = [run.sealed for run in self._runs or () if run.sealed is not None]
         self.metrics["hits"] = sum(sealed.hits for sealed in opened)
         self.metrics["misses"] = sum(sealed.misses for sealed in opened)
