@@ -14,6 +14,8 @@ from ..planner.model.expressions import (
 )
 from ..planner.model.text import plan_text
 from .distribution import (
+    AllTuples,
+    ClusteredDistribution,
     Distribution,
     Partitioning,
     UnspecifiedDistribution,
@@ -97,6 +99,9 @@ class AggregationStep(UnaryExec):
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         if self.required_keys is None:
             return (UnspecifiedDistribution(),)
+        if not self.is_streaming:
+            keys = self.required_keys
+            return (ClusteredDistribution(keys) if keys else AllTuples(),)
         number = self.num_shuffle_partitions or 0
         return (stateful_distribution(self.required_keys, number, self.strict_distribution),)
 

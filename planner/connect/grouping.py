@@ -9,7 +9,6 @@ from pyspark.sql.connect import proto
 from ..model.expressions import Alias, Expression, Origin
 from ..model.logical import Aggregate
 from ..model.query_plan import LogicalPlan
-from ..sql.plans import PlanReader
 from .expressions import as_named
 from .failures import unsupported
 from .places import Message
@@ -30,8 +29,6 @@ def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -
     if message.group_type == proto.Aggregate.GROUP_TYPE_PIVOT:
         raise unsupported("pivot()", origin)
     kind = _KINDS.get(message.group_type)
-    if kind is not None and not PlanReader.grouping_sets:
-        raise unsupported(f"{kind}()", origin)
     keys = reader.expressions.read_all(message.grouping_expressions)
     shown: tuple[Expression, ...] = ()
     if reader.session.retains_group_columns:

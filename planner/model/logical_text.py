@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .expressions import AttributeReference, Expression
+from .hints import ResolvedHint, UnresolvedHint
 from .logical import (
     Aggregate,
     Deduplicate,
@@ -135,6 +136,10 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
             return f"View (`{name}`, {_list(plan.output, limit)})"
         case SubqueryAlias(alias=alias):
             return f"SubqueryAlias {alias}"
+        case UnresolvedHint(name=name, tables=tables):
+            return f"UnresolvedHint {name}, [{', '.join('.'.join(t) for t in tables)}]"
+        case ResolvedHint(strategy=strategy):
+            return f"ResolvedHint (strategy={strategy.lower()})"
         case CTERelationDef(cte_id=cte_id):
             return f"CTERelationDef {cte_id}, false"
         case CTERelationRef(cte_id=cte_id, attributes=attributes):

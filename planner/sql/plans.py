@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from ..model.errors import AnalysisError
 from ..model.expressions import AttributeReference, Expression, Literal, Origin
+from ..model.hints import UnresolvedHint
 from ..model.intervals import interval_text
 from ..model.logical import (
     Aggregate,
@@ -66,9 +67,6 @@ _ANALYTICS = {exp.Cube: "cube", exp.Rollup: "rollup", exp.GroupingSets: "groupin
 class PlanReader:
     """Turns one query into a logical plan."""
 
-    # Analysis does not expand grouping sets yet; until it does they are refused here.
-    grouping_sets = False
-
     def __init__(self, expressions: ExpressionReader) -> None:
         self.expressions = expressions
         self.watermarks = count()
@@ -101,7 +99,7 @@ class PlanReader:
     def _term(self, node: Node) -> LogicalPlan:
         match node:
             case exp.Select():
-                return self._select(node)
+                return self._hinted(node, self._select(node))
             case exp.Union():
                 return self._union(node)
             case exp.Subquery():
@@ -135,6 +133,13 @@ class PlanReader:
         return plan
 
     # ------------------------------------------------------------------------------------ SELECT
+
+    def _hinted(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
+        hints = node.args.get("hint")
+        for hint in reversed(hints.expressions if hints else []):
+            tables = tuple(tuple(table.name.split(".")) for table in hint.expressions)
+            plan = UnresolvedHint(child=plan, name=hint.this, tables=tables)
+        return plan
 
     def _select(self, node: Node) -> LogicalPlan:
         windows = node.args.get("windows") or []
@@ -197,8 +202,6 @@ class PlanReader:
         analytic = [item for item in items if type(item) in _ANALYTICS]
         if not analytic:
             return self.expressions.read_all(items), None
-        if not self.grouping_sets:
-            raise unsupported("CUBE, ROLLUP or GROUPING SETS", self.expressions.origin(group))
         if len(items) == 1 and not any(type(entry) in _ANALYTICS for entry in items[0].expressions):
             sets = tuple(self._set(entry) for entry in items[0].expressions)
             return _distinct(sets), (_ANALYTICS[type(items[0])], sets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
@@ -15,6 +17,19 @@ _SET_OPERATIONS = {
     "SETMINUS": exp.Except,
     "INTERSECT": exp.Intersect,
 }
+
+
+_HINT = re.compile(r"(\w+)\s*(?:\(([^()]*)\))?")
+
+
+def hints_in(comment: str) -> list[Node]:
+    """The hints of `/*+ NAME(t, u.v), OTHER */`, each with the tables that it names."""
+    hints: list[Node] = []
+    for name, written in _HINT.findall(comment[3:-2]):
+        tables = [table.strip().replace("`", "") for table in written.split(",")]
+        arguments = [exp.Identifier(this=table) for table in tables if table]
+        hints.append(exp.Anonymous(this=name, expressions=arguments))
+    return hints
 
 
 class StreamingParser(RelationParser):
@@ -127,8 +142,12 @@ class StreamingParser(RelationParser):
 
     def _parse_select_body(self) -> Node:
         select = exp.Select()
-        while self._match(TokenType.HINT):
-            self._skip_hint()
+        hints: list[Node] = []
+        while self._curr and self._curr.token_type == TokenType.HINT:
+            hints.extend(hints_in(self._curr.text))
+            self._advance()
+        if hints:
+            select.set("hint", exp.Hint(expressions=hints))
         if distinct := self._parse_select_quantifier():
             select.set("distinct", distinct)
         select.set("expressions", self._list(self._parse_expression))
@@ -147,13 +166,6 @@ class StreamingParser(RelationParser):
         if self._word("WINDOW"):
             select.set("windows", self._list(self._parse_named_window))
         return select
-
-    def _skip_hint(self) -> None:
-        while self._curr and not (
-            self._match_pair(TokenType.STAR, TokenType.SLASH, advance=False) and self._touches(1)
-        ):
-            self._advance()
-        self._advance(2)
 
     def _parse_select_quantifier(self) -> Node:
         """DISTINCT, and `DISTINCT ON (keys)`, which means streaming deduplication here."""

@@ -26,3 +26,5 @@ class SparkTokenizer(Databricks.Tokenizer):  # type: ignore[misc]
     # `10L` stays one word: the parser reads the suffix.
     NUMERIC_LITERALS: ClassVar[dict[str, str]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
+    # SELECT is a word like any other: without this `/*+` would begin a comment.
+    TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = {TokenType.VAR}

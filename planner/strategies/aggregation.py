@@ -198,7 +198,17 @@ def plan_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
     )
 
 
-def _partial(parts: PhysicalAggregation, child: SparkPlan) -> SparkPlan:
+def plan_batch_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
+    """The two steps of an aggregation over a table: partial, then final over the exchange."""
+    parts = take_apart(logical)
+    if plan_later.conf.settings.get(_OBJECTS, "true").lower() == "false":
+        parts = replace(parts, objects=False)
+    partial = replace(_partial(parts, plan_later(logical.child)), is_streaming=False)
+    final = _final(parts, parts.key_attributes, partial)
+    return replace(final, is_streaming=False)
+
+
+def _partial(parts: PhysicalAggregation, child: SparkPlan) -> BaseAggregateExec:
     return parts.operator(
         keys=parts.keys,
         aggregates=parts.in_mode("Partial"),
@@ -221,7 +231,7 @@ def _merge(parts: PhysicalAggregation, child: SparkPlan) -> SparkPlan:
 
 def _final(
     parts: PhysicalAggregation, required: tuple[Expression, ...], child: SparkPlan
-) -> SparkPlan:
+) -> BaseAggregateExec:
     return parts.operator(
         keys=parts.key_attributes,
         aggregates=parts.in_mode("Final"),
@@ -287,7 +297,7 @@ def plan_streaming_aggregation_for_session(
             "Global aggregation with session window in streaming query is not supported.",
             hint="Group by a key besides the session window.",
         )
-    rows = _partial(parts, child)
+    rows: SparkPlan = _partial(parts, child)
     if merge_in_local_partition:
         rows = _merge_sessions(parts, session, None, rows)
     restored = SessionWindowStateStoreRestoreExec(

@@ -18,6 +18,7 @@ from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
 from ...physical.plan import SparkPlan
 from ..model.expressions import Literal, to_attribute
 from ..model.logical import (
+    Aggregate,
     Expand,
     Filter,
     Generate,
@@ -30,6 +31,7 @@ from ..model.logical import (
 )
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, OneRowRelation
+from .aggregation import plan_batch_aggregation
 from .base import PlanLater
 from .limits import match_limit, match_top
 
@@ -60,6 +62,8 @@ def basic_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | 
             return ProjectExec(project_list=columns, child=plan_later(child))
         case Filter(condition=condition, child=child):
             return FilterExec(condition=condition, child=plan_later(child))
+        case Aggregate():
+            return plan_batch_aggregation(logical, plan_later)
         case Expand(projections=projections, attributes=attributes, child=child):
             return ExpandExec(
                 projections=projections, attributes=attributes, child=plan_later(child)

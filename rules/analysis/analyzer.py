@@ -11,6 +11,7 @@ from itertools import count
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Alias, AttributeReference, Call, Cast, Expression, Literal
+from ...planner.model.hints import UnresolvedHint
 from ...planner.model.logical import (
     Aggregate,
     Deduplicate,
@@ -55,6 +56,7 @@ from .ctes import reference
 from .expressions import Resolver
 from .failures import failure
 from .function_names import check_function_names
+from .hints import resolve_hint
 from .joins import resolve_join
 from .missing import resolve_over, restored
 from .names import qualified
@@ -129,6 +131,8 @@ class Analyzer:
                 return resolve_join(replace(plan, left=left, right=right), self.context)
             case Union():
                 return self._union(plan, names)
+            case UnresolvedHint():
+                return resolve_hint(plan, self.visit(plan.child, names))
             case UnaryNode():
                 child = self.visit(plan.child, names)
                 if not child.resolved:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
 from ...planner.model.logical import Expand, Generate, Join, Project
 from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.relations import CTERelationRef, StreamingRelation
+from ...planner.model.relations import CTERelationRef, Relation, StreamingRelation
 from .context import Context
 from .expressions import Resolver
 from .failures import failure, quoted
@@ -118,7 +118,7 @@ def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:
     def visit(node: LogicalPlan) -> LogicalPlan:
         node = node.map_children(visit)
         match node:
-            case CTERelationRef() | StreamingRelation():
+            case CTERelationRef() | StreamingRelation() | Relation():
                 if not ids.isdisjoint(node.output_ids):
                     return replace(node, attributes=tuple(fresh(a) for a in node.attributes))
             case Generate() | Expand():

@@ -58,8 +58,6 @@ def _refuse_deep_name(relation: UnresolvedRelation) -> None:
 
 
 def _source(source: Source, context: Context) -> LogicalPlan:
-    if not source.streaming:
-        return source_plan(source)
     if source.name not in context.streams:
         context.streams[source.name] = source_plan(source)
     return context.streams[source.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...planner.model.hints import ResolvedHint
 from ...planner.model.logical import (
     Aggregate,
     Deduplicate,
@@ -34,6 +35,7 @@ from .grouping import (
     remove_constants_from_grouping,
     remove_repetition_from_grouping,
 )
+from .hints import move_hints_to_joins
 from .infer_filters import infer_filters_from_constraints, infer_filters_from_generators
 from .limits import (
     eliminate_limits,
@@ -104,6 +106,8 @@ BATCHES = (
         (
             # A definition is optimized with each query that uses it, not on its own.
             rule(inline_definitions, WithCTE),
+            # To the joins before operators move.
+            rule(move_hints_to_joins, ResolvedHint),
             # Names have done their work; the other rules would have to look through them.
             rule(eliminate_names, SubqueryAlias, View),
             # Before any rule asks what may be null.

@@ -70,3 +70,42 @@ def test_two_event_times_on_one_side_are_refused() -> None:
         query.explain()
     assert caught.value.condition == "MULTIPLE_EVENT_TIME_COLUMNS"
     assert caught.value.phase == "planning"
+
+
+TABLES = {**SOURCES, "u": {"schema": "k BIGINT, i INT, j INT, s STRING, d DOUBLE", "static": True}}
+
+
+def plan_of(sql: str, **conf: str) -> str:
+    settings = {"spark.sql.shuffle.partitions": "5", **conf}
+    return stateplan.sql(sql, TABLES, "append", settings).explain()
+
+
+@pytest.mark.parametrize(
+    ("select", "operator"),
+    [
+        ("a.k FROM STREAM a JOIN u ON a.k = u.k", "BroadcastHashJoin [k#0L], [k#4L], Inner"),
+        ("/*+ MERGE(u) */ a.k FROM STREAM a JOIN u ON a.k = u.k", "SortMergeJoin [k#0L]"),
+        ("/*+ SHUFFLE_HASH(u) */ a.k FROM STREAM a JOIN u ON a.k = u.k", "ShuffledHashJoin [k#0L]"),
+        ("/*+ SHUFFLE_REPLICATE_NL(u) */ a.k FROM STREAM a JOIN u", "CartesianProduct"),
+        ("a.k FROM STREAM a JOIN u ON a.k > u.k", "BroadcastNestedLoopJoin BuildRight, Inner"),
+        ("a.k FROM u RIGHT JOIN STREAM a ON a.k = u.k", "RightOuter, BuildLeft, false, false"),
+    ],
+)
+def test_a_stream_and_a_table(select: str, operator: str) -> None:
+    assert operator in plan_of(f"SELECT {select}")
+
+
+def test_tables_above_the_threshold_are_merged() -> None:
+    text = plan_of(
+        "SELECT a.k FROM STREAM a JOIN u ON a.k = u.k",
+        **{"spark.sql.autoBroadcastJoinThreshold": "-1"},
+    )
+    assert "SortMergeJoin" in text
+    assert text.count("Exchange hashpartitioning") == 2
+
+
+def test_only_the_columns_that_a_query_needs_are_read() -> None:
+    text = plan_of("SELECT a.k FROM STREAM a JOIN u ON a.k = u.k AND u.d > 3 AND u.s LIKE 'x%'")
+    assert "ReadSchema: struct<k:bigint,s:string,d:double>" in text
+    assert "GreaterThan(d,3.0)" in text
+    assert "StringStartsWith(s,x)" in text

@@ -1,0 +1,35 @@
+"""Hints of how to join: as written, and where they belong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .query_plan import UnaryNode
+
+JOIN_STRATEGIES = {
+    **dict.fromkeys(("BROADCAST", "BROADCASTJOIN", "MAPJOIN"), "BROADCAST"),
+    **dict.fromkeys(("MERGE", "SHUFFLE_MERGE", "MERGEJOIN"), "MERGE"),
+    "SHUFFLE_HASH": "SHUFFLE_HASH",
+    "SHUFFLE_REPLICATE_NL": "SHUFFLE_REPLICATE_NL",
+}
+"""The names of hints for joins, in capitals, with the strategy that each asks for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedHint(UnaryNode):
+    """`/*+ BROADCAST(t) */` over the query that it stands in; no tables: the query itself."""
+
+    name: str
+    tables: tuple[tuple[str, ...], ...] = ()
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedHint(UnaryNode):
+    """Asks the nearest join above to treat this side in a way."""
+
+    strategy: str
