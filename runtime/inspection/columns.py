@@ -19,12 +19,13 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...planner.model.ddl import parse_type
-from ...planner.model.errors import InternalError, StateplanError
+from ...planner.model.errors import StateplanError
 from ...planner.model.spark_sql import type_sql
 from ...planner.model.types import NULL, DataType, StructField, as_nullable
 from ..lowering.aggregates import partial_of
 from ..lowering.columns import arrow_type, carrier
 from ..lowering.functions import functions_of
+from ..lowering.operators import cannot_run
 from ..state.scan import EVENT_TIME, PARTITION, Part, ShownColumn
 
 FORMAT = 1
@@ -53,7 +54,11 @@ class StateColumn:
 
 
 def columns_of(operator: StateStoreWriter) -> tuple[StateColumn, ...]:
-    """What the rows of an operator's state hold, as its lowering lays them out."""
+    """What the rows of an operator's state hold, as its lowering lays them out.
+
+    Raises:
+        RuntimeFailure: the operator cannot be run.
+    """
     return tuple(_unique(_columns(operator)))
 
 
@@ -78,7 +83,7 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
             yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
             yield from _numbered("value", value)
         case _:
-            raise InternalError(f"the state of {operator.node_name} has no description")
+            raise cannot_run(operator)
 
 
 def _buffers(operator: StateStoreWriter) -> list[StructField]:

@@ -50,7 +50,12 @@ def lower_operator(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
     Raises:
         RuntimeFailure: the operator cannot be run.
     """
-    raise RuntimeFailure(
+    raise cannot_run(node)
+
+
+def cannot_run(node: SparkPlan) -> RuntimeFailure:
+    """The error for an operator that has no lowering."""
+    return RuntimeFailure(
         "STATEPLAN_CANNOT_RUN",
         f"The operator {node.node_name} can be planned, but not run.",
         hint="Leave it out of the query.",
