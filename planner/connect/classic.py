@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark.errors import PySparkAttributeError
+from pyspark.errors import PySparkAttributeError, PySparkException
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.group import GroupedData
 
+_JOIN_TYPES = (
+    "[UNSUPPORTED_JOIN_TYPE] Unsupported join type ",
+    " SQLSTATE: 0A000",
+)
 _BITS = 0xFFFFFFFF
 
 
@@ -66,6 +70,15 @@ def adopt_habits() -> Callable[[], None]:
         frame.__getattr__ = looked_up  # type: ignore[method-assign]
 
     return end
+
+
+def spark_words(error: PySparkException) -> str:
+    """An error's message as Spark has it, where the client refuses in words of its own."""
+    message = str(error)
+    if error.getCondition() == "UNSUPPORTED_JOIN_TYPE":
+        start, end = _JOIN_TYPES
+        return start + message.removeprefix(f"{start.rstrip()}: ") + end
+    return message
 
 
 @contextmanager

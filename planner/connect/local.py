@@ -20,7 +20,7 @@ from ..model.catalog import Source
 from ..model.conf import Conf
 from ..model.errors import AnalysisError, DescriptionError, StateplanError
 from .call_sites import recorded
-from .classic import habits
+from .classic import habits, spark_words
 from .places import remember_source
 from .reads import SOURCE_OPTION
 from .service import PlannerService
@@ -131,7 +131,7 @@ def _told() -> Iterator[None]:
     except (StateplanError, RecursionError):
         raise
     except PySparkException as error:
-        raise AnalysisError(error.getCondition(), str(error), hint=hint) from None
+        raise AnalysisError(error.getCondition(), spark_words(error), hint=hint) from None
     except Exception as error:
         message = f"The Python expression failed: {type(error).__name__}: {error}"
         raise AnalysisError(None, message, hint=hint) from None

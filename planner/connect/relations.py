@@ -7,12 +7,15 @@ doing the same gives its plans, its column ids where a DataFrame is used twice, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
+from ...rules.analysis.joins import keep_apart
 from ..model.errors import AnalysisError
-from ..model.expressions import Expression, Literal, Origin
+from ..model.expressions import AttributeReference, Expression, Literal, Origin
+from ..model.hints import UnresolvedHint
 from ..model.intervals import interval_text, parse_interval
 from ..model.logical import (
     Deduplicate,
@@ -31,7 +34,7 @@ from ..model.logical import (
 from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, SubqueryAlias
 from ..model.types import INT
-from ..model.unresolved import UnresolvedAttribute
+from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from . import columns, grouping, reads
 from .expressions import ExpressionReader
 from .failures import unsupported
@@ -58,7 +61,6 @@ _UNSUPPORTED = {
     "range": "spark.range()",
     "repartition": "repartition() and coalesce()",
     "repartition_by_expression": "repartition() by columns",
-    "unpivot": "unpivot()",
     "transpose": "transpose()",
     "to_schema": "to()",
     "parse": "Reading JSON or CSV from a DataFrame",
@@ -75,8 +77,6 @@ _UNSUPPORTED = {
     "nearest_by_join": "A nearest-by join",
     "zip": "zip()",
     "relation_changes": "Reading the changes of a table",
-    "drop_na": "dropna()",
-    "replace": "replace()",
     "cached_remote_relation": "A checkpointed DataFrame",
     "ml_relation": "Machine learning",
     "catalog": "spark.catalog",
@@ -111,8 +111,14 @@ class RelationReader:
 
     def project(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
-        entries = self.expressions.named_all(message.expressions)
-        return Project(child=child, project_list=entries, origin=origin)
+        entries: list[Expression] = []
+        for item in message.expressions:
+            if item.WhichOneof("expr_type") == "unresolved_regex":
+                pattern = item.unresolved_regex.col_name
+                entries.extend(columns.matching(self, child, pattern))
+            else:
+                entries.append(self.expressions.named(item))
+        return Project(child=child, project_list=tuple(entries), origin=origin)
 
     def filter(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
@@ -178,7 +184,8 @@ class RelationReader:
         return self.child(message.root)
 
     def hint(self, message: Message, origin: Origin | None) -> LogicalPlan:
-        raise unsupported(f"The hint '{message.name}'", origin)
+        """A join's hint; any other is as Spark's unknown ones: it changes nothing."""
+        return UnresolvedHint(child=self.child(message.input), name=message.name, origin=origin)
 
     # ----------------------------------------------------------------------------- two inputs
 
@@ -203,6 +210,7 @@ class RelationReader:
         condition: Expression | None = None
         if message.HasField("join_condition"):
             condition = self.expressions.read(message.join_condition)
+            right, condition = _told_apart(left, right, condition)
         return Join(
             left=left,
             right=right,
@@ -217,6 +225,28 @@ def _days(amount: tuple[int, int, int]) -> int:
     """Microseconds, a month as 31 days."""
     months, days, micros = amount
     return (months * 31 + days) * 86_400_000_000 + micros
+
+
+def _told_apart(
+    left: AnalyzedPlan, right: AnalyzedPlan, condition: Expression
+) -> tuple[AnalyzedPlan, Expression]:
+    """A join of a DataFrame with itself: `df.a == df.a` means one column of each side."""
+    if left.output_ids.isdisjoint(right.output_ids):
+        return right, condition
+    apart = keep_apart(left, right)
+    assert isinstance(apart, AnalyzedPlan)
+    own = {a.expr_id: b for a, b in zip(right.output, apart.output, strict=True)}
+
+    def across(node: Expression) -> Expression:
+        match node:
+            case UnresolvedFunction(
+                name="=" | "<=>",
+                arguments=(AttributeReference() as one, AttributeReference() as other),
+            ) if one.expr_id == other.expr_id and one.expr_id in own:
+                return replace(node, arguments=(one, own[one.expr_id]))
+        return node
+
+    return apart, condition.transform_up(across)
 
 
 def _branches(plan: AnalyzedPlan) -> tuple[LogicalPlan, ...]:
@@ -247,6 +277,9 @@ _READERS: dict[str | None, Reader] = {
     "drop": columns.drop,
     "to_df": columns.to_df,
     "fill_na": columns.fill_na,
+    "drop_na": columns.drop_na,
+    "replace": columns.replace_values,
+    "unpivot": columns.unpivot,
     "read": reads.read,
     "sql": reads.sql,
     "local_relation": reads.local_relation,
