@@ -375,7 +375,7 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "sources/0/0",
         "state/0/_metadata/metadata",
         "state/0/0/_metadata/schema",
-        "state/0/runs/v*2.json",
+        "state/0/runs/v*2-*.json",
         "state/0/runs/r*.arrow",
     ],
 )
