@@ -47,6 +47,7 @@ from .state_files import (
     stored_operators,
     write_state_files,
 )
+from .task_choice import TaskChoice
 from .watermark import POLICY, WatermarkTracker
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class MicroBatchExecution:
         checkpoint: the checkpoint.
         position: where the query goes on.
         conf: the query's settings, pinned ones included.
-        tasks: how many tasks run each stateful operator.
+        tasks: how many tasks run each stateful operator; the rule by which each batch has its own.
         unlimited: whether batches take all there is (trigger `once`).
         now_ms: the clock.
     """
@@ -110,7 +111,7 @@ class MicroBatchExecution:
         checkpoint: Checkpoint,
         position: Position,
         conf: Conf,
-        tasks: int,
+        tasks: TaskChoice,
         unlimited: bool = False,
         places: Sequence[str] | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
@@ -134,6 +135,7 @@ class MicroBatchExecution:
         self._tracker = WatermarkTracker(conf[POLICY])
         self._tracker.restore(position.watermark_ms)
         self._last_plan: SparkPlan | None = None
+        self._state_bytes: int | None = None
         self._last_trigger_ms: int | None = None
         self._empty: dict[str, DataFrame] = {}
         self._never_read: set[str] = set()
@@ -230,7 +232,7 @@ class MicroBatchExecution:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
             self._checkpoint.check_claim()
-            batch = self._lower(timed, self._context(position, frames))
+            batch = self._lower(timed, self._context(position, frames, plan))
         try:
             with durations.measure("addBatch"):
                 in_sink[0] = True
@@ -249,21 +251,34 @@ class MicroBatchExecution:
             commit = CommitMetadata(nextBatchWatermarkMs=watermark, stateAttempt=attempt)
             self._checkpoint.add_commit(position.batch_id, commit)
         self._last_plan = plan
+        self._state_bytes = sum(operator.memory_used_bytes for operator in results.operators)
         self.position = position.next(commit)
         batch.clean_up()
         return plan, results, self._counts(counters, plan), output_rows
 
-    def _context(self, position: Position, frames: Mapping[str, DataFrame]) -> LoweringContext:
+    def _context(
+        self, position: Position, frames: Mapping[str, DataFrame], plan: SparkPlan
+    ) -> LoweringContext:
         return LoweringContext(
             spark=self.spark,
             sources=frames,
             state_location=self._checkpoint.state_directory,
             batch_id=position.batch_id,
             conf=self._conf,
-            tasks=self._tasks,
+            tasks=self._tasks.tasks(plan, self._input_bytes(position), self._state_bytes),
             attempt=str(uuid.uuid4()),
             state_attempt=position.state_attempt,
         )
+
+    def _input_bytes(self, position: Position) -> list[int | None]:
+        """About the size of each input of a batch; that of a table is unknown."""
+        sizes: list[int | None] = [None for _ in self._tables]
+        for source, start, end in zip(
+            self.sources.values(), position.start, position.end, strict=True
+        ):
+            empty = end is None or start == end
+            sizes.append(0 if empty else source.batch_bytes(start, end))
+        return sizes
 
     def _check_state(self, position: Position, plan: SparkPlan) -> None:
         """At the first batch of a run: the checkpoint's state must be this query's."""

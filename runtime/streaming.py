@@ -25,6 +25,7 @@ from .session import close_session, configure, own_session, task_count
 from .sinks import Sink
 from .sources import Source
 from .state import Location
+from .task_choice import TaskChoice
 from .triggers import DEFAULT, Trigger
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def start(
         name: the query's name, for progress.
         tables: static tables by name: what makes their DataFrame on the query's session.
         listeners: called with each batch's figures.
-        tasks: how many tasks run each stateful operator; by default as many as there are cores, as
-            far as they divide the store count.
+        tasks: how many tasks run each stateful operator; by default one for a small batch,
+            else as many as there are cores, as far as they divide the store count.
         background: run in a thread of its own; else a trigger that ends runs before this returns.
         lower: for tests: another way to make DataFrames of plans.
         file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
@@ -177,7 +178,7 @@ def _prepare(
             checkpoint=opened,
             position=position,
             conf=conf,
-            tasks=chosen,
+            tasks=TaskChoice(most=chosen, fixed=tasks is not None),
             places=names,
             unlimited=trigger.kind == "once",
         )

@@ -23,6 +23,7 @@ from stateplan.runtime.query import StreamingQuery
 from stateplan.runtime.session import configure, own_session
 from stateplan.runtime.sinks import ForeachBatchSink, Sink
 from stateplan.runtime.sources import MemorySource
+from stateplan.runtime.task_choice import TaskChoice
 from stateplan.runtime.triggers import AVAILABLE_NOW, DEFAULT, MANUAL, ONCE, Trigger
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Rig:
             checkpoint=checkpoint,
             position=position,
             conf=conf,
-            tasks=2,
+            tasks=TaskChoice(most=2),
             unlimited=trigger is ONCE,
         )
         return StreamingQuery(execution, trigger, [], lambda: None)

@@ -72,11 +72,12 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
     rows = None if _groups_first(keys, batch.figures(node)) else rows_of(functions)
     if rows is None:
         partials = [sql for f in functions for sql in f.partials]
-        frame = grouped(keyed(inputs[0], partial), names, [*partials, f"count(1) AS {ROWS}"])
+        found = batch.gathered(keyed(inputs[0], partial))
+        frame = grouped(found, names, [*partials, f"count(1) AS {ROWS}"])
         columns = [*(c for f in functions for c in f.buffers), Column(ROWS, LONG)]
     else:
         # The buffers are computed behind the exchange: fewer columns go through it.
-        frame = _with_keys(inputs[0], partial).repartition(batch.context.tasks, *names)
+        frame = batch.exchanged(_with_keys(inputs[0], partial), *names)
         frame = frame.selectExpr(*names, *rows.sql)
         columns = rows.columns
     kernel = AggregateKernel(

@@ -12,6 +12,7 @@ from ...physical.plan import StateStoreWriter
 from ...planner.model.errors import InternalError, RuntimeFailure
 from ..frames import spark_schema
 from ..kernels.kernel import Kernel
+from ..kernels.prompt import prompt
 from ..kernels.task import HASH, META, PLACE, TaskReport, TaskSpec, run_task
 from ..state import StateError, StateVersion, load_version, save_version
 from ..state.storage import Location, located
@@ -99,6 +100,15 @@ class Batch:
         probe = event_time_probe(column)
         self._event_times.append((node_id, probe))
         return probe.over(frame)
+
+    def exchanged(self, frame: DataFrame, *keys: str) -> DataFrame:
+        """The rows by their keys in a partition a task; one task needs no exchange."""
+        tasks = self.context.tasks
+        return frame.coalesce(1) if tasks == 1 else frame.repartition(tasks, *keys)
+
+    def gathered(self, frame: DataFrame) -> DataFrame:
+        """The rows in one partition if there is one task: grouping them then exchanges nothing."""
+        return frame.coalesce(1) if self.context.tasks == 1 else frame
 
     def run_kernel(
         self,
@@ -261,7 +271,7 @@ def _task_function(spec: TaskSpec) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
         context = TaskContext.get()
         assert context is not None
-        return run_task(spec, context.partitionId(), batches)
+        return run_task(spec, context.partitionId(), prompt(batches))
 
     return run
 

@@ -67,7 +67,7 @@ def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> Da
             tuple(list(given).index(c) if c in given else None for c in buffers),
         )
         buffers = list(given)
-        frame = _rows(inputs[0], partial, node).repartition(batch.context.tasks, *own)
+        frame = batch.exchanged(_rows(inputs[0], partial, node), *own)
         computed = (f"{sql} AS {c.name}" for c, sql in given.items())
         frame = frame.selectExpr(*own, *(c.name for c in bounds), ORIGIN, *computed)
     kernel = SessionKernel(
@@ -142,8 +142,8 @@ def _grouped(
     partials = [sql for f in functions for sql in f.partials]
     rows = _rows(keyed(frame, partial), partial, node)
     if floats:  # Spark would exchange them anew
-        return grouped(rows, keys, partials).repartition(batch.context.tasks, *own)
-    return grouped(rows.repartition(batch.context.tasks, *own), keys, partials)
+        return batch.exchanged(grouped(batch.gathered(rows), keys, partials), *own)
+    return grouped(batch.exchanged(rows, *own), keys, partials)
 
 
 def _merges_first(save: SparkPlan, partial: SparkPlan) -> bool:

@@ -43,7 +43,7 @@ def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataF
         late=micros(node.event_time_watermark_for_late_events),
         evict=micros(node.event_time_watermark_for_eviction),
     )
-    frame = inputs[0].repartition(batch.context.tasks, *names)
+    frame = batch.exchanged(inputs[0], *names)
     return batch.run_kernel(node, frame, kernel, keys=names, columns=columns, output=columns)
 
 
@@ -51,7 +51,7 @@ def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataF
 def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
     columns = [Column.of(attribute) for attribute in node.child.output]
     kernel = LimitKernel(arrow_schema(columns), node.limit)
-    frame = inputs[0].repartition(1)
+    frame = batch.gathered(inputs[0]) if batch.context.tasks == 1 else inputs[0].repartition(1)
     return batch.run_kernel(
         node, frame, kernel, keys=[], columns=columns, output=columns, single=True
     )

@@ -57,6 +57,10 @@ class Source(ABC):
             RuntimeFailure: rows of the range are not there any more.
         """
 
+    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+        """About how many bytes the rows are that `batch` has just given; None: it cannot tell."""
+        return None
+
     def commit(self, end: Offset) -> None:  # noqa: B027
         """The rows up to here will not be asked for again."""
 

@@ -81,6 +81,7 @@ class FileSource(Source):
         self._fixed: list[FoundFile] | None = None
         self._log: CompactibleLog | None = None
         self._log_offset = -1
+        self._size = (-1, -1), 0
         if not is_glob(self.location) and not os.path.exists(self.location):
             raise path_not_found(self.location)
 
@@ -116,7 +117,8 @@ class FileSource(Source):
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
         first, last = _number(start), _number(end)
         paths = self._paths(first, last)
-        gone = [path for path in paths if not os.path.exists(path)]
+        sizes = [_size(path) for path in paths]
+        gone = [path for path, size in zip(paths, sizes, strict=True) if size is None]
         if gone:
             more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
             raise RuntimeFailure(
@@ -124,10 +126,15 @@ class FileSource(Source):
                 f"The file '{gone[0]}'{more} belongs to a batch that has to run, but is gone.",
                 hint="Put the file back, or start with a new checkpoint directory.",
             )
+        self._size = (first, last), sum(size for size in sizes if size is not None)
         if not paths:
             return rows_frame(spark, self.schema, [])
         frames = [self._read(spark, group) for group in self._groups(paths)]
         return reduce(lambda left, right: left.union(right), frames)
+
+    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+        batch, size = self._size
+        return size if batch == (_number(start), _number(end)) else None
 
     def _read(self, spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         reader = spark.read.format(self.format).schema(spark_schema(self.schema))
@@ -255,6 +262,14 @@ def _path_of(entry: Entry, log_file: Location) -> str:
     if not isinstance(path, str):
         raise corrupt(log_file, "an entry has no path")
     return unquote(urlsplit(path).path)
+
+
+def _size(path: str) -> int | None:
+    """The bytes of a file; None if it is not there."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return None
 
 
 def _number(offset: Offset | None) -> int:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Row = Sequence[object]
+_VALUE_BYTES = 16  # about
 
 
 class MemorySource(Source):
@@ -68,6 +69,10 @@ class MemorySource(Source):
                 hint="A memory source cannot be restored: restart with the same source object.",
             )
         return rows_frame(spark, self.schema, [r for step in self._steps[first:last] for r in step])
+
+    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+        first, last = 0 if start is None else _number(start), _number(end)
+        return sum(map(len, self._steps[first:last])) * len(self.schema.fields) * _VALUE_BYTES
 
 
 def _number(offset: Offset) -> int:

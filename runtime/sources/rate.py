@@ -17,6 +17,7 @@ from .base import Source
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_ROW_BYTES = 16
 SCHEMA = StructType((StructField("timestamp", TIMESTAMP), StructField("value", LONG)))
 
 
@@ -89,6 +90,10 @@ class RateSource(Source):
         # Milliseconds as in Spark: a row's time is its place at the rate, from the start on.
         time_ms = f"{self._start_ms} + cast(floor(id * 1000D / {rate}) as bigint)"
         return rows.selectExpr(f"timestamp_millis({time_ms}) AS timestamp", "id AS value")
+
+    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+        seconds = _whole(end) - (0 if start is None else _whole(start))
+        return seconds * self.rows_per_second * _ROW_BYTES
 
     def _seconds(self) -> int:
         return max(0, int(self._now() * 1000) - self._start_ms) // 1000
