@@ -1,1 +1,1 @@
-"""Random streaming queries, planned here and by a live Spark; see tests/compare_random_queries.py."""
+"""Random streaming queries for tests/compare_random_queries.py."""

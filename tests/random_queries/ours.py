@@ -1,4 +1,4 @@
-"""What stateplan says of a query: its plan, or its refusal, as `live.LivePlanner` writes Spark's."""
+"""What is said here of a query: its plan, or its refusal; as `live.LivePlanner` writes Spark's."""
 
 from __future__ import annotations
 

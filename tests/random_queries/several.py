@@ -1,0 +1,500 @@
+"""Random queries over several relations: joins, tables, unions, chains, subqueries."""
+
+from __future__ import annotations
+
+from .catalog import NUMBERS, TABLES, Column
+from .relations import SPANS, Relation, under
+from .single import Made, SingleStream
+
+JOIN_KEYS = {
+    ("impressions", "clicks"): (("adId", "adId"), ("adId", "adId"), ("campaign", "userId")),
+    ("left_s", "right_s"): (("key", "key"), ("key", "key"), ("lv", "rv")),
+    ("events", "logs"): (("user", "host"), ("qty", "status"), ("amount", "latency")),
+    ("person", "auction"): (("id", "seller"), ("name", "itemName")),
+    ("auction", "bid"): (("id", "auction"), ("category", "price")),
+    ("events", "stats"): (("user", "str"), ("qty", "l"), ("amount", "m"), ("qty", "s")),
+    ("orders", "events"): (("customer", "user"), ("orderId", "qty")),
+}
+TABLE_KEYS = {
+    ("events", "users"): ("user", "user"),
+    ("orders", "customers"): ("customer", "customer"),
+    ("logs", "hosts"): ("host", "host"),
+    ("impressions", "campaigns"): ("adId", "adId"),
+    ("clicks", "campaigns"): ("adId", "adId"),
+    ("stats", "hosts"): ("i", "cores"),
+    ("bid", "campaigns"): ("auction", "adId"),
+}
+HOW = {
+    "inner": "JOIN",
+    "left_outer": "LEFT JOIN",
+    "right_outer": "RIGHT JOIN",
+    "full_outer": "FULL OUTER JOIN",
+    "left_semi": "LEFT SEMI JOIN",
+    "left_anti": "LEFT ANTI JOIN",
+    "cross": "CROSS JOIN",
+}
+
+
+class SeveralRelations(SingleStream):
+    """Families that read more than one relation, or one in steps."""
+
+    # ------------------------------------------------------------------------------------- joins
+
+    def _bounds(self, left: Column, right: Column) -> str:
+        """A condition over both sides' times, in SQL."""
+        a, b = left.reference, right.reference
+        span = self.choices.one_of(SPANS).upper()
+        return self.choices.pick(
+            f"{b} >= {a} AND {b} <= {a} + INTERVAL {span}",
+            f"{b} BETWEEN {a} AND {a} + INTERVAL {span}",
+            f"{b} BETWEEN {a} - INTERVAL {span} AND {a} + INTERVAL {span}",
+            f"{a} > {b} - INTERVAL {span}",
+            f"{a} = {b}",
+            f"{a} < {b}",
+            f"{a} + INTERVAL {span} > {b}",
+            f"{b} - {a} < INTERVAL {span}",
+            f"{a} >= {b} - INTERVAL {span} AND {a} < {b} + INTERVAL {span}",
+        )
+
+    def _extra(self, left: Relation, right: Relation) -> str:
+        """A condition over other columns, in SQL."""
+        outside, self.write.python = self.write.python, False
+        made = self.choices.pick(
+            self.write.condition(left.columns),
+            self.write.condition(right.columns),
+            f"{self.write.column(left.columns, 'n').reference} > "
+            f"{self.write.column(right.columns, 'n').reference}",
+        )
+        self.write.python = outside
+        return made
+
+    def _joined(self, *, watermark: float = 0.75) -> Relation:
+        """A join of two streams as a relation."""
+        names = self.choices.one_of(list(JOIN_KEYS))
+        left = self.stream(names[0], watermark=watermark, alias="l")
+        right = self.stream(names[1], watermark=watermark, alias="r")
+        a, b = self.choices.one_of(JOIN_KEYS[names])
+        how = self.choices.weighted(
+            [
+                (5, "inner"),
+                (3, "left_outer"),
+                (2, "right_outer"),
+                (2, "full_outer"),
+                (2, "left_semi"),
+                (1, "left_anti"),
+                (1, "cross"),
+            ]
+        )
+        equal = "=" if not self.choices.chance(0.06) else self.choices.pick("<=>", ">")
+        conditions = [f"l.{a} {equal} r.{b}"]
+        if self.choices.chance(0.6):
+            conditions.append(self._bounds(left.time, right.time))
+        if self.choices.chance(0.2):
+            conditions.append(self._extra(left, right))
+        semi = how in ("left_semi", "left_anti")
+        columns = left.columns if semi else (*left.columns, *right.columns)
+        times = left.times if semi else (*left.times[:1], *right.times[:1], *left.times[1:])
+        return Relation(
+            text=self._join(left.text, right.text, how, conditions, (a, b)),
+            columns=columns,
+            times=times,
+        )
+
+    def _join(
+        self, left: str, right: str, how: str, conditions: list[str], key: tuple[str, str]
+    ) -> str:
+        if not self.python:
+            bare = how == "cross" and self.choices.chance(0.5)
+            if key[0] == key[1] and len(conditions) == 1 and self.choices.chance(0.15):
+                return f"{left} {HOW[how]} {right} USING ({key[0]})"
+            on = "" if bare else f" ON {' AND '.join(conditions)}"
+            return f"{left} {HOW[how]} {right}{on}"
+        if key[0] == key[1] and len(conditions) == 1 and self.choices.chance(0.4):
+            on = self.choices.pick(f'"{key[0]}"', f'["{key[0]}"]')
+        elif len(conditions) == 1 and self.choices.chance(0.5):
+            on = f'F.col("l.{key[0]}") == F.col("r.{key[1]}")'
+        else:
+            on = f'F.expr("{" AND ".join(conditions)}")'
+        spelled = "" if how == "inner" else f', "{self._spelled(how)}"'
+        return f"{left}.join({right}, {on}{spelled})"
+
+    def _spelled(self, how: str) -> str:
+        """One of PySpark's names of a join type."""
+        return self.choices.pick(how, how.replace("_", ""), how.removesuffix("_outer"))
+
+    def ssjoin(self) -> Made:
+        """Two streams joined."""
+        relation = self._joined()
+        mode = self.choices.weighted([(8, "append"), (1, "update"), (1, "complete")])
+        return self._shown(relation), mode
+
+    def _shown(self, relation: Relation) -> str:
+        """Some of a join's columns, perhaps filtered."""
+        where = ""
+        if self.choices.chance(0.25):
+            relation, where = self.filtered(relation, 1.0)
+        if self.choices.chance(0.3):
+            return relation.text if self.python else f"SELECT * FROM {relation.text}{where}"
+        chosen = self.choices.some(relation.columns, 1, 3)
+        items = [self.write.reference(column) for column in chosen]
+        if self.choices.chance(0.3):
+            items.append(self.write.named(self.write.scalar(relation.columns), "x"))
+        return self.select(relation, items, where)
+
+    def static(self) -> Made:
+        """A stream joined with a table."""
+        names = self.choices.one_of(list(TABLE_KEYS))
+        a, b = TABLE_KEYS[names]
+        left = self.stream(names[0], watermark=0.3, alias="e")
+        right = self._small(names[1], b)
+        how = self.choices.weighted(
+            [
+                (6, "inner"),
+                (4, "left_outer"),
+                (2, "left_semi"),
+                (2, "left_anti"),
+                (1, "right_outer"),
+                (1, "cross"),
+                (1, "full_outer"),
+            ]
+        )
+        conditions = [f"e.{a} = u.{b}"]
+        if self.choices.chance(0.06):
+            conditions = [f"e.{a} > u.{b}"]
+        if self.choices.chance(0.25):
+            conditions.append(self._extra(left, right))
+        semi = how in ("left_semi", "left_anti")
+        columns = left.columns if semi else (*left.columns, *right.columns)
+        hint = self.choices.weighted(
+            [
+                (8, ""),
+                (2, "broadcast"),
+                (1, "merge"),
+                (1, "shuffle_hash"),
+                (1, "shuffle_replicate_nl"),
+            ]
+        )
+        if self.python:
+            return self._static_code(left, right, how, conditions, (a, b), columns, hint)
+        first, second = left.text, right.text
+        if how == "inner" and self.choices.chance(0.2):
+            first, second = second, first
+        relation = Relation(
+            text=self._join(first, second, how, conditions, (a, b)),
+            columns=columns,
+            times=left.times,
+        )
+        text, mode = self._static_shown(relation)
+        if hint:
+            text = text.replace("SELECT ", f"SELECT /*+ {hint.upper()}(u) */ ", 1)
+        return text, mode
+
+    def _static_code(
+        self,
+        left: Relation,
+        right: Relation,
+        how: str,
+        conditions: list[str],
+        key: tuple[str, str],
+        columns: tuple[Column, ...],
+        hint: str,
+    ) -> Made:
+        second = right.text
+        if hint == "broadcast":
+            second = f"F.broadcast({second})"
+        elif hint:
+            second += f'.hint("{hint}")'
+        relation = Relation(
+            text=self._join(left.text, second, how, conditions, key),
+            columns=columns,
+            times=left.times,
+        )
+        return self._static_shown(relation)
+
+    def _static_shown(self, relation: Relation) -> Made:
+        shape = self.choices.weighted([(5, "rows"), (2, "grouped"), (1, "windowed")])
+        if shape == "rows":
+            return self._shown(relation), self.choices.weighted([(8, "append"), (1, "update")])
+        keys = [self.write.reference(self.write.column(relation.columns))]
+        if shape == "windowed":
+            keys.insert(0, self.write.named(self.window(relation.time), "w"))
+        text = self.grouped(relation, keys, self.aggregates(relation, 2))
+        return text, self.choices.pick("update", "complete", "append")
+
+    def _small(self, name: str, key: str) -> Relation:
+        """A table, or a query over it, under the alias u."""
+        if not self.choices.chance(0.3):
+            return self.table(name, alias="u")
+        plain = self.table(name)
+        other = [c for c in plain.columns if c.reference != key][-1]
+        columns = [Column(reference=key, kind="string"), other]
+        outside = [self.write.reference(c) for c in columns]
+        query = self.choices.pick("filter", "distinct", "aggregate")
+        if query == "filter":
+            condition = self.write.condition(plain.columns)
+            text = (
+                f"{plain.text}.where({condition})"
+                if self.python
+                else f"SELECT * FROM {plain.text} WHERE {condition}"
+            )
+            return self.derived(text, plain.columns, alias="u")
+        if query == "distinct":
+            text = self.select(plain, outside)
+            text = (
+                f"{text}.distinct()"
+                if self.python
+                else text.replace("SELECT", "SELECT DISTINCT", 1)
+            )
+            return self.derived(text, columns, alias="u")
+        largest = f"F.max({outside[1]})" if self.python else f"max({outside[1]})"
+        text = self.grouped(plain, [outside[0]], [self.write.named(largest, other.reference)])
+        return self.derived(text, columns, alias="u")
+
+    # ------------------------------------------------------------------------------------ unions
+
+    def union(self) -> Made:
+        """Unions and other set operations of streams."""
+        names = self.choices.pick(
+            ("left_s", "right_s"),
+            ("impressions", "clicks"),
+            ("events", "logs"),
+            ("logs", "stats"),
+            ("events", "events"),
+            ("events", "users"),
+        )
+        parts = [self._part(name) for name in names]
+        mode = self.choices.weighted([(5, "append"), (2, "update"), (1, "complete")])
+        columns = [Column(reference="t", kind="ts"), Column(reference="v", kind="string")]
+        if self.python:
+            method = self.choices.weighted(
+                [
+                    (6, "union"),
+                    (2, "unionByName"),
+                    (1, "unionAll"),
+                    (1, "intersect"),
+                    (1, "subtract"),
+                ]
+            )
+            both = f"{parts[0]}.{method}({parts[1]})"
+        else:
+            word = self.choices.weighted(
+                [
+                    (8, "UNION ALL"),
+                    (2, "UNION"),
+                    (1, "INTERSECT"),
+                    (1, "EXCEPT"),
+                    (1, "UNION ALL BY NAME"),
+                ]
+            )
+            both = f"{parts[0]} {word} {parts[1]}"
+        shape = self.choices.weighted(
+            [(4, "rows"), (3, "windowed"), (3, "grouped"), (1, "distinct")]
+        )
+        if shape == "rows":
+            return both, mode
+        relation = self.derived(both, columns)
+        if shape == "distinct":
+            return (
+                both + ".dropDuplicates()"
+                if self.python
+                else f"SELECT DISTINCT v FROM {relation.text}"
+            ), mode
+        keys = [self.write.reference(columns[1])]
+        if shape == "windowed":
+            keys.insert(0, self.write.named(self.window(columns[0]), "w"))
+        return self.grouped(relation, keys, self.aggregates(relation, 2)), mode
+
+    def _part(self, name: str) -> str:
+        """One side of a union: a time `t` and a value `v`."""
+        relation = self.table(name) if name in TABLES else self.stream(name, watermark=0.6)
+        value = self.choices.pick(
+            self.write.reference(self.write.column(relation.columns, "s")),
+            self.write.scalar(relation.columns),
+            "F.lit('a')" if self.python else "'a'",
+        )
+        time = relation.time
+        items = [self.write.named(self.write.reference(time), "t"), self.write.named(value, "v")]
+        relation, where = self.filtered(relation, 0.25)
+        return self.select(relation, items, where)
+
+    # ------------------------------------------------------------------------------------ chains
+
+    def chain(self) -> Made:
+        """One stateful operator behind another."""
+        first = self.choices.weighted(
+            [
+                (5, self._windowed),
+                (3, self._joined_rows),
+                (3, self._deduplicated),
+                (2, self._sessions),
+            ]
+        )()
+        mode = self.choices.weighted([(7, "append"), (2, "update"), (1, "complete")])
+        second = self.choices.weighted(
+            [
+                (5, "window"),
+                (3, "group"),
+                (2, "dedup"),
+                (2, "limit"),
+                (2, "select"),
+                (2, "join"),
+                (1, "session"),
+            ]
+        )
+        return self._second(first, second), mode
+
+    def _second(self, first: Relation, second: str) -> str:
+        count = self.write.named('F.count("*")' if self.python else "count(*)", "m")
+        key = self.write.reference(self.write.column(first.columns))
+        if second == "window":
+            time = first.time
+            if time.kind == "window" and self.choices.chance(0.5):
+                inner = f"window_time({time.reference})"
+                inner = f'F.window_time("{time.reference}")' if self.python else inner
+                window = (
+                    f'F.window({inner}, "1 hour")' if self.python else f"window({inner}, '1 hour')"
+                )
+            else:
+                window = self.window(time)
+            keys = [self.write.named(window, "h"), *([key] if self.choices.chance(0.5) else [])]
+            return self.grouped(first, keys, self.aggregates(first, 2))
+        if second == "session":
+            return self.grouped(first, [self.session(first), key], [count])
+        if second == "group":
+            grouping = key if first.time.kind != "window" else self.write.reference(first.time)
+            return self.grouped(first, [grouping], self.aggregates(first, 2))
+        if second == "dedup":
+            if self.python:
+                return f'{first.text}.dropDuplicates(["{first.columns[0].name}"])'
+            return f"SELECT DISTINCT {key} FROM {first.text}"
+        if second == "limit":
+            return (
+                first.text + ".limit(10)" if self.python else f"SELECT * FROM {first.text} LIMIT 10"
+            )
+        if second == "join":
+            return self._rejoined(first)
+        relation, where = self.filtered(first, 0.7)
+        return self.select(relation, [self.write.scalar(first.columns)], where)
+
+    def _windowed(self) -> Relation:
+        stream = self.stream(self._timed(), watermark=0.93)
+        key = self.write.column(stream.columns, "s") if self.choices.chance(0.6) else None
+        return self.counted(stream, key, self.window(stream.time))
+
+    def _sessions(self) -> Relation:
+        stream = self.stream(self._timed(), watermark=0.93)
+        key = self.write.column(stream.columns, "s")
+        return self.counted(stream, key, self.session(stream))
+
+    def _joined_rows(self) -> Relation:
+        return self._joined(watermark=0.9)
+
+    def _deduplicated(self) -> Relation:
+        stream = self.stream(self._timed(), watermark=0.9)
+        key = self.write.column(stream.columns, "s")
+        if self.python:
+            method = self.choices.pick("dropDuplicates", "dropDuplicatesWithinWatermark")
+            names = (
+                f'"{key.name}", "{stream.time.name}"'
+                if self.choices.chance(0.5)
+                else f'"{key.name}"'
+            )
+            text = f"{stream.text}.{method}([{names}])"
+            return Relation(text=text, columns=stream.columns, times=stream.times)
+        text = f"SELECT DISTINCT {key.reference}, {stream.time.reference} FROM {stream.text}"
+        return self.derived(text, [stream.time, key])
+
+    def _rejoined(self, first: Relation) -> str:
+        """The relation joined with another windowed one, or with a stream."""
+        first = Relation(
+            text=first.text + ('.alias("l")' if self.python else " l"),
+            columns=tuple(c if "." in c.reference else under("l", c) for c in first.columns),
+            times=first.times,
+        )
+        other = self._windowed()
+        keys = {c.name for c in other.columns} & {c.name for c in first.columns}
+        if "w" in keys:
+            on, text = "l.w = r.w", other.text
+        else:
+            other = self.stream("events", watermark=0.9)
+            on, text = f"{self.write.column(first.columns, 's').reference} = r.user", other.text
+        if self.python:
+            return f'{first.text}.join({text}.alias("r"), F.expr("{on}"))'
+        return f"SELECT l.*, r.* FROM {first.text} JOIN {text} r ON {on}"
+
+    # -------------------------------------------------------------------------------- subqueries
+
+    def sub(self) -> Made:
+        """CTEs, derived tables, subqueries in conditions, views without STREAM."""
+        if self.python:
+            return self.choices.pick(self.agg, self.win, self.proj)()
+        shape = self.choices.weighted([(4, "derived"), (4, "cte"), (3, "condition"), (1, "bare")])
+        if shape == "condition":
+            return self._condition()
+        if shape == "bare":
+            text, mode = self.choices.pick(self.proj, self.agg, self.win)()
+            return text.replace("STREAM(", "(").replace("STREAM ", ""), mode
+        relation, where = self.filtered(self.stream(self._timed(), watermark=0.8), 0.4)
+        columns = [Column(reference="u", kind="string"), Column(reference="a", kind=NUMBERS[2])]
+        columns.insert(0, Column(reference="t", kind="ts"))
+        items = [
+            f"{relation.time.reference} AS t",
+            f"{self.write.string(relation.columns)} AS u",
+            f"{self.write.number(relation.columns)} AS a",
+        ]
+        inner = self.select(relation, items, where)
+        if self.choices.chance(0.2):
+            inner = f"SELECT t, u, a FROM ({inner}) x WHERE a IS NOT NULL"
+        outer = Relation(text="d", columns=tuple(columns), times=(columns[0],))
+        over, where = self.filtered(outer, 0.3)
+        kind = self.choices.pick("group", "rows", "window", "distinct", "session")
+        mode = self.choices.pick("append", "update", "complete")
+        if kind == "rows":
+            text = self.select(over, [self.write.scalar(columns), "t"], where)
+        elif kind == "distinct":
+            text = f"SELECT DISTINCT u FROM d{where}"
+        else:
+            keys = ["u"]
+            if kind != "group":
+                keys.insert(
+                    0,
+                    (self.window(columns[0]) if kind == "window" else self.session(over)) + " AS w",
+                )
+            text = self.grouped(over, keys, self.aggregates(over, 2), where)
+        if shape == "cte":
+            return self.choices.pick(
+                f"WITH d AS ({inner}) {text}",
+                f"WITH c AS ({inner}), d AS (SELECT * FROM c) {text}",
+                f"WITH d(t, u, a) AS ({inner}) {text}",
+            ), mode
+        name = self.choices.pick(" d", " AS d", "")
+        return text.replace(" FROM d", f" FROM ({inner}){name}", 1), mode
+
+    def _condition(self) -> Made:
+        """A subquery over a table in a condition or a SELECT."""
+        names = self.choices.one_of(list(TABLE_KEYS))
+        a, b = TABLE_KEYS[names]
+        left = self.stream(names[0], watermark=0.3, alias="e")
+        table = self.table(names[1], alias="u")
+        inner = f" AND {self.write.condition(table.columns)}" if self.choices.chance(0.4) else ""
+        only = inner.replace(" AND ", " WHERE ", 1)
+        number = self.write.column(left.columns, "n").reference
+        condition = self.choices.pick(
+            f"e.{a} IN (SELECT u.{b} FROM {table.text}{only})",
+            f"EXISTS (SELECT 1 FROM {table.text} WHERE u.{b} = e.{a}{inner})",
+            f"e.{a} NOT IN (SELECT u.{b} FROM {table.text}{only})",
+            f"NOT EXISTS (SELECT * FROM {table.text} WHERE u.{b} = e.{a}{inner})",
+            f"{number} > (SELECT count(*) FROM {table.text}{only})",
+            f"e.{a} = (SELECT max(u.{b}) FROM {table.text}{only})",
+            f"{number} > (SELECT count(*) FROM {table.text} WHERE u.{b} = e.{a}{inner})",
+            f"e.{a} IN (SELECT u.{b} FROM {table.text}{only}) OR {number} > 3",
+        )
+        if self.choices.chance(0.15):
+            other = f" AND {self.write.condition(left.columns)}"
+            condition += other
+        where = f" WHERE {condition}"
+        if self.choices.chance(0.25):
+            keys = [self.write.reference(self.write.column(left.columns))]
+            return self.grouped(left, keys, self.aggregates(left, 2), where), "update"
+        chosen = [self.write.reference(c) for c in self.choices.some(left.columns, 1, 3)]
+        return self.select(left, chosen, where), "append"

@@ -1,0 +1,362 @@
+"""Random queries over one stream without joins: a method for each family."""
+
+from __future__ import annotations
+
+from .catalog import Column
+from .relations import Relation, Relations
+
+Made = tuple[str, str]
+"""A query's text and its output mode."""
+
+
+class SingleStream(Relations):
+    """Aggregates, windows, sessions, deduplication, limits, sorts, projections."""
+
+    def _mode(self, *modes: str) -> str:
+        return self.choices.one_of(modes)
+
+    def _keys(self, relation: Relation, least: int, most: int) -> list[str]:
+        """Grouping keys: columns, sometimes expressions."""
+        count = least + self.choices.below(most - least + 1)
+        keys: dict[str, None] = {}
+        for _ in range(count):
+            shape = self.choices.weighted([(7, "column"), (2, "string"), (2, "number"), (1, "any")])
+            if shape == "column":
+                keys[self.write.name(self.write.column(relation.columns))] = None
+            elif shape == "any":
+                keys[self.write.scalar(relation.columns)] = None
+            else:
+                keys[getattr(self.write, shape)(relation.columns)] = None
+        return list(keys)
+
+    # ---------------------------------------------------------------------------------- families
+
+    def agg(self) -> Made:
+        """By key, or over all."""
+        relation, where = self.filtered(self.stream(watermark=0.15), 0.25)
+        mode = self._mode("update", "complete", "update", "complete", "append")
+        keys = self._keys(relation, 0, 2)
+        if self.python and self.choices.chance(0.25):
+            return self._short(relation, keys), mode
+        text = self.grouped(relation, keys, self.aggregates(relation, 4), where)
+        return self._having(text, relation), mode
+
+    def _short(self, relation: Relation, keys: list[str]) -> str:
+        """PySpark's short aggregations."""
+        number = self.write.column(relation.columns, "n").reference
+        other = self.write.column(relation.columns, "c").reference
+        by = f"{relation.text}.groupBy({', '.join(keys)})"
+        return by + self.choices.pick(
+            ".count()",
+            f'.sum("{number}")',
+            f'.avg("{number}")',
+            f'.max("{number}")',
+            f'.agg({{"{number}": "sum", "{other}": "count"}})',
+            f'.agg({{"*": "count", "{number}": "max"}})',
+            '.count().where("count > 1")',
+            '.count().withColumnRenamed("count", "n")',
+            f'.min("{number}", "{number}")',
+        )
+
+    def _having(self, text: str, relation: Relation) -> str:
+        if not self.choices.chance(0.2):
+            return text
+        number = self.write.column(relation.columns, "n").reference
+        if self.python:
+            return text + self.choices.pick('.where("a0 > 3")', '.filter(F.col("a0").isNotNull())')
+        if "GROUP BY" not in text and self.choices.chance(0.5):
+            return text
+        return text + self.choices.pick(
+            " HAVING count(*) > 3",
+            f" HAVING sum({number}) > 100",
+            f" HAVING max({number}) IS NOT NULL",
+            f" HAVING avg({number}) > 1 AND count(*) > 1",
+            " HAVING a0 > 3",
+        )
+
+    def win(self) -> Made:
+        """By an event-time window and keys."""
+        relation, where = self.filtered(self.stream(self._timed(), watermark=0.85), 0.25)
+        mode = self._mode("append", "update", "append", "complete")
+        keys = [key for key in self._keys(relation, 0, 2) if self.choices.chance(0.7)]
+        window = self.window(relation.time)
+        aggregates = self.aggregates(relation)
+        if self.python:
+            if self.choices.chance(0.2):
+                window = self.write.named(window, "w")
+            keys = [window, *keys] if not self.choices.chance(0.2) else [*keys, window]
+            text = self.grouped(relation, keys, aggregates)
+            if self.choices.chance(0.25):
+                text += '.select("window.start", "window.end", F.col("*"))'
+            return self._having(text, relation), mode
+        shown = self.choices.pick(
+            window + " AS w",
+            window,
+            "window.start AS s",
+            "window.start, window.end",
+            window + ".start AS s",
+            "window.end AS e",
+            "window",
+        )
+        by = ", ".join([window, *keys])
+        if shown == window + " AS w" and self.choices.chance(0.4):
+            by = ", ".join([self.choices.pick("1", "w"), *keys])
+        text = self.grouped(relation, [shown, *keys], aggregates, where, by)
+        return self._having(text, relation), mode
+
+    def _timed(self) -> str:
+        return self.choices.pick(
+            "events", "logs", "stats", "sensors", "clicks", "orders", "lines", "bid", "impressions"
+        )
+
+    def sess(self) -> Made:
+        """By a session window."""
+        relation, where = self.filtered(self.stream(self._timed(), watermark=0.95), 0.25)
+        mode = self._mode("append", "append", "append", "complete", "update")
+        keys = self._keys(relation, 1, 2) if self.choices.chance(0.92) else []
+        session = self.session(relation)
+        aggregates = self.aggregates(relation, 2)
+        if self.python:
+            keys = [*keys, session] if self.choices.chance(0.3) else [session, *keys]
+            return self._having(self.grouped(relation, keys, aggregates), relation), mode
+        shown = self.choices.pick(
+            session + " AS s", session, "session_window.start AS b, session_window.end AS e"
+        )
+        by = ", ".join([session, *keys])
+        if shown == session + " AS s" and self.choices.chance(0.4):
+            by = ", ".join([self.choices.pick("1", "s"), *keys])
+        return self.grouped(relation, [shown, *keys], aggregates, where, by), mode
+
+    def dedup(self) -> Made:
+        """Rows or values once."""
+        relation, where = self.filtered(self.stream(watermark=0.6), 0.2)
+        mode = self._mode("append", "update", "append", "complete")
+        plain = [c for c in relation.columns if "." not in c.reference]
+        chosen = self.choices.some(plain, 1, 3)
+        if relation.times and self.choices.chance(0.4):
+            chosen = list(dict.fromkeys([*chosen, relation.time]))
+        if not self.python:
+            items = [self.write.reference(c) for c in chosen]
+            if self.choices.chance(0.3):
+                items.append(self.write.scalar(relation.columns))
+            if self.choices.chance(0.1):
+                items = ["*"]
+            return f"SELECT DISTINCT {', '.join(items)} FROM {relation.text}{where}", mode
+        names = ", ".join(f'"{c.reference}"' for c in chosen)
+        text = relation.text + self.choices.pick(
+            f".dropDuplicates([{names}])",
+            f".dropDuplicatesWithinWatermark([{names}])",
+            ".dropDuplicates()",
+            ".distinct()",
+            ".dropDuplicatesWithinWatermark()",
+            f".select({names}).distinct()",
+            f".select({names}).dropDuplicates()",
+            f".drop_duplicates([{names}])",
+        )
+        if self.choices.chance(0.2):
+            text += f".select({names})"
+        return text, mode
+
+    def limit(self) -> Made:
+        """The first rows."""
+        count = self.choices.pick(10, 1, 0, 5, 100)
+        mode = self._mode("append", "append", "append", "complete", "update")
+        if mode == "complete" or self.choices.chance(0.3):
+            text, mode = self.choices.pick(self.agg, self.win, self.dedup)()
+            mode = self._mode("complete", "append", mode)
+        else:
+            relation, where = self.filtered(self.stream(watermark=0.2), 0.4)
+            items = [self.write.scalar(relation.columns) for _ in range(1 + self.choices.below(3))]
+            text = self.select(relation, items, where)
+        if self.python:
+            return text + self.choices.pick(
+                f".limit({count})",
+                f".limit({count})",
+                f".offset({count})",
+                f".limit({count}).limit(3)",
+            ), mode
+        return text + self.choices.weighted(
+            [
+                (8, f" LIMIT {count}"),
+                (1, f" LIMIT {count} OFFSET 2"),
+                (1, " OFFSET 3"),
+                (1, " LIMIT 2 + 3"),
+                (1, " LIMIT ALL"),
+            ]
+        ), mode
+
+    def sort(self) -> Made:
+        """Sorted results: of complete mode, refused elsewhere."""
+        if self.choices.chance(0.2):
+            relation, where = self.filtered(self.stream(watermark=0.2), 0.4)
+            text = self.select(relation, [self.write.scalar(relation.columns)], where)
+            mode = "append"
+        else:
+            text, mode = self.choices.pick(self.agg, self.win, self.agg)()
+            mode = self._mode("complete", "complete", "complete", "update", mode)
+        if self.python:
+            return text + self.choices.pick(
+                '.orderBy(F.desc("a0"))',
+                '.sort("a0")',
+                '.orderBy("a0", ascending=False)',
+                '.orderBy(F.col("a0").desc_nulls_last()).limit(5)',
+                '.sort(F.asc("a0")).limit(3)',
+            ), mode
+        return text + self.choices.pick(
+            " ORDER BY 1",
+            " ORDER BY 1 DESC",
+            " ORDER BY 1 LIMIT 5",
+            " ORDER BY a0 DESC",
+            " ORDER BY a0 DESC NULLS LAST LIMIT 10",
+            " ORDER BY count(*) DESC",
+            " SORT BY 1",
+            " ORDER BY a0, 1 LIMIT 3 OFFSET 1",
+            " ORDER BY ALL",
+            " ORDER BY a0 + 1 LIMIT 2",
+        ), mode
+
+    def proj(self) -> Made:
+        """Projections and filters."""
+        names = ("orders", "readings") if self.choices.chance(0.35) else (None,)
+        relation, where = self.filtered(
+            self.stream(self.choices.one_of(names), watermark=0.12), 0.5
+        )
+        mode = self._mode("append", "append", "append", "update", "complete")
+        items = []
+        for position in range(1 + self.choices.below(4)):
+            text = self.write.scalar(relation.columns)
+            items.append(
+                self.write.named(text, f"c{position}") if self.choices.chance(0.5) else text
+            )
+        if not self.python:
+            if self.choices.chance(0.15):
+                items.insert(0, "*")
+            if self.choices.chance(0.2):
+                return self._generated(relation, items, where), mode
+            return self.select(relation, items, where), mode
+        if self.choices.chance(0.3):
+            return self._columns_code(relation), mode
+        return self.select(relation, items), mode
+
+    def _generated(self, relation: Relation, items: list[str], where: str) -> str:
+        """A generator in the SELECT, or a LATERAL VIEW."""
+        name = self.write.column(relation.columns, "s").reference
+        nested = any(c.reference == "items" for c in relation.columns)
+        array = (
+            self.choices.pick("items", f"split({name}, ',')") if nested else f"split({name}, ',')"
+        )
+        generator = self.choices.pick(
+            f"explode({array})",
+            f"posexplode({array})",
+            f"explode_outer({array})",
+            f"explode(str_to_map({name}))",
+            f"stack(2, {name}, 'x')",
+            f"inline(array(struct({name}, 1)))",
+            f"json_tuple({name}, 'a', 'b')",
+        )
+        if self.choices.chance(0.4):
+            view = self.choices.pick("LATERAL VIEW", "LATERAL VIEW OUTER")
+            return f"SELECT {', '.join(items)} FROM {relation.text} {view} {generator} g{where}"
+        items.append(generator + self.choices.pick("", " AS x"))
+        return self.select(relation, items, where)
+
+    def _columns_code(self, relation: Relation) -> str:
+        """PySpark's methods over columns."""
+        first = self.write.column(relation.columns).name
+        value = self.write.scalar(relation.columns)
+        text = self.write.reference(self.write.column(relation.columns, "s"))
+        steps = [
+            f'.withColumn("x", {value})',
+            f'.withColumnRenamed("{first}", "renamed")',
+            f'.drop("{first}")',
+            '.selectExpr("*", "1 AS one")',
+            f'.withColumns({{"x": {value}, "y": F.lit(1)}})',
+            f'.select("*", {value})',
+            ".na.drop()",
+            ".fillna(0)",
+            f'.select(F.explode(F.split({text}, ",")))',
+            f'.where("{first} IS NOT NULL")',
+            f".where({self.write.condition(relation.columns)})",
+        ]
+        return relation.text + "".join(self.choices.some(steps, 1, 3))
+
+    def gsets(self) -> Made:
+        """GROUPING SETS, ROLLUP and CUBE."""
+        relation, where = self.filtered(self.stream(watermark=0.3), 0.2)
+        mode = self._mode("update", "complete", "complete", "append")
+        plain = [c for c in relation.columns if "." not in c.reference]
+        keys = [c.reference for c in self.choices.some(plain, 2, 3)]
+        aggregates = self.aggregates(relation, 2)
+        if self.python:
+            names = ", ".join(f'"{key}"' for key in keys)
+            method = self.choices.pick("rollup", "cube")
+            if self.choices.chance(0.3):
+                aggregates.append(self.choices.pick(f'F.grouping("{keys[0]}")', "F.grouping_id()"))
+            return f"{relation.text}.{method}({names}).agg({', '.join(aggregates)})", mode
+        by = self.choices.pick(
+            f"ROLLUP({', '.join(keys)})",
+            f"CUBE({', '.join(keys)})",
+            f"{', '.join(keys)} WITH ROLLUP",
+            f"GROUPING SETS(({', '.join(keys)}), ({keys[0]}), ())",
+            f"{', '.join(keys)} WITH CUBE",
+            f"{keys[0]}, ROLLUP({', '.join(keys[1:])})",
+        )
+        if relation.times and self.choices.chance(0.2):
+            window = self.window(relation.time)
+            keys, by = [window + " AS w", *keys], f"{window}, {by}"
+        if self.choices.chance(0.4):
+            aggregates.append(self.choices.pick(f"grouping({keys[-1]}) AS g", "grouping_id() AS g"))
+        return self.grouped(relation, keys, aggregates, where, by), mode
+
+    def winfn(self) -> Made:
+        """Functions OVER a window of rows, which streams refuse."""
+        relation = self.stream(watermark=0.3)
+        key, order = self.write.column(relation.columns), self.write.column(relation.columns, "t")
+        if self.python:
+            over = f"PARTITION BY {key.reference} ORDER BY {order.reference}"
+            value = f'F.expr("row_number() OVER ({over})")'
+            return f'{relation.text}.withColumn("rn", {value})', "append"
+        function = self.choices.pick(
+            "row_number()", "rank()", "sum(1)", f"lag({key.reference})", "count(*)", "dense_rank()"
+        )
+        over = f"PARTITION BY {key.reference} ORDER BY {order.reference}"
+        items = [self.write.reference(key), f"{function} OVER ({over}) AS rn"]
+        return self.select(relation, items), self._mode("append", "update")
+
+    def wm(self) -> Made:
+        """Watermarks: renamed, twice, on other types."""
+        relation = self.stream(self._timed(), watermark=0.5)
+        mode = self._mode("append", "update")
+        time = relation.time
+        if self.python:
+            column = self.write.column(relation.columns, self.choices.pick("t", "t", "t", "c"))
+            delay = self.choices.pick(
+                "1 minute", "0 seconds", "-1 minute", "1 month", "2 hours 5 minutes", "soon"
+            )
+            text = f'{relation.text}.withWatermark("{column.name}", "{delay}")'
+            if self.choices.chance(0.3):
+                text = f'{relation.text}.withColumn("t2", F.col("{time.name}"))'
+                text += f'.withWatermark("t2", "{delay}")'
+                time = Column(reference="t2", kind="ts")
+            return f"{text}.groupBy({self.window(time)}).count()", mode
+        source = relation.text.split(" WATERMARK")[0]
+        column = self.write.column(relation.columns, self.choices.pick("t", "t", "c"))
+        delay = self.choices.pick(
+            "INTERVAL 1 MINUTE",
+            "INTERVAL '5' SECOND",
+            "INTERVAL 1 MONTH",
+            "INTERVAL -5 MINUTES",
+            "INTERVAL 1 HOUR 30 MINUTES",
+            "INTERVAL '1 02' DAY TO HOUR",
+        )
+        written = self.choices.pick(
+            f"{source} WATERMARK {column.reference} DELAY OF {delay}",
+            f"{source} WATERMARK date_trunc('minute', {time.reference}) AS mt DELAY OF {delay}",
+            f"(SELECT {time.reference} AS b FROM {relation.text})",
+            f"(SELECT *, {time.reference} AS b FROM {relation.text}) WATERMARK b DELAY OF {delay}",
+        )
+        over = {"mt": "mt", "b": "b"}.get(
+            "mt" if " mt " in written else "b" if " b" in written else "", time.reference
+        )
+        window = self.window(Column(reference=over, kind="ts"))
+        return f"SELECT {window} AS w, count(*) AS n FROM {written} GROUP BY 1", mode
