@@ -6,6 +6,7 @@ time and pinned settings, a line per source), `commits/N` (`v1`, `{"nextBatchWat
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -232,6 +233,20 @@ class Checkpoint:
         if self.claim is not None:
             with failing(self.root):
                 self.claim.check()
+
+    def settle(self) -> None:
+        """Make durable what was read so far: to be called before anything is written.
+
+        A run that died, or is superseded, between making a file of a log and syncing its folder
+        leaves an entry that can be seen, but that a loss of power takes back, after later ones that
+        build on it.
+        """
+        folders = [self.root, self.root / "offsets", self.root / "commits"]
+        sources = self.root / "sources"
+        with failing(self.root):
+            for folder in [*folders, *(sources / name for name in sources.names())]:
+                with contextlib.suppress(FileNotFoundError):
+                    folder.sync()
 
     def release(self) -> None:
         """Let another run have the checkpoint."""

@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
+from .files import FILE_SYSTEM_HINT
 from .state import StateError
+from .state.version import FAILED, NOT_WRITTEN
 
 # The last line of a worker's traceback: `package.module.Error: [CONDITION] text`.
 _WORKER_ERROR = re.compile(r"^[\w.]+: (\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
+# The same of an error without a condition; the line above it names the place.
+_RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception)(?:: .*)?)$", re.MULTILINE)
+_TRACEBACK = "Traceback (most recent call last)"
 _READING = re.compile(r"while reading file (\S+?)\.?\s")
 
 
@@ -60,7 +65,9 @@ def state_failure(error: StateError) -> RuntimeFailure:
     return RuntimeFailure(
         error.condition,
         f"[{error.condition}] {error.message}",
-        hint="Restore the checkpoint from a copy, or start the query on a new one.",
+        hint=FILE_SYSTEM_HINT
+        if error.condition in (NOT_WRITTEN, FAILED)
+        else "Restore the checkpoint from a copy, or start the query on a new one.",
     )
 
 
@@ -118,6 +125,9 @@ def _conditions(error: BaseException) -> Iterator[tuple[str, str]]:
     if worker:
         message, condition = worker[-1]
         yield condition, message
+    elif condition and _TRACEBACK in text and (raised := _RAISED.findall(text)):
+        first = _first_line(text, condition).split(_TRACEBACK, 1)[0].strip()
+        yield condition, f"{first} {raised[-1]}"
 
 
 def _call(target: object, method: str) -> Any:

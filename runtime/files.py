@@ -15,6 +15,10 @@ from ..planner.model.errors import RuntimeFailure
 from .state.storage import Location, Place, located
 
 AnyPath = Path | Location
+FILE_SYSTEM_HINT = (
+    "Mend the file system (space, rights, connection) and start the query again: it goes on from "
+    "the last commit."
+)
 
 # Hadoop's checksum side files: "crc" and a zero byte, the chunk size, one CRC-32 per chunk.
 _CRC_MAGIC = b"crc\x00"
@@ -111,6 +115,23 @@ def write_new(path: Place, data: bytes) -> None:
         _write_checksums(location, data)
 
 
+def link_new(file: Path, path: Place, data: bytes) -> None:
+    """Let a file on a local disk that holds this have a second name, with a checksum file.
+
+    Raises:
+        FileExistsError: there is something under that name, which is left as it is; or somebody
+            has taken the file away.
+        RuntimeFailure: the file system fails.
+    """
+    location = located(path)
+    with _writing(location):
+        try:
+            location.storage.link(str(file), location.path)
+        except FileNotFoundError as problem:
+            raise FileExistsError(f"'{file}' was taken away") from problem
+        _write_checksums(location, data)
+
+
 def replace(path: Place, data: bytes) -> None:
     """Write a file in the place of another one, whole or not at all, with its checksum file.
 
@@ -171,8 +192,7 @@ def not_usable(path: Place, what: str, problem: OSError) -> RuntimeFailure:
     return RuntimeFailure(
         "STATEPLAN_FILE_SYSTEM_FAILED",
         f"The file '{path}' cannot be {what}: {problem.strerror or problem}.",
-        hint="Mend the file system (space, rights, connection) and start the query again: it goes "
-        "on from the last commit.",
+        hint=FILE_SYSTEM_HINT,
     )
 
 
@@ -199,4 +219,4 @@ def _writing(location: Location) -> Iterator[None]:
     except FileExistsError:
         raise
     except OSError as problem:
-        raise not_usable(location, "written", problem) from problem
+        raise not_usable(problem.filename or location, "written", problem) from problem

@@ -72,7 +72,9 @@ def recover(checkpoint: Checkpoint, sources: Sequence[str], conf: Conf) -> tuple
     Raises:
         RuntimeFailure: a file is missing or corrupt, or the checkpoint is another query's.
     """
-    latest, committed = checkpoint.offset_log.latest(), checkpoint.commit_log.latest()
+    # In this order: another driver, not yet aware of being superseded, may still finish an entry.
+    committed = checkpoint.commit_log.latest()
+    latest = checkpoint.offset_log.latest()
     if committed is not None and (latest is None or committed > latest):
         raise corrupt(checkpoint.offset_log.path(committed), "it is missing, but its commit is not")
     nothing: Offsets = (None,) * len(set(sources))

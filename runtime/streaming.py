@@ -163,6 +163,7 @@ def _prepare(
             source.attach(opened.source_directory(index))
             if trigger.kind == "available_now":
                 source.prepare_for_available_now()
+        opened.settle()
         sink.attach(opened.id, position.batch_id, execution.output_mode)
         own = own_session(spark)
         chosen = task_count(spark, conf) if tasks is None else tasks

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...physical.plan import StateStoreWriter
-from ...planner.model.errors import InternalError, RuntimeFailure
+from ...planner.model.errors import InternalError
+from ..failures import state_failure
 from ..frames import spark_schema
 from ..kernels.kernel import Kernel
 from ..kernels.prompt import prompt
@@ -18,7 +19,7 @@ from ..state import StateError, StateVersion, load_version, save_version
 from ..state.storage import Location, located
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from .columns import Column, carrier_schema
-from .context import BatchResults, LoweringContext, OperatorResult
+from .context import BatchResults, LoweringContext, OperatorResult, RanAgain
 from .metrics import custom_metrics
 from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
 
@@ -186,7 +187,7 @@ class Batch:
                     location, context.batch_id, info.num_partitions, context.state_attempt
                 )
             except StateError as error:
-                raise _failure(error) from error
+                raise state_failure(error) from error
             known = replace(known, stores=info.num_partitions)
             self._bases[info.operator_id] = known
         return known
@@ -234,7 +235,7 @@ class Batch:
                 spec = operator.spec
                 save_version(spec.location, operator.next_version, spec.attempt, self._retain)
         except StateError as error:
-            raise _failure(error) from error
+            raise state_failure(error) from error
 
     @property
     def state_attempt(self) -> str | None:
@@ -260,8 +261,13 @@ class Batch:
 
 
 def _one_per_task(texts: Sequence[str]) -> tuple[TaskReport, ...]:
-    # A stage that ran again reports again: either report will do, they name different files.
-    reports = {report.writes.task: report for report in map(TaskReport.from_json, texts)}
+    found = [TaskReport.from_json(text) for text in texts]
+    reports = {report.writes.task: report for report in found}
+    if len(reports) < len(found):
+        # Rows came in another order, so a sum of doubles, or which row of a key was the first, may
+        # be another: what has read the first run's output and what has read the second's, and the
+        # state of either, need not fit together.
+        raise RanAgain()
     return tuple(reports[task] for task in sorted(reports))
 
 
@@ -274,11 +280,3 @@ def _task_function(spec: TaskSpec) -> Callable[[Iterator[Any]], Iterator[Any]]:
         return run_task(spec, context.partitionId(), prompt(batches))
 
     return run
-
-
-def _failure(error: StateError) -> RuntimeFailure:
-    return RuntimeFailure(
-        error.condition,
-        f"[{error.condition}] {error.message}",
-        hint="Restore the checkpoint from a copy, or start the query on a new one.",
-    )

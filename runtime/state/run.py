@@ -20,7 +20,7 @@ from .checksums import Damaged, Sealed, Sealing, open_batch
 from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
 from .sorting import stable_order
 from .storage import Location, Place, located
-from .version import RunInfo, StateError, cannot_write
+from .version import RunInfo, StateError, cannot_read, cannot_write
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ class Run:
                 "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
                 f"A file of the state is missing: there is no file {path}.",
             ) from None
-        except (OSError, pa.ArrowInvalid, Damaged) as problem:
+        except OSError as problem:
+            raise cannot_read(path, problem) from problem
+        except (pa.ArrowInvalid, Damaged) as problem:
             raise _unusable(path, str(problem)) from problem
         if batch.num_rows != info.rows:
             raise _unusable(path, f"it has {batch.num_rows} rows instead of {info.rows}")

@@ -65,6 +65,15 @@ class Storage(ABC):
                 may both succeed, and the file holds what one of them wrote.
         """
 
+    def link(self, file: str, path: str) -> None:
+        """`create`, of what another file holds: on a local disk not if that one is gone by then.
+
+        Raises:
+            FileExistsError: there is something at the path.
+            FileNotFoundError: there is no such file.
+        """
+        self.create(path, self.read(file))
+
     @abstractmethod
     def delete(self, path: str) -> None:
         """Delete a file; it may be missing."""
@@ -249,13 +258,13 @@ def located(place: Place, system: Any = None) -> Location:
 
 @contextlib.contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Errors of the system name the file."""
+    """Errors of the system name the file, not a passing name of it or its folder."""
     try:
         yield
     except (FileNotFoundError, FileExistsError):
         raise
     except OSError as problem:
-        if problem.filename is not None:
+        if problem.filename == path:
             raise
         text = problem.strerror or str(problem)
         raise OSError(problem.errno, text, path) from problem

@@ -16,6 +16,8 @@ from .rows import Int32, Int64, Mask
 from .storage import Location, Place, located
 
 FORMAT = 2
+NOT_WRITTEN = "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT"
+FAILED = "STATEPLAN_FILE_SYSTEM_FAILED"
 _OURS = re.compile(r"(?:r|v)(\d{10})-.*\.(?:arrow|json)")
 
 
@@ -222,7 +224,9 @@ def load_version(
         text = path.read().decode()
     except FileNotFoundError:
         raise _missing(version, path) from None
-    except (OSError, UnicodeDecodeError) as problem:
+    except OSError as problem:
+        raise cannot_read(path, problem) from problem
+    except UnicodeDecodeError as problem:
         raise _corrupt(path, str(problem)) from problem
     return _parse(path, text, version)
 
@@ -298,8 +302,15 @@ def save_version(location: Place, version: StateVersion, attempt: str, retain: i
 def cannot_write(what: str, path: Location, problem: OSError) -> StateError:
     """The error for a state file that cannot be written."""
     return StateError(
-        "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
+        NOT_WRITTEN,
         f"{what} cannot be written to {path}: {problem.strerror or problem}.",
+    )
+
+
+def cannot_read(path: Location, problem: OSError) -> StateError:
+    """The error for a state file that may be whole, but that the file system does not give."""
+    return StateError(
+        FAILED, f"The state file {path} cannot be read: {problem.strerror or problem}."
     )
 
 
