@@ -11,6 +11,8 @@ import pytest
 import stateplan.physical.aggregate
 import stateplan.physical.basic
 import stateplan.physical.exchange
+import stateplan.physical.joins
+import stateplan.physical.scans
 import stateplan.physical.stateful
 from stateplan.physical.exchange import ReusedExchangeExec
 from stateplan.physical.plan import SparkPlan, StatefulOperator, UnaryExec
@@ -31,6 +33,8 @@ MODULES = (
     stateplan.physical.aggregate,
     stateplan.physical.basic,
     stateplan.physical.exchange,
+    stateplan.physical.joins,
+    stateplan.physical.scans,
     stateplan.physical.stateful,
 )
 

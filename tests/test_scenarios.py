@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 OWN = sorted((HERE / "scenarios").glob("*.yaml"))
-TOPICS = (
-    "agg chain complete distinct error global keys limit restart session stateless watermark window"
-)
 CORPUS = sorted((HERE.parent.parent / "shared" / "corpus" / "runs").glob("*.yaml"))
 
 
@@ -54,13 +51,9 @@ def test_scenario_on_three_tasks(spark: SparkSession, path: Path) -> None:
 
 
 def corpus_cases() -> list[Path]:
-    chosen = []
-    for path in CORPUS:
-        text = path.read_text(encoding="utf-8")
-        joins = " JOIN " in text  # stream-stream joins are planned later
-        if path.stem.split("-")[0] in TOPICS.split() and "\nsql:" in text and not joins:
-            chosen.append(path)
-    return chosen
+    # Joins of streams are planned, but not run yet; subqueries are not planned yet.
+    later = ("symmetricHashJoin", "(SELECT ")
+    return [path for path in CORPUS if not any(word in path.read_text("utf-8") for word in later)]
 
 
 @pytest.mark.parametrize("path", corpus_cases(), ids=by_name)

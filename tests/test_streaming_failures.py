@@ -58,6 +58,14 @@ def test_a_kernels_condition_is_found_in_the_workers_traceback() -> None:
     assert message == "[ARITHMETIC_OVERFLOW] overflow. SQLSTATE: 22003"
 
 
+def test_an_error_in_the_worker_is_its_last_line() -> None:
+    raised = "ModuleNotFoundError: No module named 'elsewhere'"
+    text = WORKER.split("stateplan.")[0].replace("An", "[PYTHON_EXCEPTION] An", 1)
+    message = f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {raised}"
+    found = innermost(Spark("PYTHON_EXCEPTION", f"{text}{raised}\n SQLSTATE: 38000"))
+    assert found == ("PYTHON_EXCEPTION", message)
+
+
 def test_the_file_that_was_read_is_named() -> None:
     inner = Spark("MALFORMED_RECORD", "[MALFORMED_RECORD] Malformed.")
     outer = Spark("FAILED_READ_FILE", "[FAILED_READ_FILE] while reading file file:///a.json.  X")
