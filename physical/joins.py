@@ -58,10 +58,17 @@ class BaseJoinExec(SparkPlan):
     right: SparkPlan
     join_type: JoinType
     condition: Expression | None = None
+    mark: AttributeReference | None = None
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
-        return join_output(self.join_type, self.left.output, self.right.output)
+        return join_output(self.join_type, self.left.output, self.right.output, self.mark)
+
+    @property
+    def _kind(self) -> str:
+        if self.mark is None:
+            return self.join_type
+        return f"{self.join_type}({plan_text(self.mark)})"
 
     @property
     def _condition_text(self) -> str | None:
@@ -99,7 +106,7 @@ class BroadcastHashJoinExec(EquiJoinExec):
         null_aware = "true" if self.null_aware else "false"
         return arguments(
             *self._keys_text(max_fields),
-            self.join_type,
+            self._kind,
             self.build_side,
             self._condition_text,
             null_aware,
@@ -161,7 +168,7 @@ class ShuffledJoinExec(EquiJoinExec):
         match self.join_type:
             case "Inner" | "Cross":
                 return PartitioningCollection(left.num_partitions, (left, right))
-            case "LeftOuter" | "LeftSemi" | "LeftAnti":
+            case "LeftOuter" | "LeftSingle" | "LeftSemi" | "LeftAnti" | "ExistenceJoin":
                 return left
             case "RightOuter":
                 return right
@@ -174,7 +181,7 @@ class SortMergeJoinExec(ShuffledJoinExec):
     """Both sides sorted by the keys, read in step. Each side is a codegen stage of its own."""
 
     def arguments(self, max_fields: int) -> str:
-        return arguments(*self._keys_text(max_fields), self.join_type, self._condition_text)
+        return arguments(*self._keys_text(max_fields), self._kind, self._condition_text)
 
     @property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
@@ -203,7 +210,7 @@ class ShuffledHashJoinExec(ShuffledJoinExec):
 
     def arguments(self, max_fields: int) -> str:
         keys = self._keys_text(max_fields)
-        return arguments(*keys, self.join_type, self.build_side, self._condition_text)
+        return arguments(*keys, self._kind, self.build_side, self._condition_text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +220,7 @@ class BroadcastNestedLoopJoinExec(BaseJoinExec):
     build_side: BuildSide
 
     def arguments(self, max_fields: int) -> str:
-        return arguments(self.build_side, self.join_type, self._condition_text)
+        return arguments(self.build_side, self._kind, self._condition_text)
 
     @property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -233,7 +240,7 @@ class BroadcastNestedLoopJoinExec(BaseJoinExec):
         match self.join_type, self.build_side:
             case ("Inner" | "Cross", _) | ("RightOuter", "BuildLeft"):
                 return True
-            case ("LeftOuter" | "LeftSemi" | "LeftAnti", "BuildRight"):
+            case ("LeftOuter" | "LeftSingle" | "LeftSemi" | "LeftAnti", "BuildRight"):
                 return True
             case _:
                 return False

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from ..planner.model.expressions import AttributeReference, Call, Expression, Literal
 from ..planner.model.literal_text import literal_text
 from ..planner.model.types import DateType, TimestampType
+from .subqueries import PlannedSubquery
 
 _COMPARISONS = {
     "=": ("EqualTo", "EqualTo"),
@@ -49,15 +50,19 @@ def _text(condition: Expression) -> str | None:
             if len(constants) != len(values):
                 return None
             return f"In({name}, [{','.join(map(_value, constants))}])"
-        case Call(arguments=(AttributeReference(name=name), Literal() as value)):
+        case Call(
+            arguments=(AttributeReference(name=name), Literal() | PlannedSubquery() as value)
+        ):
             return _compared(condition.name, name, value, flipped=False)
-        case Call(arguments=(Literal() as value, AttributeReference(name=name))):
+        case Call(
+            arguments=(Literal() | PlannedSubquery() as value, AttributeReference(name=name))
+        ):
             return _compared(condition.name, name, value, flipped=True)
         case _:
             return None
 
 
-def _compared(operator: str, name: str, value: Literal, *, flipped: bool) -> str | None:
+def _compared(operator: str, name: str, value: Expression, *, flipped: bool) -> str | None:
     if operator in _COMPARISONS:
         return f"{_COMPARISONS[operator][flipped]}({name},{_value(value)})"
     if operator in _TEXTS and not flipped:
@@ -65,8 +70,12 @@ def _compared(operator: str, name: str, value: Literal, *, flipped: bool) -> str
     return None
 
 
-def _value(literal: Literal) -> str:
-    """A constant as Java shows its value."""
+def _value(value: Expression) -> str:
+    """A constant as Java shows its value; a subquery's is not known yet."""
+    if isinstance(value, PlannedSubquery):
+        return f"ScalarSubquery#{value.expr_id}"
+    assert isinstance(value, Literal)
+    literal = value
     match literal.type_, literal.value:
         case DateType(), int(days):
             return (date(1970, 1, 1) + timedelta(days=days)).isoformat()

@@ -124,6 +124,15 @@ class IncrementalExecution:
         with id_scope(self._ids):
             return prepare(self.spark_plan, self)
 
+    @property
+    def adaptive(self) -> bool | None:
+        """The plan itself says whether it adapts."""
+        return None
+
+    def plan_subquery(self, logical: LogicalPlan) -> SparkPlan:
+        """The operators of a subquery's optimized plan, not yet placed."""
+        return plan_physical(logical, output_mode="append", conf=self.conf)
+
     def next_stateful_operation_state_info(self) -> StatefulOperatorStateInfo:
         """State info under the next operator id: 0, 1, ... in the order of asking."""
         return StatefulOperatorStateInfo(

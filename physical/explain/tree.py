@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..plan import SparkPlan
+from ..subqueries import planned_subqueries
 
 MAX_FIELDS = 25  # spark.sql.debug.maxToStringFields
 
@@ -25,6 +26,11 @@ def tree_text(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = 
 
     def draw(node: SparkPlan, first: str, rest: str) -> None:
         lines.append(first + line(node, max_fields, verbose=verbose))
+        inner = list(planned_subqueries(node))
+        deeper = rest + (":  " if node.children else "   ")
+        for i, subquery in enumerate(inner):
+            branch, below = (":- ", ":  ") if i + 1 < len(inner) else ("+- ", "   ")
+            draw(subquery, deeper + branch, deeper + below)
         *others, last = node.children or (None,)
         for child in others:
             assert child is not None

@@ -9,8 +9,17 @@ from .expressions import AttributeReference, Expression
 from .types import DataType
 
 
+class Written(Expression):
+    """An expression that knows its own form in plans."""
+
+    @property
+    def text(self) -> str:
+        """The form in plans."""
+        raise NotImplementedError(type(self).__name__)
+
+
 @dataclass(frozen=True, kw_only=True)
-class BoundReference(Expression):
+class BoundReference(Written):
     """Column `ordinal` of the input; plans show `input[0, bigint, false]`."""
 
     ordinal: int

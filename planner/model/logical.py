@@ -12,7 +12,17 @@ from .query_plan import LogicalPlan, UnaryNode
 from .types import BooleanType, same_type
 from .unresolved import UnresolvedAttribute
 
-JoinType = Literal["Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi", "LeftAnti", "Cross"]
+JoinType = Literal[
+    "Inner",
+    "LeftOuter",
+    "RightOuter",
+    "FullOuter",
+    "LeftSemi",
+    "LeftAnti",
+    "Cross",
+    "LeftSingle",  # this and the next come of subqueries only
+    "ExistenceJoin",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +159,14 @@ class Deduplicate(UnaryNode):
     within_watermark: bool = False
 
     @cached_property
+    def references(self) -> frozenset[int]:
+        """The keys, and within a watermark the event time, which tells how long a key is kept."""
+        keys = super().references
+        if not self.within_watermark:
+            return keys
+        return keys | {a.expr_id for a in self.child.output if a.delay_ms is not None}
+
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         columns = self.child.output
         return _from_state(columns) if self.is_streaming else columns
@@ -283,20 +301,29 @@ def join_output(
     kind: JoinType,
     left: tuple[AttributeReference, ...],
     right: tuple[AttributeReference, ...],
+    mark: AttributeReference | None = None,
 ) -> tuple[AttributeReference, ...]:
-    """The columns of a join: a side that is padded with nulls becomes nullable."""
+    """The columns of a join: a side that is padded with nulls becomes nullable.
+
+    An existence join has one more column, which says whether there is a match.
+    """
+    if mark is not None:
+        return (*left, mark)
     if kind in ("LeftSemi", "LeftAnti"):
         return left
     if kind in ("RightOuter", "FullOuter"):
         left = tuple(a.with_nullability(True) for a in left)
-    if kind in ("LeftOuter", "FullOuter"):
+    if kind in ("LeftOuter", "LeftSingle", "FullOuter"):
         right = tuple(a.with_nullability(True) for a in right)
     return left + right
 
 
 @dataclass(frozen=True, kw_only=True)
 class Join(LogicalPlan):
-    """A join; `using` are the columns of JOIN ... USING until analyzed, `natural` of NATURAL."""
+    """A join; `using` are the columns of JOIN ... USING until analyzed, `natural` of NATURAL.
+
+    `mark` is the column that an existence join adds.
+    """
 
     child_fields = ("left", "right")
     expression_fields = ("condition",)
@@ -308,6 +335,7 @@ class Join(LogicalPlan):
     using: tuple[str, ...] = ()
     natural: bool = False
     hint: tuple[str | None, str | None] = (None, None)
+    mark: AttributeReference | None = None
 
     @cached_property
     def resolved(self) -> bool:
@@ -318,4 +346,4 @@ class Join(LogicalPlan):
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
-        return join_output(self.join_type, self.left.output, self.right.output)
+        return join_output(self.join_type, self.left.output, self.right.output, self.mark)

@@ -157,7 +157,7 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
     kind = type(plan).__name__
     match plan:
         case Project(project_list=items):
-            return kind, [_list(items, limit)]
+            return kind, [_list(items, limit) if items else ""]
         case Filter(condition=condition) | UnresolvedHaving(condition=condition):
             return kind, [argument_text(condition)]
         case Aggregate(grouping=grouping, aggregates=aggregates):
@@ -195,6 +195,8 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
 def _join_type(join: Join, join_type: str) -> str:
     if join.natural:
         return f"NaturalJoin({join_type})"
+    if join.mark is not None:
+        return f"{join_type}({plan_text(join.mark)})"
     if join.using:
         return f"UsingJoin({join_type}, List({', '.join(join.using)}))"
     return join_type

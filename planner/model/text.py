@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import registry
-from .bound import BoundReference
+from .bound import Written
 from .expressions import (
     AggregateExpression,
     Alias,
@@ -24,8 +24,17 @@ from .expressions import (
     LambdaVariable,
     Literal,
     SortOrder,
+    lit,
 )
 from .literal_text import literal_pretty, literal_text
+from .subqueries import (
+    Exists,
+    InSubquery,
+    ListQuery,
+    OuterReference,
+    ScalarSubquery,
+    SubqueryExpression,
+)
 from .types import DataType, LongType
 from .unresolved import (
     UnresolvedAlias,
@@ -111,6 +120,13 @@ def plan_text(expression: Expression) -> str:
             return f"window({plan_text(time)}, {size}, {slide}, {start})"
         case WindowExpression():
             return _window_expression(expression)
+        case OuterReference(column=column):
+            return f"outer({plan_text(column)})"
+        case InSubquery(values=values, query=query):
+            return f"{plan_text(_tuple(values))} IN ({plan_text(query)})"
+        case SubqueryExpression():
+            children = " && ".join(map(plan_text, expression.children))
+            return f"{_SUBQUERIES[type(expression)][0]}#{expression.expr_id} [{children}]"
         case _:
             return _unresolved_text(expression) or _shared(expression, plan_text)
 
@@ -204,14 +220,36 @@ def _shared(expression: Expression, show: Show) -> str:
             return f"{show(child)}.{name}"
         case UnresolvedExtractValue(child=child, extraction=extraction):
             return f"{show(child)}[{show(extraction)}]"
-        case BoundReference():
+        case Written():
             return expression.text
+        case OuterReference(column=column):
+            return f"outer({'.'.join((*column.qualifier, column.name))})"
+        case InSubquery(values=values, query=query):
+            return f"({show(_tuple(values))} IN ({show(query)}))"
         case SessionWindow(time=time, gap=gap):
             return _call("sessionwindow", (time, gap), show)
         case WindowTime(window=window):
             return _call("window_time", (window,), show)
         case _:
             return _call(type(expression).__name__.lower(), expression.children, show)
+
+
+_SUBQUERIES: dict[type[Expression], tuple[str, str]] = {
+    ScalarSubquery: ("scalar-subquery", "scalarsubquery"),
+    Exists: ("exists", "exists"),
+    ListQuery: ("list", "listquery"),
+}
+
+
+def _tuple(values: tuple[Expression, ...]) -> Expression:
+    """What stands before IN: one value, or several as a struct."""
+    if len(values) == 1:
+        return values[0]
+    fields: list[Expression] = []
+    for place, value in enumerate(values):
+        name = value.name if isinstance(value, AttributeReference | Alias) else f"_{place}"
+        fields += [lit(name), value]
+    return Call(name="named_struct", arguments=tuple(fields))
 
 
 def pretty(expression: Expression) -> str:
@@ -258,6 +296,8 @@ def pretty(expression: Expression) -> str:
             return _with_distinct(shown, "DISTINCT") if expression.distinct else shown
         case WindowExpression():
             return _window_pretty(expression)
+        case SubqueryExpression():
+            return _call(_SUBQUERIES[type(expression)][1], expression.children, pretty)
         case _:
             return _shared(expression, pretty)
 

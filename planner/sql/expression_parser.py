@@ -139,7 +139,8 @@ class ExpressionParser(PrimaryParser):
         return exp.Is(this=left, expression=value, negate=negated)
 
     def _parse_in(self, this: Node, alias: bool = False) -> Node:
-        if self._is_query_ahead(0):
+        # `IN (VALUES (1), (2))` calls a function named so, as in Spark's grammar.
+        if self._is_query_ahead(0) and self._tokens[self._index + 1].text.upper() != "VALUES":
             return exp.In(this=this, query=self._wrapped(self._parse_query))
         values = self._wrapped(lambda: self._list(self._parse_disjunction))
         return exp.In(this=this, expressions=values)

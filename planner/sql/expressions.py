@@ -34,8 +34,9 @@ from ..model.unresolved import (
 )
 from ..model.windows import WindowExpression
 from .context import fragment_error, marked, missing_window, origin_at, unsupported
-from .literal_reader import LiteralReader, Node
+from .literal_reader import Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
+from .subqueries import SubqueryReader
 
 _BINARY = {
     exp.Add: "+",
@@ -61,7 +62,7 @@ _BINARY = {
 _TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
-class ExpressionReader(LiteralReader):
+class ExpressionReader(SubqueryReader):
     """Turns one query's expressions into the planner's."""
 
     def read(self, node: Node) -> Expression:
@@ -166,7 +167,7 @@ class ExpressionReader(LiteralReader):
 
     def in_(self, node: Node) -> Expression:
         if node.args.get("query"):
-            raise unsupported("IN with a subquery", self.origin(node))
+            return self.in_query(node)
         return self._call("in", node, node.this, *node.expressions)
 
     def like(self, node: Node) -> Expression:
@@ -191,9 +192,6 @@ class ExpressionReader(LiteralReader):
         like = node.this
         name = "like" if isinstance(like, exp.Like) else "ilike"
         return self._call(name, node, like.this, like.expression, node.expression)
-
-    def subquery(self, node: Node) -> Expression:
-        raise unsupported("A subquery as an expression", self.origin(node))
 
     # ------------------------------------------------------------------------------------ calls
 
@@ -382,7 +380,7 @@ _READERS: dict[Any, Callable[[ExpressionReader, Node], Expression]] = {
     exp.ILike: ExpressionReader.like,
     exp.Escape: ExpressionReader.escape,
     exp.Subquery: ExpressionReader.subquery,
-    exp.Exists: ExpressionReader.subquery,
+    exp.Exists: ExpressionReader.exists,
     exp.Anonymous: ExpressionReader.function,
     exp.Filter: ExpressionReader.filtered,
     exp.IgnoreNulls: ExpressionReader.nulls,

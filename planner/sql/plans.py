@@ -69,6 +69,7 @@ class PlanReader:
 
     def __init__(self, expressions: ExpressionReader) -> None:
         self.expressions = expressions
+        expressions.read_query = self.query
         self.watermarks = count()
 
     # ----------------------------------------------------------------------------------- queries

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as Choice
 
+from ...physical.distribution import same
 from ...physical.joins import (
     BroadcastHashJoinExec,
     BroadcastNestedLoopJoinExec,
@@ -45,7 +46,9 @@ from .statistics import size_in_bytes
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 _STATE_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 _LEFT_BUILT = ("Inner", "Cross", "RightOuter")
-_RIGHT_BUILT = ("Inner", "Cross", "LeftOuter", "LeftSemi", "LeftAnti")
+_RIGHT_BUILT = (
+    *("Inner", "Cross", "LeftOuter", "LeftSingle", "LeftSemi", "LeftAnti", "ExistenceJoin"),
+)
 
 _Side = Choice["left", "right"]
 
@@ -167,7 +170,23 @@ def join_selection(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
         return None
     choice = _Selection(logical, plan_later)
     keys = equi_join(logical)
-    return choice.nested_loops() if keys is None else choice.by_keys(keys)
+    if keys is not None:
+        return choice.by_keys(keys)
+    unknowing = _null_aware_keys(logical)
+    return choice.nested_loops() if unknowing is None else choice.null_aware(unknowing)
+
+
+def _null_aware_keys(join: Join) -> EquiJoin | None:
+    """The one key of NOT IN: an anti join on `l = r OR isnull(l = r)`."""
+    match join.join_type, join.condition:
+        case (
+            "LeftAnti",
+            Call(name="or", arguments=(equal, Call(name="isnull", arguments=(other,)))),
+        ) if same((equal,), (other,)):
+            pair = _equated(equal, join.left.output_ids, join.right.output_ids)
+            return None if pair is None else EquiJoin((pair[0],), (pair[1],), None)
+        case _:
+            return None
 
 
 class _Selection:
@@ -184,7 +203,9 @@ class _Selection:
         built = self._hinted("BROADCAST")
         if built is not None:
             return self._broadcast(keys, built)
-        sortable = all(is_orderable(k.data_type) for k in keys.left_keys)
+        # A single match cannot be told while merging.
+        single = self.kind == "LeftSingle"
+        sortable = not single and all(is_orderable(k.data_type) for k in keys.left_keys)
         if "MERGE" in self.join.hint and sortable:
             return self._merge(keys)
         built = self._hinted("SHUFFLE_HASH")
@@ -256,7 +277,7 @@ class _Selection:
     def _sides(self) -> tuple[SparkPlan, SparkPlan]:
         return self.plan_later(self.join.left), self.plan_later(self.join.right)
 
-    def _broadcast(self, keys: EquiJoin, built: BuildSide) -> SparkPlan:
+    def _broadcast(self, keys: EquiJoin, built: BuildSide) -> BroadcastHashJoinExec:
         left, right = self._sides()
         return BroadcastHashJoinExec(
             left=left,
@@ -264,9 +285,14 @@ class _Selection:
             left_keys=keys.left_keys,
             right_keys=keys.right_keys,
             join_type=self.kind,
+            mark=self.join.mark,
             condition=keys.condition,
             build_side=built,
         )
+
+    def null_aware(self, keys: EquiJoin) -> SparkPlan:
+        """NOT IN over one column: whatever the table's size, every task gets it."""
+        return replace(self._broadcast(keys, "BuildRight"), null_aware=True)
 
     def _shuffled(self, keys: EquiJoin, built: BuildSide) -> SparkPlan:
         left, right = self._sides()
@@ -276,6 +302,7 @@ class _Selection:
             left_keys=keys.left_keys,
             right_keys=keys.right_keys,
             join_type=self.kind,
+            mark=self.join.mark,
             condition=keys.condition,
             build_side=built,
         )
@@ -288,6 +315,7 @@ class _Selection:
             left_keys=keys.left_keys,
             right_keys=keys.right_keys,
             join_type=self.kind,
+            mark=self.join.mark,
             condition=keys.condition,
         )
 
@@ -303,6 +331,7 @@ class _Selection:
             left=left,
             right=right,
             join_type=self.kind,
+            mark=self.join.mark,
             condition=self.join.condition,
             build_side=built,
         )

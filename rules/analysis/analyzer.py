@@ -41,6 +41,12 @@ from ...planner.model.relations import (
     View,
     WithCTE,
 )
+from ...planner.model.subqueries import (
+    Exists,
+    InSubquery,
+    SubqueryExpression,
+    outer_references,
+)
 from ...planner.model.text import pretty
 from ...planner.model.types import BOOLEAN
 from ...planner.model.unresolved import (
@@ -57,7 +63,7 @@ from .expressions import Resolver
 from .failures import failure
 from .function_names import check_function_names
 from .hints import resolve_hint
-from .joins import resolve_join
+from .joins import keep_subqueries_apart, resolve_join
 from .missing import resolve_over, restored
 from .names import qualified
 from .over import refuse_window_in_where
@@ -98,7 +104,9 @@ _PREDICATES = frozenset((*_COMPARISONS, "and", "or", "not", "isnull", "isnotnull
 
 def _is_predicate(condition: Expression) -> bool:
     """Whether the condition's form says that it is a boolean; HAVING casts any other."""
-    return isinstance(condition, UnresolvedFunction) and condition.name.lower() in _PREDICATES
+    if isinstance(condition, UnresolvedFunction):
+        return condition.name.lower() in _PREDICATES
+    return isinstance(condition, InSubquery | Exists)
 
 
 @dataclass
@@ -109,6 +117,28 @@ class Analyzer:
     definitions: list[CTERelationDef] = field(default_factory=list)
     ids: count[int] = field(default_factory=count)
 
+    names: Names = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.context = replace(self.context, analyze_subquery=self.analyze_subquery)
+
+    def analyze_subquery(self, subquery: SubqueryExpression, scope: Scope) -> SubqueryExpression:
+        """A subquery by itself, and if names are left over with the columns around it."""
+        known = len(self.definitions)
+        alone = self._within(subquery, None)
+        if alone.resolved:
+            return replace(subquery, plan=keep_subqueries_apart(alone))
+        del self.definitions[known:]
+        plan = self._within(subquery, scope)
+        plan = keep_subqueries_apart(plan)
+        return replace(subquery, plan=plan, outer=outer_references(plan))
+
+    def _within(self, subquery: SubqueryExpression, scope: Scope | None) -> LogicalPlan:
+        inner = Analyzer(
+            replace(self.context, outer=scope), definitions=self.definitions, ids=self.ids
+        )
+        return inner.visit(subquery.plan, self.names)
+
     def analyze(self, plan: LogicalPlan) -> LogicalPlan:
         """The plan resolved as far as it can be."""
         check_function_names(plan)
@@ -118,7 +148,14 @@ class Analyzer:
         return WithCTE(definitions=tuple(self.definitions), child=resolved)
 
     def visit(self, plan: LogicalPlan, names: Names) -> LogicalPlan:
-        """A plan with the names of WITH around it."""
+        """A plan with the names of WITH around it, which its subqueries may use too."""
+        before, self.names = self.names, names
+        try:
+            return self._visit(plan, names)
+        finally:
+            self.names = before
+
+    def _visit(self, plan: LogicalPlan, names: Names) -> LogicalPlan:
         match plan:
             case UnresolvedRelation():
                 return self._relation(plan, names)
@@ -137,7 +174,7 @@ class Analyzer:
                 child = self.visit(plan.child, names)
                 if not child.resolved:
                     return replace(plan, child=child)
-                return self._unary(plan, child)
+                return self._over(plan, child)
         return plan.map_children(lambda child: self.visit(child, names))
 
     # ------------------------------------------------------------------------------- relations
@@ -204,6 +241,10 @@ class Analyzer:
 
     def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
         condition = self._resolver(child).resolve(plan.condition)
+        if not (condition.resolved and condition.references <= child.output_ids):
+            (found,), below = resolve_over((plan.condition,), child, self.context)
+            if found.resolved and below is not child:
+                return restored(replace(plan, condition=found, child=below), child)
         draft = replace(plan, condition=condition, child=child)
         refuse_window_in_where(condition)
         if generators_in(condition):

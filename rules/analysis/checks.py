@@ -25,6 +25,7 @@ from ...planner.model.logical import (
 from ...planner.model.logical_text import tree_text
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import UnresolvedRelation
+from ...planner.model.subqueries import SubqueryExpression, subqueries_in
 from ...planner.model.text import pretty
 from ...planner.model.types import (
     BooleanType,
@@ -43,6 +44,7 @@ from .failures import SEARCH_PATH, failure, mismatch, quoted
 from .misplaced import misplaced_aggregates, misplaced_in_operator, sort_types
 from .names import qualified
 from .over import check_windows
+from .subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
 from .suggestions import unresolved_column
 from .window_functions import is_window
 
@@ -56,16 +58,23 @@ def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
     Raises:
         AnalysisError: with the plan's tree.
     """
+    error = _first_error(plan)
+    if error is not None:
+        limit = conf.integer("spark.sql.debug.maxToStringFields")
+        raise AnalysisError(
+            error.condition, error.message, hint=error.hint, tree=tree_text(plan, limit)
+        )
+    if not plan.resolved:
+        raise _unfinished(plan)
+
+
+def _first_error(plan: LogicalPlan) -> AnalysisError | None:
     for operator in bottom_up(plan):
         for check in CHECKS:
             error = check(operator)
             if error is not None:
-                limit = conf.integer("spark.sql.debug.maxToStringFields")
-                raise AnalysisError(
-                    error.condition, error.message, hint=error.hint, tree=tree_text(plan, limit)
-                )
-    if not plan.resolved:
-        raise _unfinished(plan)
+                return error
+    return None
 
 
 def _unfinished(plan: LogicalPlan) -> AnalysisError:
@@ -118,12 +127,16 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
         # GROUP BY may refer to the select list: that is told first.
         expressions = (*plan.aggregates, *plan.grouping)
     for expression in expressions:
-        if expression.resolved:
+        if expression.resolved and not any(subqueries_in(expression)):
             continue
         for node in expressions_up(expression):
             error = getattr(node, "error", None)
             if isinstance(error, AnalysisError):
                 return error
+            if isinstance(node, SubqueryExpression):
+                error = _first_error(node.plan) or scalar_columns(node)
+                if error is not None:
+                    return error
             if isinstance(node, UnresolvedAttribute):
                 columns = [a for child in plan.children for a in child.output]
                 return unresolved_column(node.parts, columns, node.origin or plan.origin)
@@ -347,6 +360,8 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
 CHECKS: tuple[Check, ...] = (
     unknown_table,
     unresolved_expressions,
+    streaming_subqueries,
+    misplaced_subqueries,
     sort_types,
     check_windows,
     watermark_type,

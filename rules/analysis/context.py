@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +20,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.functions.coercion import implicit
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.types import DataType
 from .columns import Scope
 from .failures import InvalidCall, located, unresolved_routine
@@ -29,12 +31,15 @@ class Context:
     """The catalog and the settings, with what is asked of them often.
 
     `streams` holds the sources read so far: however often a query names a stream, its columns have
-    the same ids, until a join has to tell them apart.
+    the same ids, until a join has to tell them apart. `outer` is the scope of the query around a
+    subquery; `analyze_subquery` analyzes a subquery whose outer scope is given.
     """
 
     catalog: Catalog
     conf: Conf
     streams: dict[str, LogicalPlan] = field(default_factory=dict)
+    outer: Scope | None = None
+    analyze_subquery: Callable[[SubqueryExpression, Scope], Expression] | None = None
 
     @cached_property
     def ansi(self) -> bool:

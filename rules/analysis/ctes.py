@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...planner.model.expressions import Alias, Expression
 from ...planner.model.logical import Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import CTERelationDef, CTERelationRef, WithCTE
+from ...planner.model.subqueries import SubqueryExpression, subqueries_in
 
 
 def reference(definition: CTERelationDef) -> CTERelationRef:
@@ -33,7 +36,14 @@ def _inlined(plan: LogicalPlan, known: dict[int, LogicalPlan]) -> LogicalPlan:
         return _inlined(plan.child, known)
     if isinstance(plan, CTERelationRef):
         return _renamed(known[plan.cte_id], plan)
-    return plan.map_children(lambda child: _inlined(child, known))
+
+    def inside(expression: Expression) -> Expression:
+        if isinstance(expression, SubqueryExpression):
+            return replace(expression, plan=_inlined(expression.plan, known))
+        return expression
+
+    node = plan.map_children(lambda child: _inlined(child, known))
+    return node.map_expressions(lambda e: e.transform_up(inside) if any(subqueries_in(e)) else e)
 
 
 def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:

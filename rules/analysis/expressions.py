@@ -21,6 +21,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.functions.casts import can_cast, instead_of_cast
 from ...planner.model.functions.coercion import coerce_case_when
+from ...planner.model.subqueries import InSubquery, OuterReference, SubqueryExpression
 from ...planner.model.text import pretty
 from ...planner.model.types import ArrayType, MapType, StructType
 from ...planner.model.unresolved import (
@@ -46,6 +47,7 @@ from .failures import (
 )
 from .lambdas import is_higher_order, resolve_higher_order
 from .over import with_order
+from .subqueries import coerce_in_subquery
 from .window_functions import (
     WINDOW_FUNCTIONS,
     check_session_window,
@@ -80,6 +82,8 @@ class Resolver:
             case Alias(child=child):
                 new = self.resolve(child)
                 return expression if new is child else replace(expression, child=new)
+            case SubqueryExpression():
+                return self._subquery(expression)
             case Call() | AggregateExpression() if expression.resolved:
                 return expression
             case _:
@@ -94,11 +98,27 @@ class Resolver:
         except AnalysisError as error:
             raise located(error, at.origin) from None
         if found is None:
-            return None
+            return self._outer(parts, at)
         result: Expression = found[0] if at.origin is None else replace(found[0], origin=at.origin)
         for name in found[1]:
             result = extract(result, lit(name), self.context, at.origin)
         return result
+
+    def _outer(self, parts: tuple[str, ...], at: Expression) -> Expression | None:
+        """The column or field of the query around this one that a name means, if any."""
+        found = None if self.context.outer is None else self.context.outer.find(parts)
+        if found is None:
+            return None
+        result: Expression = OuterReference(column=found[0], origin=at.origin)
+        for name in found[1]:
+            result = extract(result, lit(name), self.context, at.origin)
+        return result
+
+    def _subquery(self, subquery: SubqueryExpression) -> Expression:
+        analyze = self.context.analyze_subquery
+        if subquery.plan.resolved or analyze is None:
+            return subquery
+        return analyze(subquery, self.scope)
 
     def _alias(self, alias: UnresolvedAlias, child: Expression) -> Expression:
         # A field takes the last part of the name as written, not its printed form.
@@ -127,6 +147,8 @@ class Resolver:
                 return check_time_window(expression, self.context)
             case WindowTime() if expression.window.resolved:
                 return check_window_time(expression)
+            case InSubquery() if expression.resolved:
+                return coerce_in_subquery(expression, self.context)
             case SessionWindow() if expression.time.resolved and expression.gap.resolved:
                 return check_session_window(expression, self.context)
         return expression

@@ -8,6 +8,7 @@ from ...planner.model.expressions import Alias, AttributeReference, Expression, 
 from ...planner.model.logical import Expand, Generate, Join, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import CTERelationRef, Relation, StreamingRelation
+from ...planner.model.subqueries import SubqueryExpression, subqueries_in
 from .context import Context
 from .expressions import Resolver
 from .failures import failure, quoted
@@ -96,6 +97,32 @@ def keep_apart(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:
     """The right side with fresh ids for columns that the left side gives too."""
     shared = left.output_ids & right.output_ids
     return renewed(right, shared) if shared else right
+
+
+def keep_subqueries_apart(plan: LogicalPlan) -> LogicalPlan:
+    """Fresh ids for tables that a subquery reads and the query around it too.
+
+    Spark does that where nothing streams only, which is within subqueries.
+    """
+    if plan.is_streaming or not plan.resolved:
+        return plan
+    return _with_own_tables(plan, set())
+
+
+def _with_own_tables(plan: LogicalPlan, seen: set[int]) -> LogicalPlan:
+    if isinstance(plan, Relation):
+        seen.update(plan.output_ids)
+        return plan
+
+    def own(expression: Expression) -> Expression:
+        if not isinstance(expression, SubqueryExpression):
+            return expression
+        tables = frozenset(i for t in expression.plan.collect(Relation) for i in t.output_ids)
+        inner = renewed(expression.plan, tables & seen) if tables & seen else expression.plan
+        return replace(expression, plan=_with_own_tables(inner, seen))
+
+    node = plan.map_children(lambda child: _with_own_tables(child, seen))
+    return node.map_expressions(lambda e: e.transform_up(own) if any(subqueries_in(e)) else e)
 
 
 def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:

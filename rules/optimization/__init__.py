@@ -5,19 +5,23 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.query_plan import LogicalPlan
 from .executor import run_batch
-from .order import AFTER_INFERENCE, BATCHES, INFERENCE
+from .merge_subqueries import merge_scalar_subqueries
+from .order import AFTER_INFERENCE, BATCHES, INFERENCE, SUBQUERIES
+from .subqueries import has_subquery
 
 
-def optimize(analyzed: LogicalPlan, conf: Conf) -> LogicalPlan:
-    """The plan that Spark's optimizer makes of an analyzed one.
+def optimize(analyzed: LogicalPlan, conf: Conf, *, nested: bool = False) -> LogicalPlan:
+    """The plan that Spark's optimizer makes of an analyzed one; `nested`: of a subquery.
 
     Raises:
         InternalError: a rule broke an invariant, which is our mistake.
     """
     plan = analyzed
-    for batch in BATCHES:
+    for batch in (*BATCHES, SUBQUERIES):
+        if batch is SUBQUERIES and not has_subquery(plan):
+            continue
         before = plan
         plan = run_batch(batch, plan, conf)
         if batch is INFERENCE and plan is not before:
             plan = run_batch(AFTER_INFERENCE, plan, conf)
-    return plan
+    return plan if nested else merge_scalar_subqueries(plan, conf)

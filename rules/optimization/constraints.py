@@ -128,7 +128,7 @@ def _of_join(plan: Join) -> ExpressionSet:
             return constraints(plan.left).union(constraints(plan.right)).union(conjuncts)
         case "LeftSemi":
             return constraints(plan.left).union(conjuncts)
-        case "LeftOuter" | "LeftAnti":
+        case "LeftOuter" | "LeftSingle" | "LeftAnti" | "ExistenceJoin":
             return constraints(plan.left)
         case "RightOuter":
             return constraints(plan.right)

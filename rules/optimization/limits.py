@@ -106,6 +106,8 @@ def _one_of(plan: Aggregate, limit: Expression) -> LogicalPlan:
 
 
 def _push(node: LogicalPlan) -> LogicalPlan:
+    if isinstance(node, Join):
+        return _one_is_enough(node)
     if not isinstance(node, LocalLimit):
         return node
     match node.child:
@@ -121,6 +123,14 @@ def _push(node: LogicalPlan) -> LogicalPlan:
             below = _through_join(node.limit, join)
             return node if below is join else replace(node, child=replace(child, child=below))
     return node
+
+
+def _one_is_enough(join: Join) -> Join:
+    """Without a condition one row of the other side decides a semi or anti join."""
+    if join.join_type not in ("LeftSemi", "LeftAnti") or join.condition is not None:
+        return join
+    right = _limited(lit(1), join.right)
+    return join if right is join.right else replace(join, right=right)
 
 
 def _limited(limit: Expression, plan: LogicalPlan) -> LogicalPlan:

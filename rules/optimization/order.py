@@ -21,6 +21,7 @@ from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithC
 from .collapse_projects import collapse_projects
 from .common_expressions import pull_out_common_expressions
 from .decimal_aggregates import speed_up_decimal_aggregates
+from .decorrelate import pull_up_correlated_predicates
 from .distinct import (
     eliminate_distinct_in_aggregates,
     replace_distinct,
@@ -48,14 +49,21 @@ from .noop_operators import remove_noop_operators
 from .null_in_predicates import replace_null_with_false
 from .nullability import CHANGE_NULLABILITY, update_nullability
 from .outer_joins import eliminate_outer_joins
+from .predicate_subqueries import rewrite_predicate_subqueries
 from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
 from .prune_filters import prune_filters
-from .push_down_predicates import push_down_predicates
+from .push_down_predicates import push_down_predicates, push_through_joins
 from .redundant_aliases import remove_redundant_aliases
 from .replace_expressions import replace_expressions
+from .scalar_subqueries import rewrite_correlated_scalar_subqueries
 from .simplify import simplify_expressions
 from .sorts import eliminate_sorts
+from .subqueries import (
+    inline_one_row_subqueries,
+    optimize_subqueries,
+    rewrite_lone_exists,
+)
 from .unions import combine_unions, push_projections_through_unions
 
 OPERATORS = (
@@ -65,7 +73,7 @@ OPERATORS = (
     # filters down (outer joins that they make inner first: more goes through an inner join),
     rule(eliminate_outer_joins, Join),
     rule(push_down_predicates, Filter, Join),
-    rule(push_limits_down, LocalLimit),
+    rule(push_limits_down, LocalLimit, Join),
     rule(push_single_limit_through_groups, GlobalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.
     rule(prune_columns, Project, Aggregate, Expand, Join),
@@ -82,9 +90,25 @@ OPERATORS = (
     rule(replace_null_with_false),
     # Needs simple conditions: `true` goes, known conjuncts go.
     rule(prune_filters, Filter),
+    rule(rewrite_correlated_scalar_subqueries),
     # Last, what the others left without a purpose.
     rule(remove_redundant_aliases, Project, Aggregate),
     rule(remove_noop_operators, Project),
+)
+
+SUBQUERIES = Batch(
+    "rewrite subqueries",
+    (
+        rule(rewrite_predicate_subqueries),
+        # The joins that it makes are put in order with what is around them.
+        rule(push_through_joins, Join),
+        rule(push_limits_down, LocalLimit, Join),
+        rule(prune_columns, Project, Aggregate, Expand, Join),
+        rule(collapse_projects, Project),
+        rule(remove_redundant_aliases, Project, Aggregate),
+        rule(remove_noop_operators, Project),
+    ),
+    once=True,
 )
 
 INFERENCE = Batch(
@@ -112,6 +136,8 @@ BATCHES = (
             rule(eliminate_names, SubqueryAlias, View),
             # Before any rule asks what may be null.
             rule(update_nullability, *CHANGE_NULLABILITY),
+            rule(rewrite_lone_exists),
+            # Before filters are moved: what leaves a join's condition is one.
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
             rule(pull_out_grouping_expressions, Aggregate),
@@ -130,6 +156,18 @@ BATCHES = (
             rule(combine_unions, Union),
             rule(optimize_limit_zero, GlobalLimit, LocalLimit),
             rule(propagate_empty_relations, LocalRelation),
+        ),
+        once=True,
+    ),
+    Batch(
+        "correlated subqueries",
+        (
+            rule(inline_one_row_subqueries),
+            # While a subquery's filters are as they were written.
+            rule(pull_up_correlated_predicates),
+            rule(optimize_subqueries),
+            # Optimized, more of them read nothing.
+            rule(inline_one_row_subqueries),
         ),
         once=True,
     ),
@@ -156,6 +194,13 @@ BATCHES = (
             # Not earlier: other rules know sums of decimals, not sums of longs.
             rule(speed_up_decimal_aggregates, Aggregate),
             rule(propagate_empty_relations, LocalRelation),
+        ),
+        once=True,
+    ),
+    Batch(
+        (
+            # After all that moves or doubles expressions: each call becomes an operator's.
+            # What the new operators stand above may now be pushed below them.
         ),
         once=True,
     ),

@@ -144,7 +144,7 @@ def _propagate_join(plan: Join) -> tuple[LogicalPlan, Constants]:
     known = {**known_left, **known_right}
     node = _replaced(node, known)
     padded: frozenset[int] = frozenset()
-    if plan.join_type in ("LeftOuter", "FullOuter"):
+    if plan.join_type in ("LeftOuter", "LeftSingle", "FullOuter"):
         padded |= plan.right.output_ids
     if plan.join_type in ("RightOuter", "FullOuter"):
         padded |= plan.left.output_ids

@@ -43,7 +43,7 @@ def _prune(node: LogicalPlan) -> LogicalPlan:
             return _prune_below_project(node, node.child)
         case Aggregate() | Expand():
             return _prune_child(node)
-        case Join(join_type="LeftSemi" | "LeftAnti", right=right):
+        case Join(join_type="LeftSemi" | "LeftAnti" | "ExistenceJoin", right=right):
             kept = pruned(right, node.references)
             return node if kept is right else replace(node, right=kept)
     return node

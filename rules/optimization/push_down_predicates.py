@@ -38,6 +38,20 @@ def push_down_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     return rewrite_down(plan, _push, frozenset((Filter, Join)))
 
 
+def push_through_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Only what `push_down_predicates` does at joins: a filter over one, a join's own condition."""
+
+    def push(node: LogicalPlan) -> LogicalPlan:
+        match node:
+            case Join():
+                return push_join_condition_down(node)
+            case Filter(child=Join() as join):
+                return push_through_join(node, join)
+        return node
+
+    return rewrite_down(plan, push, frozenset((Join,)))
+
+
 def _push(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, Join):
         return push_join_condition_down(node)

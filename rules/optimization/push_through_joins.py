@@ -57,7 +57,7 @@ def push_through_join(node: Filter, join: Join) -> LogicalPlan:
             if not right:
                 return node
             return _filtered(left + both, replace(join, right=_filtered(right, join.right)))
-        case "LeftOuter" | "LeftSemi" | "LeftAnti":
+        case "LeftOuter" | "LeftSingle" | "LeftSemi" | "LeftAnti" | "ExistenceJoin":
             if not left:
                 return node
             return _filtered(right + both, replace(join, left=_filtered(left, join.left)))
@@ -77,7 +77,7 @@ def push_join_condition_down(join: Join) -> LogicalPlan:
             rest = both
         case "RightOuter":
             right, rest = [], right + both
-        case "LeftOuter" | "LeftAnti":
+        case "LeftOuter" | "LeftSingle" | "LeftAnti" | "ExistenceJoin":
             left, rest = [], left + both
         case _:
             return join

@@ -15,18 +15,27 @@ from .requirements import ensure_requirements
 from .reuse import reuse_exchanges
 from .sorts import remove_redundant_sorts
 from .state import fill_in_state
+from .subqueries import plan_subqueries, reuse_subqueries
 from .validate import validate_requirements
 
 Rule = Callable[[SparkPlan, Execution], SparkPlan]
 
+
+def plan_all_subqueries(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """Subqueries go through all these rules themselves."""
+    return plan_subqueries(plan, execution, prepare)
+
+
 RULES: tuple[Rule, ...] = (
-    fill_in_state,  # first: distributions depend on the store count
+    plan_all_subqueries,  # first: from here on they are expressions like any other
+    fill_in_state,  # before exchanges: distributions depend on the store count
     remove_redundant_projects,  # before exchanges: they would hide what a parent needs
     ensure_requirements,
     remove_redundant_sorts,  # only now is it known which orders are there anyway
     mark_adaptive,  # before codegen: what Spark re-plans at run time shows no stages
     collapse_codegen_stages,  # after all operators are in place
     reuse_exchanges,  # after codegen: the stages of the exchange that is not run keep their numbers
+    reuse_subqueries,
     validate_requirements,  # last, changes nothing
 )
 

@@ -6,6 +6,9 @@ from ...physical.basic import AdaptiveSparkPlanExec
 from ...physical.distribution import UnspecifiedDistribution
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
+from ...physical.subqueries import PlannedSubquery
+from ...planner.model.expressions import Expression
+from ...planner.model.subqueries import SubqueryExpression
 from .execution import Execution
 
 
@@ -14,16 +17,29 @@ def mark_adaptive(plan: SparkPlan, execution: Execution) -> SparkPlan:
 
     Idempotent: a marked plan has its exchanges below the mark.
     """
-    if isinstance(plan, AdaptiveSparkPlanExec) or not execution.conf.flag(
-        "spark.sql.adaptive.enabled"
-    ):
+    if isinstance(plan, AdaptiveSparkPlanExec) or not adapts(plan, execution):
         return plan
+    return AdaptiveSparkPlanExec(child=plan)
+
+
+def adapts(plan: SparkPlan, execution: Execution) -> bool:
+    """Whether a plan is re-planned while it runs; a subquery's is where the plan around it is."""
+    if execution.adaptive is not None:
+        return execution.adaptive
+    if not execution.conf.flag("spark.sql.adaptive.enabled"):
+        return False
     if plan.exists(lambda node: isinstance(node, StatefulOperator)):
-        return plan
-    return AdaptiveSparkPlanExec(child=plan) if plan.exists(_shuffles) else plan
+        return False
+    return plan.exists(_shuffles)
+
+
+def _is_subquery(expression: Expression) -> bool:
+    return isinstance(expression, SubqueryExpression | PlannedSubquery)
 
 
 def _shuffles(node: SparkPlan) -> bool:
+    if any(e.exists(_is_subquery) for e in node.expressions):
+        return True
     return isinstance(node, ShuffleExchangeExec) or any(
         not isinstance(d, UnspecifiedDistribution) for d in node.required_child_distribution
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ...physical.plan import SparkPlan
 from ...physical.state import StatefulOperatorStateInfo
 from ...physical.stateful import OutputMode
 from ...planner.model.conf import Conf
+from ...planner.model.query_plan import LogicalPlan
 
 
 class Execution(Protocol):
@@ -26,6 +28,15 @@ class Execution(Protocol):
     @property
     def watermark_eviction(self) -> int | None:
         """The query's watermark by which state leaves; None before a start."""
+        ...
+
+    @property
+    def adaptive(self) -> bool | None:
+        """Whether plans are re-planned while they run; None where each plan says so itself."""
+        ...
+
+    def plan_subquery(self, logical: LogicalPlan) -> SparkPlan:
+        """The operators of a subquery's optimized plan, not yet placed."""
         ...
 
     def next_stateful_operation_state_info(self) -> StatefulOperatorStateInfo:

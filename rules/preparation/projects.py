@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...physical.aggregate import BaseAggregateExec
 from ...physical.basic import FilterExec, LimitExec, ProjectExec
 from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
+from ...physical.joins import BaseJoinExec
 from ...physical.plan import SparkPlan
 from .execution import Execution
 
@@ -34,7 +35,7 @@ def _removed(plan: SparkPlan, keep_order: bool) -> SparkPlan:
             below = True
         case BaseAggregateExec(aggregates=aggregates):
             below = any(a.mode in ("Final", "PartialMerge") for a in aggregates)
-        case FilterExec() | SortExec() | LimitExec():
+        case FilterExec() | SortExec() | LimitExec() | BaseJoinExec():
             below = keep_order
         case _:
             below = True

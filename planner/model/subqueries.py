@@ -1,0 +1,155 @@
+"""Subqueries inside expressions: plans that an expression asks for a value or for membership."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .expressions import AttributeReference, Expression, GetStructField
+from .ids import fresh_id
+from .query_plan import LogicalPlan
+from .types import BOOLEAN, DataType
+
+
+@dataclass(frozen=True, kw_only=True)
+class OuterReference(Expression):
+    """A column of the query around a subquery, as the subquery mentions it."""
+
+    column: AttributeReference
+
+    @property
+    def data_type(self) -> DataType:
+        return self.column.data_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.column.nullable
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubqueryExpression(Expression):
+    """A plan within an expression.
+
+    Attributes:
+        plan: what is asked; unresolved as long as analysis has not been there.
+        outer: the columns of the query around it that the plan mentions.
+        conditions: what of the plan's filters was pulled out of it because it mentions those
+            columns; it holds between a row of the outer query and a row of the plan.
+    """
+
+    child_fields = ("outer", "conditions")
+
+    plan: LogicalPlan
+    outer: tuple[Expression, ...] = ()
+    conditions: tuple[Expression, ...] = ()
+    expr_id: int = field(default_factory=fresh_id)
+
+    @cached_property
+    def resolved(self) -> bool:
+        return self.plan.resolved and all(child.resolved for child in self.children)
+
+    @cached_property
+    def references(self) -> frozenset[int]:
+        return frozenset().union(*(column.references for column in self.outer))
+
+    @property
+    def correlated(self) -> bool:
+        """Whether the plan's rows depend on the row of the query around it."""
+        return bool(self.outer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalarSubquery(SubqueryExpression):
+    """The one value of a plan with one column and at most one row; null where there is no row.
+
+    `may_have_count_bug`: without a row the value may be other than null (a count's 0).
+    `single_join`: nothing but the data makes sure that there is one row. Both are set when
+    correlated conditions are pulled out.
+    """
+
+    may_have_count_bug: bool = True
+    single_join: bool = False
+
+    @property
+    def data_type(self) -> DataType:
+        return self.plan.output[0].data_type
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exists(SubqueryExpression):
+    """Whether the plan gives any row."""
+
+    @property
+    def data_type(self) -> DataType:
+        return BOOLEAN
+
+    @property
+    def nullable(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListQuery(SubqueryExpression):
+    """The rows that IN looks through."""
+
+    @property
+    def data_type(self) -> DataType:
+        return self.plan.output[0].data_type
+
+    @property
+    def nullable(self) -> bool:
+        return any(column.nullable for column in self.plan.output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InSubquery(Expression):
+    """`(a, b) IN (SELECT ...)`."""
+
+    child_fields = ("values", "query")
+
+    values: tuple[Expression, ...]
+    query: Expression
+
+    @property
+    def data_type(self) -> DataType:
+        return BOOLEAN
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.query.nullable or any(value.nullable for value in self.values)
+
+
+def subqueries_in(expression: Expression) -> Iterator[SubqueryExpression]:
+    """The subqueries of an expression, outermost first; not those within them."""
+    for node in expression.walk():
+        if isinstance(node, SubqueryExpression):
+            yield node
+
+
+def outer_references(plan: LogicalPlan) -> tuple[AttributeReference, ...]:
+    """The columns of the query around a plan that the plan mentions, each once."""
+    found: dict[int, AttributeReference] = {}
+    for operator in plan.walk():
+        for expression in operator.expressions:
+            for node in expression.walk():
+                if isinstance(node, OuterReference):
+                    found.setdefault(node.column.expr_id, node.column)
+    return tuple(found.values())
+
+
+def is_outer(expression: Expression) -> bool:
+    """Whether an expression mentions a column of the query around."""
+    return expression.exists(lambda node: isinstance(node, OuterReference))
+
+
+def named_outer(expression: Expression) -> str | None:
+    """The name of an outer column, or of the field of one, that stands by itself."""
+    match expression:
+        case OuterReference(column=column):
+            return ".".join((*column.qualifier, column.name))
+        case GetStructField(child=child, name=name):
+            inner = named_outer(child)
+            return None if inner is None else f"{inner}.{name}"
+        case _:
+            return None

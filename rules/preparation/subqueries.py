@@ -1,0 +1,114 @@
+"""Subqueries: planned with the plan that asks for them, and in the same way."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+
+from ...physical.basic import AdaptiveSparkPlanExec
+from ...physical.plan import SparkPlan
+from ...physical.state import StatefulOperatorStateInfo
+from ...physical.stateful import OutputMode
+from ...physical.subqueries import PlannedSubquery, ReusedSubqueryExec, SubqueryExec
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import Expression
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.subqueries import ScalarSubquery, subqueries_in
+from ..signatures import signature
+from .adaptive import adapts
+from .execution import Execution
+
+Prepare = Callable[[SparkPlan, Execution], SparkPlan]
+
+
+@dataclass(frozen=True)
+class SubqueryExecution:
+    """The execution that a subquery is prepared for: its outer one, adaptive or not as that is."""
+
+    outer: Execution
+    adaptive: bool
+
+    @property
+    def conf(self) -> Conf:
+        return self.outer.conf
+
+    @property
+    def output_mode(self) -> OutputMode:
+        return self.outer.output_mode
+
+    @property
+    def watermark_late(self) -> int | None:
+        return None
+
+    @property
+    def watermark_eviction(self) -> int | None:
+        return None
+
+    def next_stateful_operation_state_info(self) -> StatefulOperatorStateInfo:
+        """Subqueries read tables, which have no state."""
+        raise NotImplementedError
+
+    def plan_subquery(self, logical: LogicalPlan) -> SparkPlan:
+        """The operators of a subquery within this one."""
+        return self.outer.plan_subquery(logical)
+
+
+def plan_subqueries(plan: SparkPlan, execution: Execution, prepare: Prepare) -> SparkPlan:
+    """Each subquery in the plan's expressions becomes a `Subquery` with an executed plan.
+
+    In a plan that is re-planned while it runs, so is the subquery.
+    """
+    if not any(_asks(node) for node in plan.walk()):
+        return plan
+    inner = SubqueryExecution(execution, adapts(plan, execution))
+    numbers = itertools.count(1)
+    done: dict[int, PlannedSubquery] = {}
+
+    def planned(expression: Expression) -> Expression:
+        if not isinstance(expression, ScalarSubquery):
+            return expression
+        if expression.expr_id not in done:
+            done[expression.expr_id] = _planned(expression, inner, prepare, numbers)
+        return done[expression.expr_id]
+
+    return plan.transform_up(lambda node: node.transform_expressions(planned))
+
+
+def _asks(plan: SparkPlan) -> bool:
+    return any(any(subqueries_in(e)) for e in plan.expressions)
+
+
+def _planned(
+    subquery: ScalarSubquery, execution: SubqueryExecution, prepare: Prepare, ids: Iterator[int]
+) -> PlannedSubquery:
+    plan = prepare(execution.plan_subquery(subquery.plan), execution)
+    kind = "subquery" if execution.adaptive else "scalar-subquery"
+    name = f"{kind}#{subquery.expr_id}"
+    node = SubqueryExec(name=name, plan_id=next(ids), child=plan)
+    return PlannedSubquery(plan=node, type_=subquery.data_type, expr_id=subquery.expr_id)
+
+
+def reuse_subqueries(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """Of subqueries with the same plan the first one runs; not where plans adapt, which find out.
+
+    `s1 + s2` -> `s1 + ReusedSubquery s1`. Idempotent.
+    """
+    if isinstance(plan, AdaptiveSparkPlanExec):
+        return plan
+    seen: dict[Hashable, SubqueryExec] = {}
+
+    def reused(expression: Expression) -> Expression:
+        if not isinstance(expression, PlannedSubquery):
+            return expression
+        subquery = expression.plan
+        if not isinstance(subquery, SubqueryExec):
+            return expression
+        key = signature(subquery.child, {})
+        first = seen.get(key)
+        if first is None:
+            seen[key] = subquery
+            return expression
+        return replace(expression, plan=ReusedSubqueryExec(subquery=first))
+
+    return plan.transform_up(lambda node: node.transform_expressions(reused))
