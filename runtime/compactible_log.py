@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from .checkpoint import KEPT_BATCHES, VERSION, compact_json, concurrent_update, read_lines
-from .files import corrupt, read_whole, remove, write_new
+from .files import corrupt, link_new, read_whole, remove, write_new
 from .state.storage import Location, Place, located
 
 COMPACT = ".compact"
 DEFAULT_COMPACT_INTERVAL = 10
 Entry = Mapping[str, Any]
+
+
+class PreparedEntry(NamedTuple):
+    """A file of a log that is not there yet."""
+
+    batch_id: int
+    name: str
+    data: bytes
 
 
 class CompactibleLog:
@@ -42,22 +51,39 @@ class CompactibleLog:
         Raises:
             RuntimeFailure: the batch is in the log already.
         """
+        prepared = self.prepared(batch_id, entries)
+        try:
+            write_new(self.directory / prepared.name, prepared.data)
+        except FileExistsError:
+            raise concurrent_update(batch_id, self.directory) from None
+        self._purge(prepared)
+
+    def prepared(self, batch_id: int, entries: Sequence[Entry]) -> PreparedEntry:
+        """A batch's file, to be added."""
         name = str(batch_id)
         if (batch_id + 1) % self.compact_interval == 0:
             name += COMPACT
             entries = [*self.entries_up_to(batch_id - 1), *entries]
         lines = [VERSION, *(compact_json(entry) for entry in entries)]
+        return PreparedEntry(batch_id, name, "\n".join(lines).encode())
+
+    def add_prepared(self, prepared: PreparedEntry, file: Path) -> None:
+        """Add a batch by a file that holds it, on a local disk, unless somebody takes that away.
+
+        Raises:
+            RuntimeFailure: the batch is in the log already, or the file is no longer there.
+        """
+        path = self.directory / prepared.name
         try:
-            write_new(self.directory / name, "\n".join(lines).encode())
+            link_new(file, path, prepared.data)
         except FileExistsError:
-            raise concurrent_update(batch_id, self.directory) from None
-        if name.endswith(COMPACT):
-            self._purge(batch_id)
+            raise concurrent_update(prepared.batch_id, self.directory) from None
+        self._purge(prepared)
 
     def entries(self, batch_id: int) -> list[Entry] | None:
         """The lines of the file of one batch: everything so far if that is a compaction."""
         path = self._files().get(batch_id)
-        return None if path is None else _read(path)
+        return None if path is None else read_entries(path)
 
     def entries_up_to(self, batch_id: int) -> list[Entry]:
         """The entries of all batches up to this one: the last compaction and what follows it.
@@ -76,7 +102,7 @@ class CompactibleLog:
         for i in range(start, batch_id + 1):
             if i not in files:
                 raise corrupt(self.directory / str(i), "it is missing")
-            found += _read(files[i])
+            found += read_entries(files[i])
         return found
 
     def _files(self) -> dict[int, Location]:
@@ -91,10 +117,12 @@ class CompactibleLog:
     def _latest_compact(self) -> int | None:
         return max((i for i, p in self._files().items() if p.name.endswith(COMPACT)), default=None)
 
-    def _purge(self, compact_id: int) -> None:
-        """Remove what the compaction holds too, but for the batches a restart may ask for."""
+    def _purge(self, added: PreparedEntry) -> None:
+        """Remove what a compaction holds too, but for the batches a restart may ask for."""
+        if not added.name.endswith(COMPACT):
+            return
         for batch_id, path in self._files().items():
-            if batch_id < compact_id - KEPT_BATCHES:
+            if batch_id < added.batch_id - KEPT_BATCHES:
                 remove(path)
 
 
@@ -110,7 +138,12 @@ def _interval(default: int, latest_compact: int | None) -> int:
     return total
 
 
-def _read(path: Location) -> list[Entry]:
+def read_entries(path: Location) -> list[Entry]:
+    """The entries in one file of a log.
+
+    Raises:
+        RuntimeFailure: it is missing or corrupt.
+    """
     try:
         data = read_whole(path)
     except FileNotFoundError:

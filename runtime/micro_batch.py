@@ -28,7 +28,7 @@ from .checkpoint import (
 )
 from .failures import batch_failure
 from .frames import rows_frame
-from .lowering.context import BatchResults, LoweredBatch, LoweringContext
+from .lowering.context import BatchResults, LoweredBatch, LoweringContext, RanAgain
 from .observed import PATIENCE, RowCounter
 from .offsets import Position, batch_metadata, by_place
 from .progress import (
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+ATTEMPTS = 4
+"""How often a batch is tried whose tasks run again behind others that have read their rows."""
 
 
 class PlannedQuery(Protocol):
@@ -211,6 +213,9 @@ class MicroBatchExecution:
     ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
         in_sink = [False]
         try:
+            for _ in range(ATTEMPTS - 1):
+                with contextlib.suppress(RanAgain):
+                    return self._run_batch(position, durations, in_sink)
             return self._run_batch(position, durations, in_sink)
         except Exception as error:
             in_function = in_sink[0] and isinstance(self._sink, ForeachBatchSink)
@@ -239,6 +244,8 @@ class MicroBatchExecution:
                 output_rows = self._sink.write(batch.dataframe, position.batch_id)
                 in_sink[0] = False
                 results = batch.results()
+                self._checkpoint.check_claim()
+                self._sink.publish()
             with durations.measure("commitOffsets"):
                 self._checkpoint.check_claim()
                 batch.commit_state()

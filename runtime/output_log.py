@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -49,23 +48,18 @@ def visible_files(directory: Path) -> list[OutputFile]:
     return list(files.values())
 
 
-def entries_of(paths: Iterable[Path]) -> list[Entry]:
-    """The log's entries for files that are in place."""
-    found: list[Entry] = []
-    for path in paths:
-        status = path.stat()
-        found.append(
-            {
-                "path": file_uri(path),
-                "size": status.st_size,
-                "isDir": False,
-                "modificationTime": status.st_mtime_ns // 1_000_000,
-                "blockReplication": 1,
-                "blockSize": _BLOCK_SIZE,
-                "action": "add",
-            }
-        )
-    return found
+def entry_of(path: Path, place: Path) -> Entry:
+    """The log's entry for a file that is going to be at another place."""
+    status = path.stat()
+    return {
+        "path": file_uri(place),
+        "size": status.st_size,
+        "isDir": False,
+        "modificationTime": status.st_mtime_ns // 1_000_000,
+        "blockReplication": 1,
+        "blockSize": _BLOCK_SIZE,
+        "action": "add",
+    }
 
 
 def _from_entry(entry: Entry, log_file: Location) -> OutputFile:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.types import INT, StructField, StructType
+from stateplan.runtime import compactible_log
 from stateplan.runtime.output_log import visible_files
 from stateplan.runtime.sinks import (
     ConsoleSink,
@@ -19,6 +23,7 @@ from stateplan.runtime.sinks import (
     MemorySink,
     NoopSink,
     make_sink,
+    publication,
 )
 from stateplan.runtime.sinks.simple import text_table
 from stateplan.runtime.sources import FileSource
@@ -26,9 +31,11 @@ from stateplan.runtime.sources import FileSource
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Action = Callable[[], object]
+
 
 def rows(spark: SparkSession, *values: int) -> DataFrame:
-    return spark.createDataFrame([(v,) for v in values], "v int")
+    return spark.createDataFrame([(v,) for v in values], "v int").coalesce(1)
 
 
 def opened(directory: Path, query: str = "q", next_batch: int = 0) -> FileSink:
@@ -37,22 +44,27 @@ def opened(directory: Path, query: str = "q", next_batch: int = 0) -> FileSink:
     return sink
 
 
+def put(sink: FileSink, frame: DataFrame, batch_id: int) -> None:
+    sink.write(frame, batch_id)
+    sink.publish()
+
+
 def read(spark: SparkSession, directory: Path) -> list[int]:
     return sorted(r.v for r in spark.read.parquet(str(directory)).collect())
 
 
 def test_spark_reads_each_batch_once(spark: SparkSession, tmp_path: Path) -> None:
     sink = opened(tmp_path / "out")
-    sink.write(rows(spark, 1, 2), 0)
-    sink.write(rows(spark, 3), 1)
-    opened(tmp_path / "out", next_batch=1).write(rows(spark, 3), 1)
+    put(sink, rows(spark, 1, 2), 0)
+    put(sink, rows(spark, 3), 1)
+    put(opened(tmp_path / "out", next_batch=1), rows(spark, 3), 1)
     assert read(spark, tmp_path / "out") == [1, 2, 3]
     names = {p.name for p in (tmp_path / "out").iterdir() if not p.name.startswith((".", "_"))}
     assert names == {Path(f.path).name for f in visible_files(tmp_path / "out")}
 
 
 def test_a_file_source_reads_an_output_by_its_log(spark: SparkSession, tmp_path: Path) -> None:
-    opened(tmp_path / "out").write(rows(spark, 1, 2), 0)
+    put(opened(tmp_path / "out"), rows(spark, 1, 2), 0)
     (tmp_path / "out" / "part-stray.parquet").write_bytes(b"no parquet")
     schema = StructType((StructField("v", INT),))
     source = FileSource("parquet", str(tmp_path / "out"), schema)
@@ -61,28 +73,98 @@ def test_a_file_source_reads_an_output_by_its_log(spark: SparkSession, tmp_path:
     assert sorted(r.v for r in frame.collect()) == [1, 2]
 
 
-def test_what_a_failed_attempt_moved_is_removed(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def listed(directory: Path) -> list[str]:
+    """What a reader sees that lists the directory."""
+    return sorted(p.name for p in directory.iterdir() if p.name[0] not in "._")
+
+
+def test_a_batch_that_comes_again_before_it_is_published(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     sink = opened(tmp_path / "out")
+    sink.write(rows(spark, 1, 2), 0)
+    assert listed(tmp_path / "out") == []
+    put(sink, rows(spark, 3), 0)
+    sink.publish()
+    assert read(spark, tmp_path / "out") == [3]
+    assert [p.name for p in (tmp_path / "out" / "_stateplan").iterdir() if p.suffix != ".crc"] == [
+        "query"
+    ]
 
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
 
-    monkeypatch.setattr(sink._log, "add", fail)
-    with pytest.raises(OSError, match="disk full"):
-        sink.write(rows(spark, 1), 0)
-    assert list((tmp_path / "out").glob("part-*"))
+def before(monkeypatch: pytest.MonkeyPatch, where: ModuleType, name: str, what: Action) -> None:
+    """Do something before a function is called, once."""
+    function = getattr(where, name)
+
+    def wrapped(*args: object) -> object:
+        monkeypatch.setattr(where, name, function)
+        what()
+        return function(*args)
+
+    monkeypatch.setattr(where, name, wrapped)
+
+
+def test_a_batch_that_cannot_be_published_is_taken_back(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise OSError(28, "No space left on device")
+
     sink = opened(tmp_path / "out")
-    assert not list((tmp_path / "out").glob("part-*"))
     sink.write(rows(spark, 1), 0)
+    before(monkeypatch, compactible_log, "link_new", fail)
+    with pytest.raises(StateplanError, match="No space left"):
+        sink.publish()
+    assert listed(tmp_path / "out") == []
+    put(sink, rows(spark, 1), 0)
     assert read(spark, tmp_path / "out") == [1]
+
+
+@pytest.mark.parametrize("step", ["link_new", "remove"])
+def test_what_a_driver_that_died_had_moved_is_removed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    out, then = tmp_path / "out", tmp_path / "then"
+    sink = opened(out)
+    sink.write(rows(spark, 1), 0)
+    where = compactible_log if step == "link_new" else publication
+    before(monkeypatch, where, step, lambda: shutil.copytree(out, then))
+    sink.publish()
+    shutil.rmtree(out)
+    then.rename(out)
+    published = step == "remove"
+    assert len(listed(out)) == 1
+    opened(out)
+    assert len(listed(out)) == published
+    put(opened(out), rows(spark, 1), 0)
+    assert read(spark, out) == [1]
+    assert len(listed(out)) == 1
+
+
+@pytest.mark.parametrize("step", ["write_new", "_sync", "link_new", "remove"])
+def test_a_driver_that_was_superseded_cannot_publish(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Two drivers, no lock that keeps them apart: the second starts within a publication."""
+    out = tmp_path / "out"
+    first = opened(out)
+    first.write(rows(spark, 1), 0)
+    where = compactible_log if step == "link_new" else publication
+    before(monkeypatch, where, step, lambda: put(opened(out), rows(spark, 2), 0))
+    if step == "remove":
+        first.publish()
+    else:
+        with pytest.raises(StateplanError):
+            first.publish()
+    assert read(spark, out) == [1 if step == "remove" else 2]
+    opened(out, next_batch=1)
+    assert len(listed(out)) == 1
 
 
 def test_partition_columns_become_directories(spark: SparkSession, tmp_path: Path) -> None:
     sink = FileSink("json", str(tmp_path / "out"), partition_by=["k"])
     sink.attach("q", 0, "append")
-    sink.write(spark.createDataFrame([(1, "a"), (2, "b")], "v int, k string"), 0)
+    put(sink, spark.createDataFrame([(1, "a"), (2, "b")], "v int, k string"), 0)
     assert sorted(p.name for p in (tmp_path / "out").glob("k=*")) == ["k=a", "k=b"]
     found = spark.read.json(str(tmp_path / "out")).collect()
     assert sorted((r.v, r.k) for r in found) == [(1, "a"), (2, "b")]
@@ -96,14 +178,14 @@ def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_output_of_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    opened(tmp_path / "out").write(rows(spark, 1), 0)
+    put(opened(tmp_path / "out"), rows(spark, 1), 0)
     with pytest.raises(StateplanError) as caught:
         opened(tmp_path / "out", "other")
     assert caught.value.condition == "STATEPLAN_OUTPUT_OTHER_QUERY"
 
 
 def test_a_damaged_output_log_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    opened(tmp_path / "out").write(rows(spark, 1), 0)
+    put(opened(tmp_path / "out"), rows(spark, 1), 0)
     os.truncate(tmp_path / "out" / "_spark_metadata" / "0", 20)
     with pytest.raises(StateplanError, match="_spark_metadata/0") as caught:
         visible_files(tmp_path / "out")

@@ -142,8 +142,9 @@ def test_without_a_failure(job: Job) -> None:
     [
         (Checkpoint, "add_offsets", True, 0),
         (Checkpoint, "add_offsets", False, 2),
-        (FileSink, "write", True, 3),
-        (FileSink, "write", False, 4),
+        (FileSink, "write", False, 3),
+        (FileSink, "publish", True, 2),
+        (FileSink, "publish", False, 4),
         (Checkpoint, "add_commit", True, 2),
         (Checkpoint, "add_commit", False, 0),
     ],

@@ -4,6 +4,7 @@ context = LoweringContext(spark=..., sources=..., state_location=..., batch_id=7
 batch = lower(execution.executed_plan, context)
 sink.write(batch.dataframe)            # any action; several do no harm
 results = batch.results()              # metrics, event-time figures
+sink.publish()                         # the rows are part of the output
 ...                                    # the loop's decision that the batch stands
 batch.commit_state()                   # version 8 of every operator is written
 ...                                    # the commit, which names the attempt: it is visible
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ...planner.model.conf import Conf
+from ...planner.model.errors import RuntimeFailure
 from ..state import Place
 
 if TYPE_CHECKING:
@@ -93,6 +95,22 @@ class BatchResults:
     event_times: Mapping[str, EventTimeStats | None]
 
 
+class RanAgain(RuntimeFailure):
+    """A task of a stateful operator ran again after others had read its rows.
+
+    The batch has to run again, as another attempt: nothing of this one may count.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "STATEPLAN_TASKS_RAN_AGAIN",
+            "Tasks of a stateful operator ran again after other tasks had read what they made, "
+            "because an executor or its shuffle files were lost.",
+            hint="Nothing of the batch is committed: start the query again once the executors "
+            "stay up.",
+        )
+
+
 class LoweredBatch(Protocol):
     """A batch ready to run."""
 
@@ -106,6 +124,7 @@ class LoweredBatch(Protocol):
         Evaluates the DataFrame itself (into nothing) if the sink's action did not, or only in part.
 
         Raises:
+            RanAgain: rows and state may not fit together.
             RuntimeFailure: the evaluation failed.
         """
 

@@ -35,8 +35,16 @@ class Sink(ABC):
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
         """Take a batch; returns the number of its rows where the sink knows it.
 
-        A sink that has the batch already need not look at the frame: the loop sees to it that the
+        The batch may turn out not to stand: then it comes again, without `publish` in between. A
+        sink that has the batch already need not look at the frame: the loop sees to it that the
         query's state moves on.
+        """
+
+    def publish(self) -> None:  # noqa: B027
+        """Make the batch that was written last part of the output, where `write` has not yet.
+
+        The loop has looked at what its tasks reported: rows and state fit together. A sink that
+        cannot take a batch back unless it was published keeps it hidden until then.
         """
 
     def stop(self) -> None:  # noqa: B027

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
@@ -11,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...planner.model.errors import RuntimeFailure
-from ..files import corrupt, local_path, read_whole, remove, write_new
-from ..listing import hidden
-from ..output_log import SINK_LOG, entries_of, output_log
+from ..files import local_path, read_whole, write_new
+from ..output_log import SINK_LOG, output_log
 from .base import OutputMode, Sink, refuse_output_mode
+from .publication import clean_up, publish
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +27,7 @@ class FileSink(Sink):
     Spark (and this package's file source) read such a directory by its log `_spark_metadata`: a
     batch appears with its entry there, all files at once. For readers that list the directory
     instead, files come in one by one when their batch is complete, and what an attempt that failed
-    had moved there is removed before the batch runs again (`_stateplan/moving` tells).
+    had moved there is removed before the batch runs again (see `publication`).
 
     Args:
         format: parquet, json, csv, orc or text.
@@ -50,6 +48,7 @@ class FileSink(Sink):
         self._options = dict(options or {})
         self._partition_by = tuple(partition_by)
         self._log = output_log(self.directory)
+        self._staged: tuple[int, Path] | None = None
 
     @property
     def description(self) -> str:
@@ -70,33 +69,48 @@ class FileSink(Sink):
         self._clean_up()
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        self._discard()
         latest = self._log.latest()
         if latest is not None and batch_id <= latest:
             return None
-        staging = self.directory / WORK / f"staging-{batch_id}-{uuid.uuid4()}"
+        staging = self._work / f"staging-{batch_id}-{uuid.uuid4()}"
+        self._staged = batch_id, staging
         writer = frame.write.format(self.format).options(**self._options)
         if self._partition_by:
             writer = writer.partitionBy(*self._partition_by)
         try:
             writer.save(f"file://{staging}")
-            self._publish(staging, batch_id)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+        except BaseException:
+            self._discard()
+            raise
         return None
 
-    @property
-    def _moving(self) -> Path:
-        return self.directory / WORK / "moving"
+    def publish(self) -> None:
+        """Make the batch that was written visible.
 
-    def _publish(self, staging: Path, batch_id: int) -> None:
-        names = [path.relative_to(staging) for path in _data_files(staging)]
-        moving = {"batchId": batch_id, "files": [str(name) for name in names]}
-        write_new(self._moving, json.dumps(moving).encode())
-        for name in names:
-            (self.directory / name).parent.mkdir(parents=True, exist_ok=True)
-            os.rename(staging / name, self.directory / name)
-        self._log.add(batch_id, entries_of(self.directory / name for name in names))
-        remove(self._moving)
+        Raises:
+            RuntimeFailure: another driver has published it, or the file system fails.
+        """
+        if self._staged is None:
+            return
+        batch_id, staging = self._staged
+        try:
+            publish(self.directory, self._log, staging, self._work, batch_id)
+        finally:
+            self._discard()
+
+    def stop(self) -> None:
+        self._discard()
+
+    @property
+    def _work(self) -> Path:
+        return self.directory / WORK
+
+    def _discard(self) -> None:
+        """Forget what was written last."""
+        if self._staged is not None:
+            shutil.rmtree(self._staged[1], ignore_errors=True)
+            self._staged = None
 
     def _check_directory(self) -> None:
         if self.directory.exists() and not self.directory.is_dir():
@@ -107,7 +121,7 @@ class FileSink(Sink):
             )
         self.directory.mkdir(parents=True, exist_ok=True)
         inside = {path.name for path in self.directory.iterdir()}
-        ours = SINK_LOG in inside or (self.directory / WORK / "query").exists()
+        ours = SINK_LOG in inside or (self._work / "query").exists()
         if inside - {WORK} and not ours:
             raise RuntimeFailure(
                 "STATEPLAN_OUTPUT_NOT_EMPTY",
@@ -117,7 +131,7 @@ class FileSink(Sink):
             )
 
     def _check_owner(self, query_id: str, next_batch: int) -> None:
-        path = self.directory / WORK / "query"
+        path = self._work / "query"
         try:
             owner = read_whole(path).decode(errors="replace")
         except FileNotFoundError:
@@ -139,22 +153,6 @@ class FileSink(Sink):
 
     def _clean_up(self) -> None:
         """Remove what an attempt that ended half-way left behind."""
-        for path in (self.directory / WORK).glob("staging-*"):
+        for path in self._work.glob("staging-*"):
             shutil.rmtree(path, ignore_errors=True)
-        try:
-            moving = json.loads(read_whole(self._moving))
-            batch_id, names = int(moving["batchId"]), list(moving["files"])
-        except FileNotFoundError:
-            return
-        except (ValueError, KeyError, TypeError):
-            raise corrupt(self._moving, "it does not name a batch and its files") from None
-        latest = self._log.latest()
-        if latest is None or batch_id > latest:
-            for name in names:
-                (self.directory / name).unlink(missing_ok=True)
-        remove(self._moving)
-
-
-def _data_files(root: Path) -> list[Path]:
-    """The files that Spark wrote, without its markers and checksum files."""
-    return sorted(p for p in root.rglob("*") if p.is_file() and not hidden(p.name))
+        clean_up(self.directory, self._log, self._work)

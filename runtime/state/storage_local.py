@@ -141,6 +141,11 @@ class LocalStorage(Storage):
                 self.delete(staged)
         self.sync(_folder(path))
 
+    def link(self, file: str, path: str) -> None:
+        with naming(path):
+            self._in_folder(path, lambda: self._link(file, path))
+        self.sync(_folder(path))
+
     def delete(self, path: str) -> None:
         with naming(path), contextlib.suppress(FileNotFoundError):
             self._disk.unlink(path)
