@@ -15,7 +15,7 @@ from ..model.relations import LocalRelation, Relation
 from ..model.types import ArrayType, DataType, MapType, StructField, StructType
 from .failures import unsupported
 from .places import Message
-from .types import read_schema, to_proto
+from .types import read_schema, read_type, to_proto
 
 if TYPE_CHECKING:
     from .session import Planned, PlannerSession
@@ -59,7 +59,7 @@ def analyze(session: PlannerSession, request: Message) -> Message:
         case "spark_version":
             answer.spark_version.version = SPARK_VERSION
         case "ddl_parse":
-            answer.ddl_parse.parsed.CopyFrom(to_proto(read_schema(asked.ddl_string)))
+            answer.ddl_parse.parsed.CopyFrom(to_proto(read_type(asked.ddl_string)))
         case "same_semantics":
             one, other = _text(session, asked.target_plan), _text(session, asked.other_plan)
             answer.same_semantics.result = one == other

@@ -34,6 +34,7 @@ from .failures import unsupported
 from .literals import literal_of
 from .names import name_parts
 from .places import Message, origin_of
+from .python_functions import call_of
 from .types import from_proto, read_type
 
 if TYPE_CHECKING:
@@ -165,8 +166,9 @@ class ExpressionReader:
 
     def user_function(self, message: Message, origin: Origin | None) -> Expression:
         kind = message.WhichOneof("function")
-        word = "Python" if kind == "python_udf" else "Scala or Java"
-        raise unsupported(f"The {word} function {message.function_name}()", origin)
+        if kind == "python_udf":
+            return call_of(message, self.read_all(message.arguments), origin)
+        raise unsupported(f"The Scala or Java function {message.function_name}()", origin)
 
     def named_argument(self, message: Message, origin: Origin | None) -> Expression:
         raise unsupported(f"The argument by name {message.key}", origin)

@@ -23,6 +23,7 @@ from .call_sites import recorded
 from .classic import habits, spark_words
 from .places import remember_source
 from .reads import SOURCE_OPTION
+from .remote import remote_functions
 from .service import PlannerService
 from .session import Planned, PlannerSession
 
@@ -93,7 +94,7 @@ def evaluate(
     """
     service = PlannerService(catalog=sources, conf=conf)
     remember_source(name, code)
-    with _LOCK, local_session(service) as spark, recorded(), habits():
+    with _LOCK, local_session(service) as spark, recorded(), habits(), remote_functions():
         scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
         program = _compiled(code, name)
         with _told():

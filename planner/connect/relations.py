@@ -35,7 +35,7 @@ from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, SubqueryAlias
 from ..model.types import INT
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
-from . import columns, grouping, reads
+from . import columns, grouping, python_functions, reads
 from .expressions import ExpressionReader
 from .failures import unsupported
 from .names import name_parts
@@ -64,11 +64,7 @@ _UNSUPPORTED = {
     "transpose": "transpose()",
     "to_schema": "to()",
     "parse": "Reading JSON or CSV from a DataFrame",
-    "map_partitions": "mapInPandas() and mapInArrow()",
     "collect_metrics": "observe()",
-    "group_map": "applyInPandas() and transformWithState",
-    "co_group_map": "cogroup().applyInPandas()",
-    "apply_in_pandas_with_state": "applyInPandasWithState()",
     "common_inline_user_defined_table_function": "A Python table function",
     "common_inline_user_defined_data_source": "A Python data source",
     "unresolved_table_valued_function": "A table function",
@@ -272,6 +268,10 @@ _READERS: dict[str | None, Reader] = {
     "set_op": RelationReader.set_operation,
     "join": RelationReader.join,
     "aggregate": grouping.aggregate,
+    "map_partitions": python_functions.map_partitions,
+    "group_map": python_functions.group_map,
+    "co_group_map": python_functions.co_group_map,
+    "apply_in_pandas_with_state": python_functions.apply_in_pandas_with_state,
     "with_columns": columns.with_columns,
     "with_columns_renamed": columns.with_columns_renamed,
     "drop": columns.drop,

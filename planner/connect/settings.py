@@ -32,7 +32,7 @@ _CLIENT_DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.fallback.enabled": "true",
     "spark.sql.execution.arrow.pyspark.selfDestruct.enabled": "false",
     "spark.sql.execution.pyspark.binaryAsBytes": "true",
-    "spark.sql.execution.pythonUDF.arrow.enabled": "false",
+    "spark.sql.execution.pythonUDF.arrow.enabled": "true",
     "spark.sql.execution.pythonUDTF.arrow.enabled": "false",
     "spark.sql.session.localRelationSizeLimit": str(2**40),
     "spark.sql.session.localRelationCacheThreshold": str(2**40),

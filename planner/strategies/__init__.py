@@ -10,6 +10,7 @@ from ..model.query_plan import LogicalPlan
 from .base import PlanLater, Strategy
 from .basic import basic_operators, special_limits
 from .joins import join_selection, streaming_join
+from .python_operators import python_operators, python_state
 from .sources import file_source
 from .streaming import (
     stateful_aggregation,
@@ -21,12 +22,14 @@ from .streaming import (
 STRATEGIES: tuple[Strategy, ...] = (
     streaming_join,  # joins of two streams first: the basics must never see one
     stateful_aggregation,  # sessions included, and the watermark's own operator
+    python_state,
     streaming_relation,
     streaming_deduplication,
     streaming_global_limit,  # before special_limits: in append mode a LIMIT counts over batches
     special_limits,  # in complete mode a LIMIT is over each batch's whole answer
     file_source,  # before the basics: a filter and a projection become part of the scan
     join_selection,
+    python_operators,
     basic_operators,
 )
 

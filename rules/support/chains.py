@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from ...planner.model.conf import Conf
 from ...planner.model.logical import Aggregate, Deduplicate, Distinct, Join
+from ...planner.model.python_operators import (
+    FlatMapGroupsInPandasWithState,
+    TransformWithStateInPySpark,
+)
 from ...planner.model.query_plan import LogicalPlan
 from .refusals import refuse
 
@@ -43,13 +47,21 @@ def _is_stateful_above(plan: LogicalPlan) -> bool:
 
 
 def _emits_late_rows(plan: LogicalPlan) -> bool:
-    return isinstance(plan, Aggregate | Distinct) and plan.is_streaming
+    match plan:
+        case FlatMapGroupsInPandasWithState(timeout=timeout):
+            return plan.is_streaming and timeout == "EventTimeTimeout"
+        case Aggregate() | Distinct():
+            return plan.is_streaming
+        case _:
+            return False
 
 
 def is_stateful(plan: LogicalPlan) -> bool:
     """Whether a stream keeps state for the operator."""
     match plan:
         case Aggregate() | Distinct() | Deduplicate():
+            return plan.is_streaming
+        case FlatMapGroupsInPandasWithState() | TransformWithStateInPySpark():
             return plan.is_streaming
         case Join(left=left, right=right):
             return left.is_streaming and right.is_streaming

@@ -27,6 +27,7 @@ from ..analysis.checks import bottom_up
 from ..analysis.failures import position
 from ..analysis.names import qualified
 from .joins import join_refusal
+from .python_state import python_state_refusal
 from .refusals import refuse, streaming_aggregates
 
 
@@ -36,6 +37,7 @@ class Question:
 
     plan: LogicalPlan
     mode: str
+    whole: LogicalPlan
 
 
 Refusal = tuple[str, str] | None
@@ -50,7 +52,7 @@ def check_operators(plan: LogicalPlan, mode: str, conf: Conf) -> None:
     for operator in bottom_up(plan):
         if isinstance(operator, Window) and operator.is_streaming:
             raise _window_refusal(operator)
-        question = Question(plan=operator, mode=mode)
+        question = Question(plan=operator, mode=mode, whole=plan)
         for check in CHECKS:
             found = check(question)
             if found is not None:
@@ -112,6 +114,11 @@ def joins(question: Question) -> Refusal:
     """Joins by type, sides and mode."""
     plan = question.plan
     return join_refusal(plan, question.mode) if isinstance(plan, Join) else None
+
+
+def python_state(question: Question) -> Refusal:
+    """Functions in Python that keep state, by mode and timeout."""
+    return python_state_refusal(question.plan, question.whole, question.mode)
 
 
 def unions(question: Question) -> Refusal:
@@ -194,6 +201,7 @@ def positional_expressions(question: Question) -> Refusal:
 
 CHECKS: tuple[Callable[[Question], Refusal], ...] = (
     distinct_aggregates,
+    python_state,
     deduplication_within_watermark,
     joins,
     unions,

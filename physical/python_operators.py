@@ -1,0 +1,193 @@
+"""Operators that run Python functions on rows, partitions and groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from ..planner.model.expressions import AttributeReference, Expression, SortOrder
+from ..planner.model.python_functions import PythonUDF
+from ..planner.model.text import plan_text
+from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
+from .plan import SparkPlan, UnaryExec
+from .text import alone, arguments, listed
+
+Attributes = tuple[AttributeReference, ...]
+
+
+def ascending(keys: Attributes) -> tuple[SortOrder, ...]:
+    """The order in which a group's rows stand together."""
+    return tuple(SortOrder(child=key) for key in keys)
+
+
+def clustered(keys: Attributes) -> Distribution:
+    """A group's rows in one place; without keys all rows are a group."""
+    return ClusteredDistribution(keys) if keys else AllTuples()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalPythonExec(UnaryExec):
+    """Calls Python functions row by row; their results stand behind the child's columns.
+
+    Functions of kind `arrow` get Arrow batches (`ArrowEvalPython`), others pickled rows.
+    """
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("functions",)
+
+    functions: tuple[PythonUDF, ...]
+    results: Attributes
+
+    @property
+    def node_name(self) -> str:
+        return "ArrowEvalPython" if self.functions[0].kind == "arrow" else "BatchEvalPython"
+
+    def arguments(self, max_fields: int) -> str:
+        kind = str(self.functions[0].exact_kind) if self.functions[0].kind == "arrow" else None
+        return arguments(listed(self.functions, max_fields), listed(self.results, max_fields), kind)
+
+    @property
+    def output(self) -> Attributes:
+        return self.child.output + self.results
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapInPythonExec(UnaryExec):
+    """`MapInPandas` and `MapInArrow`: a function over the batches of each partition."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("function",)
+    keeps_partitioning = True
+
+    function: PythonUDF
+    attributes: Attributes
+    arrow: bool = False
+    barrier: bool = False
+
+    @property
+    def node_name(self) -> str:
+        return "MapInArrow" if self.arrow else "MapInPandas"
+
+    def arguments(self, max_fields: int) -> str:
+        barrier = str(self.barrier).lower()
+        return arguments(plan_text(self.function), listed(self.attributes, max_fields), barrier)
+
+    @property
+    def output(self) -> Attributes:
+        return self.attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapGroupsInPythonExec(UnaryExec):
+    """`FlatMapGroupsInPandas` and `FlatMapGroupsInArrow`: a function over each group's rows."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("keys", "function")
+    keeps_partitioning = True
+
+    keys: Attributes
+    function: PythonUDF
+    attributes: Attributes
+    arrow: bool = False
+
+    @property
+    def node_name(self) -> str:
+        return "FlatMapGroupsInArrow" if self.arrow else "FlatMapGroupsInPandas"
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.keys, max_fields),
+            plan_text(self.function),
+            listed(self.attributes, max_fields),
+        )
+
+    @property
+    def output(self) -> Attributes:
+        return self.attributes
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (clustered(self.keys),)
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return (ascending(self.keys),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapCoGroupsInPythonExec(SparkPlan):
+    """`FlatMapCoGroupsInPandas` and `...InArrow`: a function over a key's rows of both sides."""
+
+    child_fields = ("left", "right")
+    expression_fields: ClassVar[tuple[str, ...]] = ("left_keys", "right_keys", "function")
+
+    left: SparkPlan
+    right: SparkPlan
+    left_keys: Attributes
+    right_keys: Attributes
+    function: PythonUDF
+    attributes: Attributes
+    arrow: bool = False
+
+    @property
+    def node_name(self) -> str:
+        return "FlatMapCoGroupsInArrow" if self.arrow else "FlatMapCoGroupsInPandas"
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.left_keys, max_fields),
+            listed(self.right_keys, max_fields),
+            plan_text(self.function),
+            listed(self.attributes, max_fields),
+        )
+
+    @property
+    def output(self) -> Attributes:
+        return self.attributes
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        return self.left.output_partitioning
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return clustered(self.left_keys), clustered(self.right_keys)
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return ascending(self.left_keys), ascending(self.right_keys)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateEventTimeColumnExec(UnaryExec):
+    """Marks a column of what a stateful function gave as the event time of what follows."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("event_time",)
+    keeps_partitioning = True
+
+    event_time: Expression
+    delay_text: str
+    attributes: Attributes
+    watermark_ms: int
+
+    def arguments(self, max_fields: int) -> str:
+        time = alone(self.event_time, max_fields)
+        return arguments(time, self.delay_text, str(self.watermark_ms))
+
+    @property
+    def output(self) -> Attributes:
+        return self.attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanLaterExec(SparkPlan):
+    """What Spark leaves unplanned: the missing initial state of a transformWithState."""
+
+    def arguments(self, max_fields: int) -> str:
+        return "LocalRelation <empty>"
+
+    @property
+    def node_name(self) -> str:
+        return "PlanLater"
+
+    @property
+    def output(self) -> Attributes:
+        return ()

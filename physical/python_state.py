@@ -1,0 +1,203 @@
+"""Stateful operators whose state a Python function keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.python_functions import PythonUDF
+from ..planner.model.python_operators import field_text
+from ..planner.model.text import plan_text
+from ..planner.model.types import BINARY, INT, LONG, StructField, StructType
+from .distribution import Distribution, UnspecifiedDistribution, stateful_distribution
+from .plan import SparkPlan, StateStoreWriter, UnaryExec, state_columns
+from .python_operators import Attributes, ascending
+from .state import NO_WATERMARK, OutputMode
+from .text import arguments, cut, listed
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonStatefulExec(StateStoreWriter):
+    """Base: keys, the function, and when it is called without rows.
+
+    Attributes:
+        function_mode: the function's own output mode, which plans show.
+        batch_timestamp_ms: the time of the batch, by which processing-time timeouts go.
+    """
+
+    keys: Attributes
+    function: PythonUDF
+    attributes: Attributes
+    function_mode: OutputMode
+    batch_timestamp_ms: int = 0
+
+    @property
+    def output(self) -> Attributes:
+        return self.attributes
+
+    @property
+    def misses_input(self) -> bool:
+        return bool(self.attributes)
+
+    @property
+    def state_key_schema(self) -> StructType:
+        return state_columns(self.keys)
+
+    @property
+    def _times(self) -> tuple[str, str, str]:
+        late, eviction = (
+            self.event_time_watermark_for_late_events,
+            self.event_time_watermark_for_eviction,
+        )
+        return (
+            str(self.batch_timestamp_ms),
+            str(NO_WATERMARK if late is None else late),
+            str(NO_WATERMARK if eviction is None else eviction),
+        )
+
+    @property
+    def _state_text(self) -> str | None:
+        return None if self.state_info is None else self.state_info.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
+    """`applyInPandasWithState`: a group's new rows and its one state, perhaps with a timeout."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("function", "keys")
+    keeps_partitioning = True
+
+    state_type: StructType
+    state_format_version: int
+    timeout: str
+
+    @property
+    def node_name(self) -> str:
+        return "FlatMapGroupsInPandasWithState"
+
+    @property
+    def output(self) -> Attributes:
+        return self.attributes
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            plan_text(self.function),
+            listed(self.keys, max_fields),
+            listed(self.attributes, max_fields),
+            _fields(self.state_type, max_fields),
+            self._state_text,
+            str(self.state_format_version),
+            self.function_mode.capitalize(),
+            self.timeout,
+            *self._times,
+            "false",
+        )
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return (ascending(self.keys),)
+
+    @property
+    def state_value_schema(self) -> StructType:
+        """The state, in version 2 as one struct, and when it times out if it ever does."""
+        columns = (
+            AttributeReference(name=f.name, type_=f.data_type) for f in self.state_type.fields
+        )
+        state = state_columns(columns).fields
+        if self.state_format_version > 1:
+            state = (StructField("groupState", StructType(state)),)
+        if self.timeout == "NoTimeout":
+            return StructType(state)
+        kind = LONG if self.state_format_version > 1 else INT
+        return StructType((*state, StructField("timeoutTimestamp", kind)))
+
+    @property
+    def operator_name(self) -> str:
+        return "applyInPandasWithState"
+
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        match self.timeout:
+            case "ProcessingTimeTimeout":
+                return True
+            case "EventTimeTimeout":
+                return self._watermark_moved(new_watermark_ms)
+            case _:
+                return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformWithStateInPySparkExec(PythonStatefulExec):
+    """`transformWithState(InPandas)`: a processor with state variables and timers of its own."""
+
+    child_fields = ("child", "initial_state")
+    expression_fields: ClassVar[tuple[str, ...]] = ("function", "keys", "initial_keys")
+
+    child: SparkPlan
+    initial_state: SparkPlan
+    initial_keys: Attributes
+    initial_type: StructType
+    has_initial_state: bool
+    time_mode: str
+    rows: str
+
+    @property
+    def node_name(self) -> str:
+        return "TransformWithStateInPySpark"
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            plan_text(self.function),
+            listed(self.keys, max_fields),
+            listed(self.attributes, max_fields),
+            self.function_mode.capitalize(),
+            self.time_mode,
+            self._state_text,
+            *self._times,
+            self.rows,
+            "true",
+            str(self.has_initial_state).lower(),
+            listed(self.initial_keys, max_fields),
+            _fields(self.initial_type, max_fields),
+        )
+
+    @property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        stores, strict = self.num_stores, self.strict_distribution
+        rows = stateful_distribution(self.keys, stores, strict)
+        if not self.has_initial_state:
+            return rows, UnspecifiedDistribution()
+        return rows, stateful_distribution(self.initial_keys, stores, strict)
+
+    @property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        initial = self.initial_keys if self.has_initial_state else ()
+        return ascending(self.keys), ascending(initial)
+
+    @property
+    def state_value_schema(self) -> StructType:
+        """Bytes: the processor declares its variables only when it runs."""
+        return StructType((StructField("value", BINARY),))
+
+    @property
+    def operator_name(self) -> str:
+        return "transformWithStateInPySparkExec"
+
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        match self.time_mode:
+            case "ProcessingTime":
+                return True
+            case "EventTime":
+                return self._watermark_moved(new_watermark_ms)
+            case _:
+                return False
+
+
+def _fields(schema: StructType, max_fields: int) -> str | None:
+    if not schema.fields:
+        return None
+    return f"[{cut([field_text(f) for f in schema.fields], max_fields)}]"

@@ -1,0 +1,299 @@
+"""Python functions in the client's plans: calls in expressions, and operators that run them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.util import PythonEvalType
+
+from ...rules.analysis import analyze
+from ..model.errors import AnalysisError
+from ..model.expressions import Alias, AttributeReference, Expression, Literal, Origin, lit
+from ..model.logical import EventTimeWatermark, Project
+from ..model.python_functions import EvalKind, PythonUDF
+from ..model.python_operators import (
+    FlatMapCoGroupsInPython,
+    FlatMapGroupsInPandasWithState,
+    FlatMapGroupsInPython,
+    MapInPython,
+    StateOutputMode,
+    TransformWithStateInPySpark,
+    UpdateEventTimeColumn,
+)
+from ..model.query_plan import LogicalPlan
+from ..model.relations import AnalyzedPlan, LocalRelation
+from ..model.text import plan_text
+from ..model.types import StructField, StructType
+from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
+from .failures import unsupported
+from .places import Message
+from .types import from_proto, read_schema
+
+if TYPE_CHECKING:
+    from .relations import RelationReader
+
+_TYPES = PythonEvalType
+_PICKLED = (_TYPES.SQL_BATCHED_UDF,)
+_AGGREGATES = (
+    _TYPES.SQL_GROUPED_AGG_PANDAS_UDF,
+    _TYPES.SQL_GROUPED_AGG_ARROW_UDF,
+    _TYPES.SQL_GROUPED_AGG_PANDAS_ITER_UDF,
+    _TYPES.SQL_GROUPED_AGG_ARROW_ITER_UDF,
+)
+_ARROW = (
+    _TYPES.SQL_MAP_ARROW_ITER_UDF,
+    _TYPES.SQL_GROUPED_MAP_ARROW_UDF,
+    _TYPES.SQL_GROUPED_MAP_ARROW_ITER_UDF,
+    _TYPES.SQL_COGROUPED_MAP_ARROW_UDF,
+)
+_ROWS = (
+    _TYPES.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF,
+    _TYPES.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_INIT_STATE_UDF,
+)
+_TIMEOUTS = ("NoTimeout", "ProcessingTimeTimeout", "EventTimeTimeout")
+_TIME_MODES = {"none": "NoTime", "processingtime": "ProcessingTime", "eventtime": "EventTime"}
+
+
+def call_of(
+    message: Message, arguments: tuple[Expression, ...], origin: Origin | None
+) -> PythonUDF:
+    """A call in an expression, of a function by `udf` or `pandas_udf`."""
+    number = message.python_udf.eval_type
+    kind: EvalKind = "batched" if number in _PICKLED else "arrow"
+    return PythonUDF(
+        function_name=message.function_name,
+        type_=from_proto(message.python_udf.output_type),
+        arguments=arguments,
+        kind="grouped aggregate" if number in _AGGREGATES else kind,
+        exact_kind=number,
+        options=(message.function_name, number, message.python_udf.command),
+        is_deterministic=message.deterministic,
+        origin=origin,
+    )
+
+
+def map_partitions(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`mapInPandas` and `mapInArrow`."""
+    child = reader.child(message.input)
+    return MapInPython(
+        child=child,
+        function=_function(message.func, child.output),
+        attributes=_returned(message.func),
+        arrow=message.func.python_udf.eval_type in _ARROW,
+        barrier=message.is_barrier,
+        origin=origin,
+    )
+
+
+def group_map(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`applyInPandas`, `applyInArrow`, `transformWithState` and `transformWithStateInPandas`."""
+    child = reader.child(message.input)
+    keys = reader.expressions.read_all(message.grouping_expressions)
+    if message.HasField("transform_with_state_info"):
+        return _transform_with_state(reader, message, child, keys, origin)
+    grouped, count = _grouped(reader, child, [_aliased(key) for key in keys])
+    return FlatMapGroupsInPython(
+        child=grouped,
+        grouping=grouped.output[:count],
+        function=_function(message.func, child.output),
+        attributes=_returned(message.func),
+        arrow=message.func.python_udf.eval_type in _ARROW,
+        origin=origin,
+    )
+
+
+def co_group_map(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`cogroup(...).applyInPandas` and `applyInArrow`."""
+    left, right = reader.child(message.input), reader.child(message.other)
+    read = reader.expressions.read_all
+    one, count = _grouped(reader, left, map(_aliased, read(message.input_grouping_expressions)))
+    other, right_count = _grouped(
+        reader, right, map(_aliased, read(message.other_grouping_expressions))
+    )
+    return FlatMapCoGroupsInPython(
+        left=one,
+        right=other,
+        left_count=count,
+        right_count=right_count,
+        function=_function(message.func, (*left.output, *right.output)),
+        attributes=_returned(message.func),
+        arrow=message.func.python_udf.eval_type in _ARROW,
+        origin=origin,
+    )
+
+
+def apply_in_pandas_with_state(
+    reader: RelationReader, message: Message, origin: Origin | None
+) -> LogicalPlan:
+    """`applyInPandasWithState`.
+
+    Raises:
+        AnalysisError: an output mode or timeout that there is not.
+    """
+    child = reader.child(message.input)
+    mode = _output_mode(message.output_mode)
+    if mode == "complete":
+        raise AnalysisError(
+            None,
+            "The output mode of function should be append or update",
+            hint="Give 'append' or 'update'.",
+        )
+    if message.timeout_conf not in _TIMEOUTS:
+        raise AnalysisError(None, "", hint=f"The timeout is one of {', '.join(_TIMEOUTS)}.")
+    keys = reader.expressions.read_all(message.grouping_expressions)
+    return FlatMapGroupsInPandasWithState(
+        child=child,
+        function=_function(message.func, child.output),
+        grouping=tuple(map(_named, keys)),
+        attributes=_columns(read_schema(message.output_schema)),
+        state_type=read_schema(message.state_schema),
+        output_mode=mode,
+        timeout=message.timeout_conf,
+        origin=origin,
+    )
+
+
+def _transform_with_state(
+    reader: RelationReader,
+    message: Message,
+    child: LogicalPlan,
+    keys: Iterable[Expression],
+    origin: Origin | None,
+) -> LogicalPlan:
+    told = message.transform_with_state_info
+    time_mode = _TIME_MODES.get(told.time_mode.lower())
+    mode = _output_mode(message.output_mode)
+    if time_mode is None:
+        raise AnalysisError(
+            "STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE",
+            "[STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE] Unknown time mode"
+            f" {told.time_mode}. Accepted timeMode modes are 'none', 'processingTime', 'eventTime'"
+            " SQLSTATE: 42802",
+            hint="Give 'None', 'ProcessingTime' or 'EventTime'.",
+        )
+    grouped, count = _grouped(reader, child, map(_named, keys))
+    initial: LogicalPlan = LocalRelation(attributes=())
+    initial_count, initial_type = 0, StructType(())
+    if message.HasField("initial_input"):
+        given = reader.child(message.initial_input)
+        initial_keys = reader.expressions.read_all(message.initial_grouping_expressions)
+        initial, initial_count = _grouped(reader, given, map(_named, initial_keys))
+        initial_type = StructType(
+            tuple(StructField(a.name, a.data_type, a.nullable) for a in given.output)
+        )
+    output = from_proto(told.output_schema)
+    assert isinstance(output, StructType)
+    number = message.func.python_udf.eval_type
+    plan: LogicalPlan = TransformWithStateInPySpark(
+        child=grouped,
+        initial_state=initial,
+        key_count=count,
+        initial_key_count=initial_count,
+        initial_type=initial_type,
+        function=_function(message.func, child.output),
+        attributes=_columns(output),
+        output_mode=mode,
+        time_mode=time_mode,
+        rows="python_row" if number in _ROWS else "pandas",
+        origin=origin,
+    )
+    if told.event_time_column_name:
+        plan = _with_event_time(plan, told.event_time_column_name, child, origin)
+    return plan
+
+
+def _with_event_time(
+    plan: LogicalPlan, name: str, child: LogicalPlan, origin: Origin | None
+) -> LogicalPlan:
+    watermark = next((p for p in child.walk() if isinstance(p, EventTimeWatermark)), None)
+    if watermark is None:
+        condition = "CANNOT_ASSIGN_EVENT_TIME_COLUMN_WITHOUT_WATERMARK"
+        raise AnalysisError(
+            condition,
+            f"[{condition}] Watermark needs to be defined to reassign event time column. Failed to"
+            " find watermark definition in the streaming query. SQLSTATE: 42611",
+            hint="Define a watermark below transformWithState.",
+        )
+    return UpdateEventTimeColumn(
+        child=plan,
+        event_time=UnresolvedAttribute(parts=(name,), origin=origin),
+        delay_ms=watermark.delay_ms,
+        delay_text=watermark.delay_text,
+        origin=origin,
+    )
+
+
+def _output_mode(text: str) -> StateOutputMode:
+    match text.lower():
+        case "append" | "update" | "complete" as mode:
+            return mode
+        case _:
+            condition = "STREAMING_OUTPUT_MODE.INVALID"
+            raise AnalysisError(
+                condition,
+                f"[{condition}] Invalid streaming output mode: {text}. Accepted output modes are"
+                " 'Append', 'Complete', 'Update'. SQLSTATE: 42KDE",
+                hint="Give 'append', 'update' or 'complete'.",
+            )
+
+
+def _function(message: Message, columns: tuple[AttributeReference, ...]) -> PythonUDF:
+    """An operator's function: it gets all columns of the input."""
+    if message.WhichOneof("function") != "python_udf":
+        raise unsupported(f"The Scala or Java function {message.function_name}()")
+    return PythonUDF(
+        function_name=message.function_name,
+        type_=from_proto(message.python_udf.output_type),
+        arguments=columns,
+        exact_kind=message.python_udf.eval_type,
+        is_deterministic=message.deterministic,
+    )
+
+
+def _returned(message: Message) -> tuple[AttributeReference, ...]:
+    output = from_proto(message.python_udf.output_type)
+    if not isinstance(output, StructType):
+        raise unsupported(f"A function that returns {output.simple} as rows")
+    return _columns(output)
+
+
+def _columns(schema: StructType) -> tuple[AttributeReference, ...]:
+    return tuple(
+        AttributeReference(name=f.name, type_=f.data_type, is_nullable=f.nullable)
+        for f in schema.fields
+    )
+
+
+def _grouped(
+    reader: RelationReader, child: LogicalPlan, keys: Iterable[Expression]
+) -> tuple[LogicalPlan, int]:
+    """The input with its keys before its columns, analyzed; and how many keys there are."""
+    keys = tuple(keys)
+    project = Project(child=child, project_list=(*keys, *child.output))
+    analyzed = analyze(project, reader.session.catalog, reader.session.conf)
+    return AnalyzedPlan(child=analyzed), len(keys)
+
+
+def _aliased(key: Expression) -> Expression:
+    """A key with a name: Spark names a computed one by its text."""
+    if isinstance(key, Alias | AttributeReference | UnresolvedAttribute):
+        return key
+    return Alias(child=key, name=_text(key))
+
+
+def _named(key: Expression) -> Expression:
+    """A key by its name alone: only columns of the input can be keys of Python's state."""
+    if isinstance(key, AttributeReference | UnresolvedAttribute):
+        return key
+    name = key.name if isinstance(key, Alias) else _text(key)
+    return UnresolvedAttribute(parts=(name,), origin=key.origin)
+
+
+def _text(key: Expression) -> str:
+    """A key's text as classic PySpark makes it, which writes a window's slide and start out."""
+    match key:
+        case UnresolvedFunction(name="window", arguments=(time, Literal() as size)):
+            key = replace(key, arguments=(time, size, size, lit("0 second")))
+    return plan_text(key)

@@ -1,0 +1,129 @@
+"""Strategies for the operators that run Python functions."""
+
+from __future__ import annotations
+
+from ...physical.plan import SparkPlan
+from ...physical.python_operators import (
+    Attributes,
+    EvalPythonExec,
+    FlatMapCoGroupsInPythonExec,
+    FlatMapGroupsInPythonExec,
+    MapInPythonExec,
+    PlanLaterExec,
+    UpdateEventTimeColumnExec,
+)
+from ...physical.python_state import (
+    FlatMapGroupsInPandasWithStateExec,
+    TransformWithStateInPySparkExec,
+)
+from ...physical.state import NO_WATERMARK
+from ..model.errors import PlanningError
+from ..model.expressions import AttributeReference, Expression
+from ..model.python_operators import (
+    EvaluatePython,
+    FlatMapCoGroupsInPython,
+    FlatMapGroupsInPandasWithState,
+    FlatMapGroupsInPython,
+    MapInPython,
+    TransformWithStateInPySpark,
+    UpdateEventTimeColumn,
+)
+from ..model.query_plan import LogicalPlan
+from .base import PlanLater, where_from
+
+_FORMAT = "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion"
+
+
+def python_state(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """The operators with which a Python function keeps state."""
+    match logical:
+        case FlatMapGroupsInPandasWithState():
+            _require_keys(logical.grouping)
+            return FlatMapGroupsInPandasWithStateExec(
+                function=logical.function,
+                keys=_columns(logical.grouping),
+                attributes=logical.attributes,
+                state_type=logical.state_type,
+                state_format_version=int(plan_later.conf.settings.get(_FORMAT, "2")),
+                function_mode=logical.output_mode,
+                timeout=logical.timeout,
+                origin=where_from(logical),
+                child=plan_later(logical.child),
+            )
+        case TransformWithStateInPySpark():
+            initial = logical.has_initial_state
+            _require_keys(logical.keys)
+            return TransformWithStateInPySparkExec(
+                function=logical.function,
+                keys=logical.keys,
+                attributes=logical.attributes,
+                function_mode=logical.output_mode,
+                time_mode=logical.time_mode,
+                rows=logical.rows,
+                has_initial_state=initial,
+                initial_keys=logical.initial_keys if initial else logical.keys,
+                initial_type=logical.initial_type,
+                origin=where_from(logical),
+                child=plan_later(logical.child),
+                initial_state=plan_later(logical.initial_state) if initial else PlanLaterExec(),
+            )
+        case _:
+            return None
+
+
+def python_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """The operators that run Python functions on rows, partitions and groups."""
+    match logical:
+        case EvaluatePython(functions=functions, results=results, child=child):
+            return EvalPythonExec(functions=functions, results=results, child=plan_later(child))
+        case MapInPython():
+            return MapInPythonExec(
+                function=logical.function,
+                attributes=logical.attributes,
+                arrow=logical.arrow,
+                barrier=logical.barrier,
+                child=plan_later(logical.child),
+            )
+        case FlatMapGroupsInPython():
+            return FlatMapGroupsInPythonExec(
+                keys=_columns(logical.grouping),
+                function=logical.function,
+                attributes=logical.attributes,
+                arrow=logical.arrow,
+                child=plan_later(logical.child),
+            )
+        case FlatMapCoGroupsInPython(left=left, right=right):
+            return FlatMapCoGroupsInPythonExec(
+                left_keys=left.output[: logical.left_count],
+                right_keys=right.output[: logical.right_count],
+                function=logical.function,
+                attributes=logical.attributes,
+                arrow=logical.arrow,
+                left=plan_later(left),
+                right=plan_later(right),
+            )
+        case UpdateEventTimeColumn(event_time=time, delay_text=delay, child=child):
+            return UpdateEventTimeColumnExec(
+                event_time=time,
+                delay_text=delay,
+                attributes=logical.output,
+                watermark_ms=NO_WATERMARK,
+                child=plan_later(child),
+            )
+        case _:
+            return None
+
+
+def _require_keys(keys: tuple[Expression, ...]) -> None:
+    if not keys:
+        raise PlanningError(
+            None,
+            "requirement failed: The expressions for hash of a StatefulOpClusteredDistribution"
+            " should not be Nil. An AllTuples should be used to represent a distribution that only"
+            " has a single partition.",
+            hint="Group by at least one column.",
+        )
+
+
+def _columns(keys: tuple[Expression, ...]) -> Attributes:
+    return tuple(key for key in keys if isinstance(key, AttributeReference))
