@@ -13,6 +13,14 @@ from ..planner.model.expressions import (
     to_attribute,
 )
 from ..planner.model.text import plan_text
+from ..planner.model.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StringType,
+    StructType,
+)
 from .distribution import (
     AllTuples,
     ClusteredDistribution,
@@ -25,6 +33,11 @@ from .distribution import (
 )
 from .plan import UnaryExec
 from .text import alone, arguments, bracketed, counted, listed
+
+
+def is_mutable(data_type: DataType) -> bool:
+    """Whether a buffer of the type has a fixed place in a row (Spark's UnsafeRow.isMutable)."""
+    return not isinstance(data_type, StringType | BinaryType | ArrayType | MapType | StructType)
 
 
 def result_column(aggregate: AggregateExpression) -> AttributeReference:
@@ -140,7 +153,16 @@ class ObjectHashAggregateExec(BaseAggregateExec):
 
 @dataclass(frozen=True, kw_only=True)
 class SortAggregateExec(BaseAggregateExec):
-    """Aggregates rows sorted by the keys: where a buffer's type cannot be updated in place."""
+    """Aggregates rows sorted by the keys: where a buffer's type cannot be updated in place.
+
+    Or where the rows are in that order anyway.
+    """
+
+    @property
+    def supports_codegen(self) -> bool:
+        return not any(a.function.spec.imperative for a in self.aggregates) and all(
+            is_mutable(b.data_type) for group in self.buffers for b in group
+        )
 
     @property
     def _keys_label(self) -> str:

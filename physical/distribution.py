@@ -51,7 +51,23 @@ def same(left: Sequence[Expression], right: Sequence[Expression]) -> bool:
 
 def ordering_satisfies(given: Sequence[SortOrder], required: Sequence[SortOrder]) -> bool:
     """Whether rows in the given order are in the required one, its prefix."""
-    return len(required) <= len(given) and same(given[: len(required)], required)
+    return len(required) <= len(given) and all(
+        any(canonical(_ordered_by(order, key)) == canonical(_alone(wanted)) for key in _keys(order))
+        for order, wanted in zip(given, required, strict=False)
+    )
+
+
+def _keys(order: SortOrder) -> tuple[Expression, ...]:
+    """Everything that the rows are in order of."""
+    return (order.child, *order.same)
+
+
+def _ordered_by(order: SortOrder, key: Expression) -> SortOrder:
+    return replace(order, child=key, same=())
+
+
+def _alone(order: SortOrder) -> SortOrder:
+    return order if not order.same else replace(order, same=())
 
 
 # -------------------------------------------------------------------------------- required
@@ -335,8 +351,8 @@ def project_ordering(
     names = _names(results)
     kept: list[SortOrder] = []
     for order in given:
-        columns = names.get(canonical(order.child))
+        columns = [c for key in _keys(order) for c in names.get(canonical(key), ())]
         if not columns:
             break
-        kept.append(replace(order, child=columns[0]))
+        kept.append(replace(order, child=columns[0], same=tuple(columns[1:])))
     return tuple(kept)

@@ -194,6 +194,9 @@ class SortMergeJoinExec(ShuffledJoinExec):
                 return _orders(self.right_keys)
             case "FullOuter":
                 return ()
+            case "Inner" | "Cross":
+                pairs = zip(self.left_keys, self.right_keys, strict=True)
+                return tuple(SortOrder(child=left, same=(right,)) for left, right in pairs)
             case _:
                 return _orders(self.left_keys)
 

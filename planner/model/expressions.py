@@ -425,13 +425,14 @@ class AggregateExpression(Expression):
 
 @dataclass(frozen=True, kw_only=True)
 class SortOrder(Expression):
-    """`child ASC NULLS FIRST` and the like."""
+    """`child ASC NULLS FIRST` and the like; `same` are expressions that always equal the child."""
 
-    child_fields = ("child",)
+    child_fields = ("child", "same")
 
     child: Expression
     ascending: bool = True
     nulls_first: bool = True
+    same: tuple[Expression, ...] = ()
 
     @property
     def data_type(self) -> DataType:

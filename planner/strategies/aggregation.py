@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from ...physical.aggregate import (
     MergingSessionsExec,
     ObjectHashAggregateExec,
     SortAggregateExec,
+    is_mutable,
     result_column,
 )
 from ...physical.distribution import canonical
@@ -37,12 +38,6 @@ from ..model.registry import Buffer
 from ..model.text import plan_text
 from ..model.types import (
     BINARY,
-    ArrayType,
-    BinaryType,
-    DataType,
-    MapType,
-    StringType,
-    StructType,
 )
 from .base import PlanLater, where_from
 from .floats import normalize_floats
@@ -96,20 +91,21 @@ class PhysicalAggregation:
 
     @cached_property
     def operator(self) -> type[BaseAggregateExec]:
-        """Hash where every buffer can be updated in place, then objects, then sorted rows."""
-        specs = [a.function.spec for a in self.aggregates]
-        if not any(s.object_hash for s in specs) and all(
-            _mutable(b.data_type) for group in self.buffers for b in group
-        ):
-            return HashAggregateExec
-        if self.objects and any(s.object_hash for s in specs):
-            return ObjectHashAggregateExec
-        return SortAggregateExec
+        """The kind of every step that has all the functions."""
+        return operator_for(self.aggregates, self.buffers, objects=self.objects)
 
 
-def _mutable(data_type: DataType) -> bool:
-    """Whether a buffer of the type has a fixed place in a row (Spark's UnsafeRow.isMutable)."""
-    return not isinstance(data_type, StringType | BinaryType | ArrayType | MapType | StructType)
+def operator_for(
+    aggregates: Sequence[AggregateExpression],
+    buffers: Sequence[Sequence[AttributeReference]],
+    *,
+    objects: bool,
+) -> type[BaseAggregateExec]:
+    """Hash where every buffer can be updated in place, then objects, then sorted rows."""
+    by_objects = any(a.function.spec.object_hash for a in aggregates)
+    if not by_objects and all(is_mutable(b.data_type) for group in buffers for b in group):
+        return HashAggregateExec
+    return ObjectHashAggregateExec if objects and by_objects else SortAggregateExec
 
 
 def _buffers(aggregate: AggregateExpression) -> tuple[AttributeReference, ...]:
@@ -176,15 +172,21 @@ def take_apart(logical: Aggregate) -> PhysicalAggregation:
     )
 
 
+def parts_of(logical: Aggregate, plan_later: PlanLater) -> PhysicalAggregation:
+    """The aggregation taken apart, with what the settings say of it."""
+    parts = take_apart(logical)
+    if plan_later.conf.settings.get(_OBJECTS, "true").lower() == "false":
+        parts = replace(parts, objects=False)
+    return parts
+
+
 def plan_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
     """The steps of a streaming aggregation, with sessions if a key is a session window.
 
     Raises:
         PlanningError: a session window is the only key.
     """
-    parts = take_apart(logical)
-    if plan_later.conf.settings.get(_OBJECTS, "true").lower() == "false":
-        parts = replace(parts, objects=False)
+    parts = parts_of(logical, plan_later)
     child = plan_later(logical.child)
     if parts.session is None:
         version = plan_later.conf.integer("spark.sql.streaming.aggregation.stateFormatVersion")
@@ -198,17 +200,8 @@ def plan_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
     )
 
 
-def plan_batch_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
-    """The two steps of an aggregation over a table: partial, then final over the exchange."""
-    parts = take_apart(logical)
-    if plan_later.conf.settings.get(_OBJECTS, "true").lower() == "false":
-        parts = replace(parts, objects=False)
-    partial = replace(_partial(parts, plan_later(logical.child)), is_streaming=False)
-    final = _final(parts, parts.key_attributes, partial)
-    return replace(final, is_streaming=False)
-
-
-def _partial(parts: PhysicalAggregation, child: SparkPlan) -> BaseAggregateExec:
+def partial_step(parts: PhysicalAggregation, child: SparkPlan) -> BaseAggregateExec:
+    """Rows to buffers, within a partition."""
     return parts.operator(
         keys=parts.keys,
         aggregates=parts.in_mode("Partial"),
@@ -229,9 +222,10 @@ def _merge(parts: PhysicalAggregation, child: SparkPlan) -> SparkPlan:
     )
 
 
-def _final(
+def final_step(
     parts: PhysicalAggregation, required: tuple[Expression, ...], child: SparkPlan
 ) -> BaseAggregateExec:
+    """Buffers to results, where all of a key's are together."""
     return parts.operator(
         keys=parts.key_attributes,
         aggregates=parts.in_mode("Final"),
@@ -256,7 +250,7 @@ def plan_streaming_aggregation(
     - final: the results of the select list.
     """
     keys = parts.key_attributes
-    merged = _merge(parts, _partial(parts, child))
+    merged = _merge(parts, partial_step(parts, child))
     restored = StateStoreRestoreExec(
         keys=keys, state_format_version=state_format_version, child=merged
     )
@@ -266,7 +260,7 @@ def plan_streaming_aggregation(
         origin=parts.origin,
         child=_merge(parts, restored),
     )
-    return _final(parts, keys, saved)
+    return final_step(parts, keys, saved)
 
 
 def plan_streaming_aggregation_for_session(
@@ -297,7 +291,7 @@ def plan_streaming_aggregation_for_session(
             "Global aggregation with session window in streaming query is not supported.",
             hint="Group by a key besides the session window.",
         )
-    rows: SparkPlan = _partial(parts, child)
+    rows: SparkPlan = partial_step(parts, child)
     if merge_in_local_partition:
         rows = _merge_sessions(parts, session, None, rows)
     restored = SessionWindowStateStoreRestoreExec(
@@ -310,7 +304,7 @@ def plan_streaming_aggregation_for_session(
         origin=parts.origin,
         child=_merge_sessions(parts, session, keys, restored),
     )
-    return _final(parts, keys, saved)
+    return final_step(parts, keys, saved)
 
 
 def _merge_sessions(

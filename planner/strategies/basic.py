@@ -31,8 +31,8 @@ from ..model.logical import (
 )
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, OneRowRelation
-from .aggregation import plan_batch_aggregation
 from .base import PlanLater
+from .batch_aggregation import plan_batch_aggregation
 from .limits import match_limit, match_top
 
 _TOP_K_SORT_FALLBACK_THRESHOLD = 2**31 - 1 - 15  # spark.sql.execution.topKSortFallbackThreshold

@@ -17,6 +17,7 @@ from ...planner.model.logical import (
     Sort,
     Union,
 )
+from ...planner.model.python_operators import EvaluatePython
 from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
 from .collapse_projects import collapse_projects
 from .common_expressions import pull_out_common_expressions
@@ -27,6 +28,7 @@ from .distinct import (
     replace_distinct,
     replace_static_deduplication,
 )
+from .distinct_groups import rewrite_distinct_aggregates
 from .empty_relations import optimize_limit_zero, propagate_empty_relations
 from .executor import Batch, rule
 from .failing_constants import refuse_failing_constants
@@ -54,6 +56,11 @@ from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
 from .prune_filters import prune_filters
 from .push_down_predicates import push_down_predicates, push_through_joins
+from .python_functions import (
+    extract_python_from_joins,
+    extract_python_functions,
+    push_through_python,
+)
 from .redundant_aliases import remove_redundant_aliases
 from .replace_expressions import replace_expressions
 from .scalar_subqueries import rewrite_correlated_scalar_subqueries
@@ -138,6 +145,7 @@ BATCHES = (
             rule(update_nullability, *CHANGE_NULLABILITY),
             rule(rewrite_lone_exists),
             # Before filters are moved: what leaves a join's condition is one.
+            rule(extract_python_from_joins, Join),
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
             rule(pull_out_grouping_expressions, Aggregate),
@@ -193,14 +201,22 @@ BATCHES = (
             rule(eliminate_sorts, Sort),
             # Not earlier: other rules know sums of decimals, not sums of longs.
             rule(speed_up_decimal_aggregates, Aggregate),
+            # After that rule: it may change what is distinct.
+            rule(rewrite_distinct_aggregates, Aggregate),
             rule(propagate_empty_relations, LocalRelation),
         ),
         once=True,
     ),
     Batch(
+        "python functions",
         (
             # After all that moves or doubles expressions: each call becomes an operator's.
+            rule(extract_python_functions),
+            rule(prune_columns, EvaluatePython),
             # What the new operators stand above may now be pushed below them.
+            rule(push_through_python, EvaluatePython),
+            rule(push_down_predicates, EvaluatePython),
+            rule(remove_noop_operators, EvaluatePython),
         ),
         once=True,
     ),

@@ -14,18 +14,15 @@ from ...planner.model.expressions import (
     Literal,
     to_attribute,
 )
+from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Join, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery
-from ...planner.model.types import LONG
 from .calls import call, conjunction, is_null, null_of
 from .semantics import canonical
 from .simplify import simplify
 from .subqueries import has_subquery
 from .trees import replace_attributes
-
-_COUNTS = frozenset(("count", "approx_count_distinct", "regr_count"))
-_COLLECTIONS = frozenset(("collect_list", "collect_set"))
 
 
 def rewrite_correlated_scalar_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -154,12 +151,7 @@ def _default(node: Expression) -> Expression:
     if isinstance(node, Alias):
         return node.child
     if isinstance(node, AggregateExpression):
-        name = node.function.name
-        if name in _COUNTS:
-            return Literal(value=0, type_=LONG)
-        if name in _COLLECTIONS:
-            return Literal(value=(), type_=node.data_type)
-        return null_of(node.data_type)
+        return default_result(node.function) or null_of(node.data_type)
     if isinstance(node, AttributeReference):
         return null_of(node.data_type)
     return node

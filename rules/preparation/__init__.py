@@ -8,6 +8,7 @@ from ...physical.explain.tree import tree_text
 from ...physical.plan import SparkPlan
 from ...planner.model.errors import InternalError
 from .adaptive import mark_adaptive
+from .aggregates import combine_adjacent_aggregates, sort_sorted_aggregates
 from .codegen import collapse_codegen_stages
 from .execution import Execution
 from .projects import remove_redundant_projects
@@ -31,6 +32,8 @@ RULES: tuple[Rule, ...] = (
     fill_in_state,  # before exchanges: distributions depend on the store count
     remove_redundant_projects,  # before exchanges: they would hide what a parent needs
     ensure_requirements,
+    sort_sorted_aggregates,  # as soon as orders are known
+    combine_adjacent_aggregates,
     remove_redundant_sorts,  # only now is it known which orders are there anyway
     mark_adaptive,  # before codegen: what Spark re-plans at run time shows no stages
     collapse_codegen_stages,  # after all operators are in place
