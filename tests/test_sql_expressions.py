@@ -102,8 +102,8 @@ def show(node: Expression) -> str:
         ("sum(a) filter (where b > 1)", "sum(a) if >(b, 1)"),
         ("first(a ignore nulls)", "first(a) ignore"),
         ("last(a) respect nulls", "last(a) respect"),
-        ("sum(a) over (partition by b order by c rows 1 preceding)", "sum(a) over ['b'] rows 1 pre"
-         "ceding"),
+        ("sum(a) over (partition by b order by c rows 1 preceding)", "sum(a) over ['b'] ROWS"
+         " BETWEEN 1 PRECEDING AND CURRENT ROW"),
         ("extract(year from ts)", "extract('year', ts)"),
         ("substring(a from 2 for 3)", "substring(a, 2, 3)"),
         ("substr(a, 2)", "substring(a, 2)"),

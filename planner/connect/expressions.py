@@ -19,6 +19,7 @@ from ..model.expressions import (
     SortOrder,
     lit,
 )
+from ..model.text import pretty
 from ..model.unresolved import (
     MultiAlias,
     UnresolvedAlias,
@@ -160,7 +161,7 @@ class ExpressionReader:
             function=self.read(message.window_function),
             partition_by=self.read_all(message.partition_spec),
             order_by=tuple(self.order(item) for item in message.order_spec),
-            frame="" if frame is None else _frame(frame),
+            frame="" if frame is None else _frame(frame, self.read),
             origin=origin,
         )
 
@@ -241,10 +242,21 @@ def _case(arguments: tuple[Expression, ...], origin: Origin | None) -> CaseWhen:
     )
 
 
-def _frame(message: Message) -> str:
-    """`ROWS` or `RANGE`: streams refuse any window, whatever its bounds."""
+def _frame(message: Message, read: Callable[[Message], Expression]) -> str:
+    """The frame as SQL says it."""
     rows = proto.Expression.Window.WindowFrame.FRAME_TYPE_ROW
-    return "ROWS" if message.frame_type == rows else "RANGE"
+    unit = "ROWS" if message.frame_type == rows else "RANGE"
+    low = _bound(message.lower, "PRECEDING", read)
+    return f"{unit} BETWEEN {low} AND {_bound(message.upper, 'FOLLOWING', read)}"
+
+
+def _bound(message: Message, side: str, read: Callable[[Message], Expression]) -> str:
+    match message.WhichOneof("boundary"):
+        case "current_row":
+            return "CURRENT ROW"
+        case "unbounded":
+            return f"UNBOUNDED {side}"
+    return f"{pretty(read(message.value))} FOLLOWING"
 
 
 _READERS: dict[str | None, Callable[[ExpressionReader, Message, Origin | None], Expression]] = {

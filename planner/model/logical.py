@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -27,11 +27,16 @@ JoinType = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Project(UnaryNode):
-    """SELECT: named expressions once analyzed."""
+    """SELECT: named expressions once analyzed.
+
+    `hidden` are its input's columns that JOIN ... USING does not give, but a name with the table
+    still finds; analysis alone asks for them.
+    """
 
     expression_fields = ("project_list",)
 
     project_list: tuple[Expression, ...]
+    hidden: tuple[AttributeReference, ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

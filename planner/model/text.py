@@ -194,16 +194,35 @@ def _direction(order: SortOrder) -> str:
 
 def _window_expression(window: WindowExpression) -> str:
     parts = [plan_text(e) for e in (*window.partition_by, *window.order_by)]
-    parts.append(window.frame or _default_frame(window))
+    parts.append(_frame_in_plan(window.frame or _default_frame(window)))
     return f"{plan_text(window.function)} windowspecdefinition({', '.join(parts)})"
 
 
 def _default_frame(window: WindowExpression) -> str:
-    if isinstance(window.function, Call) and window.function.spec.kind == "window":
-        return "specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$())"
+    function = window.function
+    if isinstance(function, Call) and function.spec.kind == "window":
+        if function.name in ("lag", "lead") and len(function.arguments) > 1:
+            offset = plan_text(function.arguments[1])
+            place = f"{'-' if function.name == 'lag' else ''}{offset} FOLLOWING"
+            return f"ROWS BETWEEN {place} AND {place}"
+        return "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     if window.order_by:
-        return "specifiedwindowframe(RangeFrame, unboundedpreceding$(), currentrow$())"
-    return "specifiedwindowframe(RowFrame, unboundedpreceding$(), unboundedfollowing$())"
+        return "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+    return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+
+
+def _frame_in_plan(frame: str) -> str:
+    """`ROWS BETWEEN a AND b` as plans write it: `specifiedwindowframe(RowFrame, a, b)`."""
+    unit, _, bounds = frame.partition(" BETWEEN ")
+    shown = []
+    for bound in bounds.split(" AND "):
+        value, _, side = bound.rpartition(" ")
+        if value in ("UNBOUNDED", "CURRENT"):
+            shown.append(f"{value.lower()}{side.lower()}$()")
+        else:
+            shown.append(f"-{value}" if side == "PRECEDING" else value)
+    kind = "RowFrame" if unit == "ROWS" else "RangeFrame"
+    return f"specifiedwindowframe({kind}, {', '.join(shown)})"
 
 
 def _shared(expression: Expression, show: Show) -> str:
@@ -315,10 +334,7 @@ def _window_pretty(window: WindowExpression) -> str:
         parts.append("PARTITION BY " + ", ".join(pretty(e) for e in window.partition_by))
     if window.order_by:
         parts.append("ORDER BY " + ", ".join(pretty(e) for e in window.order_by))
-    frame = window.frame or _default_frame(window)
-    unit = "RANGE" if "RangeFrame" in frame else "ROWS"
-    end = "UNBOUNDED FOLLOWING" if "following" in frame else "CURRENT ROW"
-    parts.append(f"{unit} BETWEEN UNBOUNDED PRECEDING AND {end}")
+    parts.append(window.frame or _default_frame(window))
     return f"{pretty(window.function)} OVER ({' '.join(parts)})"
 
 

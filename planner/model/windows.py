@@ -15,7 +15,11 @@ from .types import (
 
 @dataclass(frozen=True, kw_only=True)
 class WindowExpression(Expression):
-    """`function OVER (PARTITION BY ... ORDER BY ...)`; streams refuse it, so no frame is kept."""
+    """`function OVER (PARTITION BY ... ORDER BY ...)`.
+
+    `frame` is as SQL says it in full (`ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`), or empty for
+    the function's own: streams refuse all of these and only show it.
+    """
 
     child_fields = ("function", "partition_by", "order_by")
 

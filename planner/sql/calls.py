@@ -111,21 +111,25 @@ class CallParser(FormParser):
         return window
 
     def _parse_frame(self) -> Node:
-        first = self._index
         kind = self._peek_word()
         self._advance()
         between = self._word("BETWEEN")
-        self._parse_bound()
+        low, high = self._parse_bound(), "CURRENT ROW"
         if between:
             self._expect_word("AND")
-            self._parse_bound()
-        text = self._find_sql(self._tokens[first], self._prev)
-        return exp.WindowSpec(kind=kind, start=text)
+            high = self._parse_bound()
+        return exp.WindowSpec(kind=kind, start=f"{kind} BETWEEN {low} AND {high}")
 
-    def _parse_bound(self) -> None:
+    def _parse_bound(self) -> str:
+        """A bound as it is shown: words in capitals."""
         if self._word("CURRENT", "ROW"):
-            return
+            return "CURRENT ROW"
+        value = "UNBOUNDED"
         if not self._word("UNBOUNDED"):
+            first = self._index
             self._parse_disjunction()
-        if not self._word("PRECEDING"):
-            self._expect_word("FOLLOWING")
+            value = self._find_sql(self._tokens[first], self._prev)
+        if self._word("PRECEDING"):
+            return f"{value} PRECEDING"
+        self._expect_word("FOLLOWING")
+        return f"{value} FOLLOWING"

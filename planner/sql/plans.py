@@ -154,7 +154,7 @@ class PlanReader:
         distinct = node.args.get("distinct")
         if distinct is None or not distinct.args.get("on"):
             plan = self._projected(node, plan)
-            return plan if distinct is None else Distinct(child=plan)
+            return plan if distinct is None else Distinct(child=plan, origin=plan.origin)
         keys = self._deduplication_keys(distinct)
         within = bool(distinct.meta.get("within_watermark"))
         if node.args.get("group") or node.args.get("having"):

@@ -150,6 +150,14 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     hint="Add an equality of a column of each side to the ON condition.",
                     tree=tree_text(logical),
                 )
+            if logical.join_type == "Cross":
+                # Spark's operator asserts this of itself: an error without a condition.
+                raise PlanningError(
+                    None,
+                    "requirement failed: StreamingSymmetricHashJoinExec should not take Cross as"
+                    " the JoinType",
+                    hint="Write JOIN instead of CROSS JOIN.",
+                )
             return StreamingSymmetricHashJoinExec(
                 left=plan_later(left),
                 right=plan_later(right),

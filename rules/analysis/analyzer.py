@@ -62,6 +62,7 @@ from .ctes import reference
 from .expressions import Resolver
 from .failures import failure
 from .function_names import check_function_names
+from .hidden_columns import cut_back, with_hidden_columns
 from .hints import resolve_hint
 from .joins import keep_subqueries_apart, resolve_join
 from .missing import resolve_over, restored
@@ -208,6 +209,14 @@ class Analyzer:
         return widen_union(plan, self.context)
 
     # --------------------------------------------------------------------------------- operators
+
+    def _over(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
+        """The operator over its child, with the hidden columns that it names."""
+        reaching = with_hidden_columns(plan.expressions, child, self.context)
+        resolved = self._unary(plan, reaching)
+        if reaching is child:
+            return resolved
+        return cut_back(resolved, len(reaching.output), child.output)
 
     def _unary(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
         match plan:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import compress, product
 
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -45,8 +45,8 @@ def sets_of(plan: Aggregate) -> Sets:
         case "rollup":
             return tuple(_joined(places[:size]) for size in range(len(places), -1, -1))
         case "cube":
-            sizes = range(len(places), -1, -1)
-            return tuple(_joined(chosen) for size in sizes for chosen in combinations(places, size))
+            chosen = product((True, False), repeat=len(places))
+            return tuple(_joined(list(compress(places, flags))) for flags in chosen)
         case _:
             return places
 

@@ -12,6 +12,7 @@ from ...planner.model.subqueries import SubqueryExpression, subqueries_in
 from .context import Context
 from .expressions import Resolver
 from .failures import failure, quoted
+from .hidden_columns import cut_back, hidden_columns, with_hidden_columns
 
 
 def resolve_join(plan: Join, context: Context) -> LogicalPlan:
@@ -27,9 +28,16 @@ def resolve_join(plan: Join, context: Context) -> LogicalPlan:
         return _using(plan, context)
     if plan.condition is None:
         return plan
-    columns = (*plan.left.output, *plan.right.output)
-    resolver = Resolver(context.scope(columns), context)
-    return replace(plan, condition=resolver.resolve(plan.condition))
+    return _on(plan, plan.condition, context)
+
+
+def _on(plan: Join, condition: Expression, context: Context) -> LogicalPlan:
+    """The join with its condition resolved, over its sides' hidden columns too."""
+    left = with_hidden_columns((condition,), plan.left, context)
+    right = with_hidden_columns((condition,), plan.right, context)
+    resolver = Resolver(context.scope((*left.output, *right.output)), context)
+    resolved = replace(plan, left=left, right=right, condition=resolver.resolve(condition))
+    return cut_back(resolved, len(resolved.output), plan.output)
 
 
 def _using(plan: Join, context: Context) -> LogicalPlan:
@@ -53,18 +61,23 @@ def _using(plan: Join, context: Context) -> LogicalPlan:
     rest_right = [a for a in right if a.expr_id not in right_keys]
     given = {a.expr_id: a for a in joined.output}
     items: list[Expression]
+    hidden: list[AttributeReference] = []
     match plan.join_type:
         case "LeftSemi" | "LeftAnti":
             items = [*(one for one, _ in pairs), *rest_left]
         case "RightOuter":
             items = [*(other for _, other in pairs), *rest_left, *rest_right]
+            hidden = [one for one, _ in pairs]
         case "FullOuter":
             merged = [_merged(one, other, given, context) for one, other in pairs]
             items = [*merged, *rest_left, *rest_right]
+            hidden = [*(one for one, _ in pairs), *(other for _, other in pairs)]
         case _:
             items = [*(one for one, _ in pairs), *rest_left, *rest_right]
+            hidden = [other for _, other in pairs]
     items = [given.get(i.expr_id, i) if isinstance(i, AttributeReference) else i for i in items]
-    return Project(project_list=tuple(items), child=joined)
+    found = (*(given[column.expr_id] for column in hidden), *hidden_columns(joined))
+    return Project(project_list=tuple(items), child=joined, hidden=found)
 
 
 def _merged(

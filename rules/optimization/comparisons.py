@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import Call, Expression
-from .calls import is_false, is_true, negate, truth
-from .semantics import same
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import Call, Expression, split_conjuncts
+from ...planner.model.logical import Filter
+from ...planner.model.query_plan import LogicalPlan
+from .calls import COMPARISONS, is_false, is_true, negate, truth
+from .semantics import canonical, same
 
 
 def simplify_comparisons(expression: Expression) -> Expression:
@@ -29,3 +34,25 @@ def simplify_comparisons(expression: Expression) -> Expression:
         if is_false(constant):
             return negate(other)
     return expression
+
+
+def simplify_comparisons_below_null_checks(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Filter (isnotnull(a) AND (a <= a))` -> `Filter (isnotnull(a) AND true)`. Idempotent."""
+    node = plan.map_children(lambda child: simplify_comparisons_below_null_checks(child, conf))
+    if not isinstance(node, Filter):
+        return node
+    known = {
+        canonical(part.arguments[0])
+        for part in split_conjuncts(node.condition)
+        if isinstance(part, Call) and part.name == "isnotnull"
+    }
+
+    def decided(expression: Expression) -> Expression:
+        if isinstance(expression, Call) and expression.name in COMPARISONS:
+            left, right = expression.arguments
+            if same(left, right) and canonical(left) in known:
+                return truth(expression.name in ("=", "<=>", ">=", "<="))
+        return expression
+
+    condition = node.condition.transform_up(decided) if known else node.condition
+    return node if condition is node.condition else replace(node, condition=condition)

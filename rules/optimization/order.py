@@ -21,6 +21,7 @@ from ...planner.model.python_operators import EvaluatePython
 from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
 from .collapse_projects import collapse_projects
 from .common_expressions import pull_out_common_expressions
+from .comparisons import simplify_comparisons_below_null_checks
 from .decimal_aggregates import speed_up_decimal_aggregates
 from .decorrelate import pull_up_correlated_predicates
 from .distinct import (
@@ -46,6 +47,7 @@ from .limits import (
     push_projections_through_limits,
     push_single_limit_through_groups,
 )
+from .map_keys import sort_maps_in_grouping
 from .names import eliminate_names, inline_definitions
 from .noop_operators import remove_noop_operators
 from .null_in_predicates import replace_null_with_false
@@ -92,6 +94,7 @@ OPERATORS = (
     # Constants are put where they are used before expressions are folded.
     rule(propagate_equalities, Filter),
     rule(propagate_foldables, Project, Aggregate),
+    rule(simplify_comparisons_below_null_checks, Filter),
     rule(simplify_expressions),
     # Needs folded conditions, makes others foldable in the next round.
     rule(replace_null_with_false),
@@ -149,6 +152,8 @@ BATCHES = (
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
             rule(pull_out_grouping_expressions, Aggregate),
+            # Needs keys that are columns.
+            rule(sort_maps_in_grouping, Aggregate),
             # May add an operator below what the rule before made.
             rule(pull_out_common_expressions),
             # Before distinct aggregates would have to be rewritten.

@@ -55,7 +55,8 @@ def bounds_state(join: Join) -> bool:
             return _bounded(join, join.right, join.left)
         case "FullOuter":
             left, right = join.left, join.right
-            return _bounded(join, left, right) and _bounded(join, right, left)
+            # One side suffices, as in Spark, although the other's state then stays.
+            return _bounded(join, left, right) or _bounded(join, right, left)
         case _:
             return True
 

@@ -128,9 +128,18 @@ def _approximate_type(call: Call) -> DataType:
 # ----------------------------------------------------------------------------- mode, histogram
 
 
-def _check_one(call: Call, conf: Conf) -> Expression:
-    require_count(call, 1)
+def _check_mode(call: Call, conf: Conf) -> Expression:
+    """`mode(x, false)`, as PySpark writes it, is `mode(x)`."""
+    require_count(call, 1, 2)
+    last = call.arguments[-1]
+    if len(call.arguments) == 2 and isinstance(last, Literal) and last.value is False:
+        return with_arguments(call, call.arguments[0])
     return call
+
+
+def _mode_text(call: Call, show: Show) -> str:
+    chosen = "None" if len(call.arguments) == 1 else "Some(true)"
+    return f"mode({show(call.arguments[0])}, 0, 0, {chosen})"
 
 
 def _check_histogram(call: Call, conf: Conf) -> Expression:
@@ -240,8 +249,8 @@ SPECS = (
     _object(
         "mode",
         data_type=first_type,
-        check=_check_one,
-        text=typed_text("0", "0", "None"),
+        check=_check_mode,
+        text=_mode_text,
         pretty=_one_name,
     ),
     _object("histogram_numeric", data_type=_histogram_type, check=_check_histogram),

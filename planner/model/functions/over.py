@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..expressions import Call
+from dataclasses import replace
+
+from ..conf import Conf
+from ..expressions import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..types import DOUBLE, INT, DataType
+from ..types import DOUBLE, INT, NULL, DataType
+from .mismatch import wrong_argument_count
 from .shapes import never_null
 
 
@@ -29,6 +33,22 @@ def _plain_name(call: Call, show: Show) -> str:
     return f"{call.name}()"
 
 
+def _check_offset(call: Call, conf: Conf) -> Expression:
+    """`lag(x)` is `lag(x, 1, NULL)`."""
+    given = call.arguments
+    if not 1 <= len(given) <= 3:
+        raise wrong_argument_count(call.name, "[1, 2, 3]", len(given))
+    defaults = (lit(1), Literal(value=None, type_=NULL))
+    return replace(call, arguments=(*given, *defaults[len(given) - 1 :]))
+
+
+def _offset_text(call: Call, show: Show) -> str:
+    """Plans show how far `lag` looks ahead: the offset with a minus."""
+    value, offset, default = call.arguments
+    sign = "-" if call.name == "lag" else ""
+    return f"{call.name}({show(value)}, {sign}{show(offset)}, {show(default)})"
+
+
 register(
     FunctionSpec(name="row_number", kind="window", data_type=_int, nullable=never_null),
     FunctionSpec(
@@ -45,6 +65,11 @@ register(
         name="cume_dist", kind="window", data_type=_double, nullable=never_null, text=_plain_name
     ),
     FunctionSpec(name="ntile", kind="window", data_type=_int, nullable=never_null),
-    FunctionSpec(name="lag", kind="window", data_type=_first, nullable=lambda call: True),
-    FunctionSpec(name="lead", kind="window", data_type=_first, nullable=lambda call: True),
+    *(
+        FunctionSpec(
+            name=name, kind="window", data_type=_first, nullable=lambda call: True,
+            check=_check_offset, text=_offset_text,
+        )
+        for name in ("lag", "lead")
+    ),
 )  # fmt: skip
