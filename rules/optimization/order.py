@@ -47,7 +47,6 @@ from .limits import (
     push_projections_through_limits,
     push_single_limit_through_groups,
 )
-from .map_keys import sort_maps_in_grouping
 from .names import eliminate_names, inline_definitions
 from .noop_operators import remove_noop_operators
 from .null_in_predicates import replace_null_with_false
@@ -152,8 +151,6 @@ BATCHES = (
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
             rule(pull_out_grouping_expressions, Aggregate),
-            # Needs keys that are columns.
-            rule(sort_maps_in_grouping, Aggregate),
             # May add an operator below what the rule before made.
             rule(pull_out_common_expressions),
             # Before distinct aggregates would have to be rewritten.
