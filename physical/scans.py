@@ -9,8 +9,7 @@ from ..planner.model.text import plan_text
 from ..planner.model.types import StructField, StructType
 from .plan import SparkPlan, UnaryExec
 from .source_filters import source_filters
-
-_LONGEST = 100  # spark.sql.maxMetadataStringLength
+from .text import cut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +22,7 @@ class FileSourceScanExec(SparkPlan):
         attributes: the columns that are read, in the files' order.
         data_filters: what is known of the rows that are asked for; files may skip others.
         batched: whether the files are read column by column.
+        longest: how many characters of a fact are shown (`spark.sql.maxMetadataStringLength`).
     """
 
     expression_fields = ("attributes", "data_filters")
@@ -32,14 +32,15 @@ class FileSourceScanExec(SparkPlan):
     attributes: tuple[AttributeReference, ...]
     data_filters: tuple[Expression, ...] = ()
     batched: bool = False
+    longest: int = 100
 
     @property
     def node_name(self) -> str:
         return f"FileScan {self.format}"
 
     def arguments(self, max_fields: int) -> str:
-        columns = ",".join(map(plan_text, self.attributes))
-        facts = ", ".join(f"{label}: {value}" for label, value in self._facts())
+        columns = cut([plan_text(a) for a in self.attributes], max_fields, ",")
+        facts = cut([f"{label}: {value}" for label, value in self._facts()], max_fields)
         return f"[{columns}] {facts}"
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
@@ -58,12 +59,12 @@ class FileSourceScanExec(SparkPlan):
         schema = StructType(tuple(StructField(a.name, a.data_type) for a in self.attributes))
         return (
             ("Batched", "true" if self.batched else "false"),
-            ("DataFilters", abbreviated(filters)),
+            ("DataFilters", abbreviated(filters, self.longest)),
             ("Format", _FORMATS.get(self.format, self.format.upper())),
             ("Location", f"InMemoryFileIndex(1 paths)[{self.name}]"),
             ("PartitionFilters", "[]"),
-            ("PushedFilters", abbreviated(pushed)),
-            ("ReadSchema", schema.simple),
+            ("PushedFilters", abbreviated(pushed, self.longest)),
+            ("ReadSchema", abbreviated(schema.simple, self.longest)),
         )
 
     @property
@@ -74,9 +75,9 @@ class FileSourceScanExec(SparkPlan):
 _FORMATS = {"parquet": "Parquet", "text": "Text"}
 
 
-def abbreviated(text: str) -> str:
-    """At most 100 characters, the last three of them dots if some are left out."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+def abbreviated(text: str, longest: int) -> str:
+    """At most so many characters, the last three of them dots if some are left out."""
+    return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from ..physical.stateful import OutputMode
 from .description import Description, SinkDescription, SourceDescription
 from .model.catalog import Source
 from .model.conf import Conf
-from .model.ddl import parse_schema
+from .model.ddl import parse_schema, timestamp_type
 from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
 from .model.ids import fresh_id, id_scope
@@ -95,10 +95,11 @@ class Query:
     @cached_property
     def catalog(self) -> dict[str, Source]:
         """The sources as the planner knows them."""
-        return {
-            name: replace(catalog_source(name, source), either=self._are_tables)
-            for name, source in self.sources.items()
-        }
+        with timestamp_type(self.conf["spark.sql.timestampType"]):
+            return {
+                name: replace(catalog_source(name, source), either=self._are_tables)
+                for name, source in self.sources.items()
+            }
 
     @cached_property
     def execution(self) -> IncrementalExecution:

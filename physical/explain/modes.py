@@ -7,6 +7,7 @@ from typing import Protocol
 from ...planner.model import logical_text
 from ...planner.model.conf import Conf
 from ...planner.model.errors import DescriptionError
+from ...planner.model.fields_shown import fields_shown
 from ...planner.model.query_plan import LogicalPlan
 from ..plan import SparkPlan
 from ..text import cut
@@ -62,6 +63,11 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
     check_mode(mode)
     widest = execution.conf.integer("spark.sql.debug.maxToStringFields")
     plan = execution.executed_plan
+    with fields_shown(widest):
+        return _text(execution, plan, mode, widest)
+
+
+def _text(execution: Explainable, plan: SparkPlan, mode: str, widest: int) -> str:
     match mode:
         case "simple":
             return _PHYSICAL + tree_text(plan, widest)

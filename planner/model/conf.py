@@ -30,10 +30,24 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.groupByAliases": "true",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.execution.topKSortFallbackThreshold": str(2**31 - 1 - 15),
+    "spark.sql.constraintPropagation.enabled": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.maxMetadataStringLength": "100",
+    "spark.sql.execution.useHashAggregateExec": "true",
+    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
 }
 
 _SIZE = re.compile(r"(-?\d+)(b|kb?|mb?|gb?|tb?)?")
 _SHIFTS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def _mismatch(key: str, value: str, kind: str) -> str:
+    return (
+        f"[INVALID_CONF_VALUE.TYPE_MISMATCH] The value '{value}' in the config \"{key}\" is"
+        f" invalid. It should be a/an '{kind}' value. SQLSTATE: 22022"
+    )
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ class Conf(Mapping[str, str]):
         if value not in ("true", "false"):
             raise DescriptionError(
                 "INVALID_CONF_VALUE.TYPE_MISMATCH",
-                f"'{self[key]}' in the setting \"{key}\" is invalid: it must be true or false.",
+                _mismatch(key, self[key], "boolean"),
                 hint=f"Set {key} to true or false.",
             )
         return value == "true"
@@ -81,7 +95,7 @@ class Conf(Mapping[str, str]):
         except ValueError:
             raise DescriptionError(
                 "INVALID_CONF_VALUE.TYPE_MISMATCH",
-                f"'{self[key]}' in the setting \"{key}\" is invalid: it must be a whole number.",
+                _mismatch(key, self[key], "int"),
                 hint=f"Set {key} to a whole number.",
             ) from None
 
@@ -95,7 +109,7 @@ class Conf(Mapping[str, str]):
         if found is None:
             raise DescriptionError(
                 "INVALID_CONF_VALUE.TYPE_MISMATCH",
-                f"'{self[key]}' in the setting \"{key}\" is invalid: it must be a size in bytes.",
+                _mismatch(key, self[key], "bytes"),
                 hint=f"Set {key} to a number of bytes, or to a size such as 10MB.",
             )
         number, unit = found.groups()
@@ -113,8 +127,8 @@ class Conf(Mapping[str, str]):
         if number < 1:
             raise DescriptionError(
                 "INVALID_CONF_VALUE.REQUIREMENT",
-                f"The value '{self[key]}' in the config \"{key}\" is invalid. The value of {key} "
-                "must be positive",
+                f"[INVALID_CONF_VALUE.REQUIREMENT] The value '{self[key]}' in the config \"{key}\""
+                f" is invalid. The value of {key} must be positive SQLSTATE: 22022",
                 hint=f"Set {key} to 1 or more.",
             )
         return number

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from .errors import AnalysisError
 from .types import (
@@ -60,6 +63,20 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<quoted>`(?:[^`]|``)*`)|(?P<word>\w+)|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<sign><>|[<>(),:]))"
 )
+
+
+_PLAIN_TIMESTAMP: ContextVar[DataType] = ContextVar("_PLAIN_TIMESTAMP", default=TIMESTAMP)
+
+
+@contextmanager
+def timestamp_type(kind: str) -> Iterator[None]:
+    """`TIMESTAMP` read meanwhile means what `spark.sql.timestampType` says."""
+    meant = TIMESTAMP_NTZ if kind.upper() == "TIMESTAMP_NTZ" else TIMESTAMP
+    token = _PLAIN_TIMESTAMP.set(meant)
+    try:
+        yield
+    finally:
+        _PLAIN_TIMESTAMP.reset(token)
 
 
 def parse_schema(text: str) -> StructType:
@@ -198,7 +215,7 @@ class _Reader:
             case "interval":
                 return self.interval()
         arguments = self.numbers()
-        simple = SIMPLE_TYPES.get(word)
+        simple = _PLAIN_TIMESTAMP.get() if word == "timestamp" else SIMPLE_TYPES.get(word)
         sized = word in ("char", "character", "varchar")
         if simple is None or (arguments and not sized):
             raise self.unsupported(start)

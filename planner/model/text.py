@@ -26,6 +26,7 @@ from .expressions import (
     SortOrder,
     lit,
 )
+from .fields_shown import cut_arguments
 from .literal_text import literal_pretty, literal_text
 from .subqueries import (
     Exists,
@@ -114,8 +115,8 @@ def plan_text(expression: Expression) -> str:
             function = "try_cast" if mode == "TRY" else "cast"
             return f"{function}({plan_text(child)} as {data_type.simple})"
         case PreciseTimestampConversion(child=child, from_type=from_type, to_type=to_type):
-            types = f"{from_type.catalyst}, {to_type.catalyst}"
-            return f"precisetimestampconversion({plan_text(child)}, {types})"
+            parts = [plan_text(child), from_type.catalyst, to_type.catalyst]
+            return f"precisetimestampconversion({cut_arguments(parts)})"
         case TimeWindow(time=time, size=size, slide=slide, start=start):
             return f"window({plan_text(time)}, {size}, {slide}, {start})"
         case WindowExpression():
@@ -167,7 +168,8 @@ def _unresolved_call(function: UnresolvedFunction) -> str:
 
 
 def _call(name: str, arguments: tuple[Expression, ...], show: Show) -> str:
-    return f"{name}({', '.join(show(argument) for argument in arguments)})"
+    texts = [show(argument) for argument in arguments]
+    return f"{name}({cut_arguments(texts) if show is plan_text else ', '.join(texts)})"
 
 
 def _with_distinct(text: str, word: str) -> str:

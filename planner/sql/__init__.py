@@ -6,6 +6,7 @@ sqlglot's tree stops here: what leaves this package is an unresolved plan of the
 from __future__ import annotations
 
 from ..model.conf import Conf
+from ..model.ddl import timestamp_type
 from ..model.expressions import Expression
 from ..model.query_plan import LogicalPlan
 
@@ -19,11 +20,15 @@ def parse(text: str, conf: Conf | None = None) -> LogicalPlan:
     """
     from .reading import read_query
 
-    return read_query(text, conf or Conf())
+    conf = conf or Conf()
+    with timestamp_type(conf["spark.sql.timestampType"]):
+        return read_query(text, conf)
 
 
 def parse_expression(text: str, conf: Conf | None = None) -> Expression:
     """Read one expression, with or without `AS name`; raises as `parse`."""
     from .reading import read_expression
 
-    return read_expression(text, conf or Conf())
+    conf = conf or Conf()
+    with timestamp_type(conf["spark.sql.timestampType"]):
+        return read_expression(text, conf)

@@ -144,7 +144,8 @@ def typed_literal(kind: str, text: str, conf: Conf, origin: Origin) -> Literal:
         return Literal(value=days, type_=DATE, origin=origin)
     if kind == "TIME":
         raise unsupported("A TIME literal", origin)
-    without_zone = kind == "TIMESTAMP_NTZ"
+    plain_without = conf["spark.sql.timestampType"].upper() == "TIMESTAMP_NTZ"
+    without_zone = kind == "TIMESTAMP_NTZ" or (kind == "TIMESTAMP" and plain_without)
     parsed = parse_timestamp(text, "UTC" if without_zone else conf.time_zone)
     if parsed is None or (without_zone and parsed[1]):
         raise _invalid(kind, text, origin)

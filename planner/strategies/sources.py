@@ -29,11 +29,9 @@ def file_source(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None
     scanned = _scan(below, columns, conditions, plan_later)
     kept = conjunction(conditions)
     plan = scanned if kept is None else FilterExec(condition=kept, child=scanned)
-    if columns is None or [getattr(c, "expr_id", None) for c in columns] == [
-        a.expr_id for a in plan.output
-    ]:
-        return plan
-    return ProjectExec(project_list=columns, child=plan)
+    # Where a filter rules nulls out the columns differ, and a later rule asks whether it matters.
+    columns = scanned.output if columns is None else columns
+    return plan if columns == plan.output else ProjectExec(project_list=columns, child=plan)
 
 
 def _scan(
@@ -56,5 +54,6 @@ def _scan(
         attributes=read,
         data_filters=tuple(c for c in conditions if c.deterministic),
         batched=batched,
+        longest=plan_later.conf.integer("spark.sql.maxMetadataStringLength"),
     )
     return ColumnarToRowExec(child=scan) if batched else scan

@@ -28,11 +28,11 @@ from ...planner.model.relations import UnresolvedRelation
 from ...planner.model.subqueries import SubqueryExpression, subqueries_in
 from ...planner.model.text import pretty
 from ...planner.model.types import (
+    TIMESTAMP,
     BooleanType,
     IntegerType,
     MapType,
     StructType,
-    TimestampNTZType,
     TimestampType,
     contains_type,
     same_type,
@@ -150,9 +150,9 @@ def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
     event_time = plan.event_time
     assert isinstance(event_time, AttributeReference)
     kind = event_time.type_
-    if isinstance(kind, TimestampType | TimestampNTZType):
+    if isinstance(kind, TimestampType):
         return None
-    if is_window(kind) and isinstance(kind, StructType):
+    if isinstance(kind, StructType) and is_window(kind) and kind.fields[1].data_type == TIMESTAMP:
         return None
     return failure(
         "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE",

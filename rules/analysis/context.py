@@ -59,8 +59,12 @@ class Context:
 
     @cached_property
     def sources(self) -> dict[str, Source | TempView]:
-        """The sources by name as it is compared; table names never mind case."""
-        return {name.lower(): source for name, source in self.catalog.items()}
+        """The sources by name as it is compared."""
+        return {self.fold(name): source for name, source in self.catalog.items()}
+
+    def fold(self, name: str) -> str:
+        """A name as it is compared."""
+        return name if self.case_sensitive else name.lower()
 
     def scope(self, columns: tuple[AttributeReference, ...]) -> Scope:
         """The names of these columns."""

@@ -26,7 +26,7 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
         AnalysisError: STREAM over a static table.
     """
     name = relation.parts[-1]
-    source = context.sources.get(".".join(relation.parts).lower())
+    source = context.sources.get(context.fold(".".join(relation.parts)))
     if source is None:
         _refuse_deep_name(relation)
         return relation
@@ -40,7 +40,7 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
             " `DataFrameReader.table` to read it.",
             hint=f"{name} is a static table: leave STREAM out.",
         )
-    alias = source.name.lower()
+    alias = context.fold(source.name)
     plan = source.plan if isinstance(source, TempView) else _source(source, context)
     return SubqueryAlias(alias=alias, child=View(name=alias, child=plan))
 

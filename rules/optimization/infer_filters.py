@@ -48,8 +48,10 @@ def infer_filters_from_constraints(plan: LogicalPlan, conf: Conf) -> LogicalPlan
 
     `Filter a > 5` -> `Filter isnotnull(a) AND a > 5`; an inner join on `a = b` filters both sides
     for `isnotnull`, and the one by what is known of the other. What the input guarantees is left
-    out. Idempotent.
+    out. Not with `spark.sql.constraintPropagation.enabled` off. Idempotent.
     """
+    if not conf.flag("spark.sql.constraintPropagation.enabled"):
+        return plan
     return rewrite_down(plan, _infer, frozenset((Filter, Join)))
 
 

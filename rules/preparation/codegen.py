@@ -22,7 +22,9 @@ def collapse_codegen_stages(plan: SparkPlan, execution: Execution) -> SparkPlan:
     joins a stage but starts none. Idempotent as long as no exchange is reused.
     """
     adaptive = isinstance(plan, AdaptiveSparkPlanExec)
-    if adaptive or not execution.conf.flag("spark.sql.codegen.wholeStage"):
+    conf = execution.conf
+    never = conf["spark.sql.codegen.factoryMode"].upper() == "NO_CODEGEN"
+    if adaptive or never or not conf.flag("spark.sql.codegen.wholeStage"):
         return plan
     widest = execution.conf.integer("spark.sql.codegen.maxFields")
     return _outside(plan, itertools.count(1), widest)

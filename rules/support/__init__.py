@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.query_plan import LogicalPlan
 from .chains import check_chains
+from .encoding import check_encoding
 from .operators import check_operators
 from .output_modes import check_output_mode
 from .refusals import refuse
@@ -29,6 +30,7 @@ def check_for_streaming(plan: LogicalPlan, output_mode: str, conf: Conf) -> None
             conf,
             hint="Read at least one source with FROM STREAM.",
         )
+    check_encoding(plan, conf)
     check_output_mode(plan, output_mode)
     check_operators(plan, output_mode, conf)
     check_chains(plan, output_mode, conf)

@@ -46,6 +46,7 @@ class FakeExecution:
 
     watermark_late: int | None = None
     watermark_eviction: int | None = None
+    adaptive: bool | None = None
 
     def __init__(self, output_mode: OutputMode, conf: Conf, version: int = 0) -> None:
         self.output_mode: OutputMode = output_mode

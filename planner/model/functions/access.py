@@ -6,6 +6,7 @@ from typing import cast
 
 from ..conf import Conf
 from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, Literal, lit
+from ..fields_shown import cut_arguments
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
 from ..types import (
@@ -226,7 +227,7 @@ def _struct_part(value: Expression, position: int) -> tuple[str, Expression]:
 
 def _struct_text(call: Call, show: Show) -> str:
     name = "struct" if call.options else "named_struct"
-    return f"{name}({', '.join(show(a) for a in call.arguments)})"
+    return f"{name}({cut_arguments([show(a) for a in call.arguments])})"
 
 
 def _struct_pretty(call: Call, show: Show) -> str:

@@ -81,7 +81,7 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
         case TimestampType():
             return _to_timestamp(value, source, time_zone)
         case TimestampNTZType():
-            return _to_timestamp(value, source, "UTC") if isinstance(source, DateType) else _no()
+            return _to_timestamp_ntz(value, source, time_zone)
         case CalendarIntervalType() if isinstance(source, StringType):
             return read_interval(str(value))
         case BinaryType() if isinstance(source, StringType):
@@ -247,6 +247,21 @@ def _to_date(value: object, source: DataType, time_zone: str) -> int:
             return _local(cast(int, value), time_zone) // DAY_MICROS
         case TimestampNTZType():
             return cast(int, value) // DAY_MICROS
+        case _:
+            raise NotFolded
+
+
+def _to_timestamp_ntz(value: object, source: DataType, time_zone: str) -> int:
+    match source:
+        case StringType():
+            *_, rest = _read(str(value))
+            if rest is not None and rest[4]:
+                raise NotFolded  # a zone in the text
+            return read_timestamp(str(value), "UTC")
+        case DateType():
+            return cast(int, value) * DAY_MICROS
+        case TimestampType():
+            return _local(cast(int, value), time_zone)
         case _:
             raise NotFolded
 

@@ -56,6 +56,11 @@ def _concat_type(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
 
 
+def _concat_text(call: Call, show: Show) -> str:
+    """All arguments, however many."""
+    return f"concat({', '.join(show(a) for a in call.arguments)})"
+
+
 def _concat_value(call: Call, *values: object) -> object:
     if isinstance(call.data_type, ArrayType):
         return tuple(item for value in values for item in value)  # type: ignore[attr-defined]
@@ -191,6 +196,7 @@ register(
         "any...",
         _concat_type,
         check=_check_concat,
+        text=_concat_text,
         null_intolerant=True,
         evaluate=_concat_value,
     ),
