@@ -19,6 +19,7 @@ from ..state import Place, RunInfo, RunStore, StateVersion, Writes
 from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
 from .kernel import Figures, Input, Kernel, Outcome
+from .windows import Windows, packed, parted
 
 PLACE, HASH, META, ORIGIN = "__place", "__hash", "__task", "__origin"
 SLICE = 65_536
@@ -35,6 +36,7 @@ class TaskSpec:
         base: the version of the state to start from.
         tasks: how many tasks there are.
         attempt: unique among all attempts at all batches.
+        windows, emitted: the columns of the kernel's input and output that travel in parts.
     """
 
     name: str
@@ -43,6 +45,8 @@ class TaskSpec:
     base: StateVersion
     tasks: int
     attempt: str
+    windows: Windows = field(default_factory=dict)
+    emitted: Windows = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
         RuntimeError: a row lies in another task than its store.
     """
     kernel = spec.kernel
-    rows = _read(kernel, batches)
+    rows = _read(kernel.input, batches, spec.windows)
     _check_places(spec, task, rows)
     # A task that is run again must not write over what an earlier run of it reported.
     attempt = f"{spec.attempt}-{time.time_ns():x}"
@@ -107,11 +111,10 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
     done = time.perf_counter()
     times = (round(1000 * (updated - started)), round(1000 * (done - updated)))
     report = TaskReport(writes, outcome.figures, *times, dict(store.metrics))
-    yield from _emit(kernel.output, outcome, report)
+    yield from _emit(kernel.output, outcome, report, spec.emitted)
 
 
-def _read(kernel: Kernel, batches: Iterator[Any]) -> Input:
-    schema = kernel.input
+def _read(schema: Any, batches: Iterator[Any], windows: Windows) -> Input:
     parts = [batch for batch in batches if batch.num_rows]
     if not parts:
         empty = [pa.array([], field.type) for field in schema]
@@ -119,7 +122,7 @@ def _read(kernel: Kernel, batches: Iterator[Any]) -> Input:
         return Input(np.empty(0, np.int64), np.empty(0, np.int32), none)
     places, origins = _placed(np.concatenate([batch.column(0).to_numpy() for batch in parts]))
     hashes = np.concatenate([batch.column(1).to_numpy() for batch in parts])
-    rows = concat([_typed(batch, schema) for batch in parts])
+    rows = concat([_typed(batch, schema, windows) for batch in parts])
     return Input(hashes, places, rows, origins)
 
 
@@ -130,16 +133,12 @@ def _placed(numbers: Int32 | Int64) -> tuple[Int32, Int32 | None]:
     return (numbers >> 32).astype(np.int32), numbers.astype(np.int32)
 
 
-def _typed(batch: Any, schema: Any) -> Any:
+def _typed(batch: Any, schema: Any, windows: Windows) -> Any:
     """The columns behind PLACE and HASH under the kernel's types: zone and nullability change."""
     columns = batch.columns[2:]
     if not columns:
         return columns_of([], schema, batch.num_rows)
-    typed = [
-        column if column.type == field.type else column.cast(field.type)
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(typed, schema=schema)
+    return pa.RecordBatch.from_arrays(list(packed(columns, schema, windows)), schema=schema)
 
 
 def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
@@ -152,12 +151,13 @@ def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
         )
 
 
-def _emit(schema: Any, outcome: Outcome, report: TaskReport) -> Iterator[Any]:
-    full = schema.append(pa.field(META, pa.string()))
+def _emit(schema: Any, outcome: Outcome, report: TaskReport, windows: Windows) -> Iterator[Any]:
     for start in range(0, outcome.output.num_rows, SLICE):
         part = outcome.output.slice(start, SLICE)
-        meta = pa.nulls(part.num_rows, pa.string())
-        yield pa.RecordBatch.from_arrays([*part.columns, meta], schema=full)
+        columns = dict(parted(part.columns, schema, windows))
+        columns[META] = pa.nulls(part.num_rows, pa.string())
+        yield pa.RecordBatch.from_pydict(columns)
     last = [pa.nulls(1, field.type) for field in schema]
-    meta = pa.array([report.to_json()], pa.string())
-    yield pa.RecordBatch.from_arrays([*last, meta], schema=full)
+    columns = dict(parted(last, schema, windows))
+    columns[META] = pa.array([report.to_json()], pa.string())
+    yield pa.RecordBatch.from_pydict(columns)

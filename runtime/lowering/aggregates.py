@@ -29,6 +29,7 @@ from .columns import Column, arrow_schema, column_name
 from .exchanges import event_time_position, grouped, keyed, micros
 from .functions import buffers_of, functions_of, rows_of
 from .operators import Frames, inputs_of, lower_operator, named
+from .windows import WindowColumn, key_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,7 +69,7 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
     partial = partial_of(node)
     functions = functions_of(partial)
     names = [column_name(key) for key in partial.key_attributes]
-    keys = [Column.of(key) for key in partial.key_attributes]
+    keys = key_columns(partial.key_attributes, partial.child)
     rows = None if _groups_first(keys, batch.figures(node)) else rows_of(functions)
     if rows is None:
         partials = [sql for f in functions for sql in f.partials]
@@ -77,8 +78,7 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
         columns = [*(c for f in functions for c in f.buffers), Column(ROWS, LONG)]
     else:
         # The buffers are computed behind the exchange: fewer columns go through it.
-        frame = batch.exchanged(_with_keys(inputs[0], partial), *names)
-        frame = frame.selectExpr(*names, *rows.sql)
+        frame = _exchanged(inputs[0], partial, keys, batch).selectExpr(*names, *rows.sql)
         columns = rows.columns
     kernel = AggregateKernel(
         keys=arrow_schema(keys),
@@ -93,7 +93,7 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
         node,
         frame,
         kernel,
-        keys=names,
+        keys=keys,
         columns=[*keys, *columns],
         output=[*keys, *(c for f in functions for c in f.emitted)],
         single=not keys,
@@ -113,11 +113,26 @@ def _groups_first(keys: Sequence[Column], figures: Mapping[str, int]) -> bool:
     return rows >= MANY and figures.get(GROUPS, rows) * SHRINK <= rows
 
 
-def _with_keys(frame: DataFrame, partial: BaseAggregateExec) -> DataFrame:
-    """The rows with the grouping keys as columns."""
-    keys = {key.expr_id for key in partial.key_attributes}
-    others = [column_name(a) for a in partial.child.output if a.expr_id not in keys]
-    return frame.selectExpr(*map(named, partial.keys), *others)
+def _exchanged(
+    frame: DataFrame, partial: BaseAggregateExec, keys: Sequence[Column], batch: Batch
+) -> DataFrame:
+    """The rows with the grouping keys as columns, exchanged by these."""
+    ids = {key.expr_id for key in partial.key_attributes}
+    others = [column_name(a) for a in partial.child.output if a.expr_id not in ids]
+    made = list(map(named, partial.keys))
+    if not any(isinstance(key, WindowColumn) for key in keys):
+        return batch.exchanged(frame.selectExpr(*made, *others), *(key.name for key in keys))
+    sent: list[str] = []
+    places: list[str] = []
+    for key, sql in zip(keys, made, strict=True):
+        if isinstance(key, WindowColumn):
+            sent += key.parted(sql.rpartition(" AS ")[0] or sql)
+            places += key.ends
+        else:
+            sent.append(sql)
+            places.append(key.name)
+    windows = (key.inward if isinstance(key, WindowColumn) else key.name for key in keys)
+    return batch.exchanged(frame.selectExpr(*sent, *others), *places).selectExpr(*windows, *others)
 
 
 def mode_of(node: StateStoreWriter) -> OutputMode:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...physical.plan import StateStoreWriter
 from ...planner.model.errors import InternalError
+from ..checkpoint import batches_to_retain
 from ..failures import state_failure
 from ..frames import spark_schema
 from ..kernels.kernel import Kernel
@@ -22,11 +23,11 @@ from .columns import Column, carrier_schema
 from .context import BatchResults, LoweringContext, OperatorResult, RanAgain
 from .metrics import custom_metrics
 from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
+from .windows import windows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-RETAIN = "spark.sql.streaming.minBatchesToRetain"
 RECEIVED, GROUPS = "received", "groups"
 _TIDY_EVERY = 32  # versions: listing a directory costs more than a small batch
 
@@ -103,9 +104,13 @@ class Batch:
         return probe.over(frame)
 
     def exchanged(self, frame: DataFrame, *keys: str) -> DataFrame:
-        """The rows by their keys in a partition a task; one task needs no exchange."""
+        """The rows by their keys, in SQL, in a partition a task; one task needs no exchange."""
         tasks = self.context.tasks
-        return frame.coalesce(1) if tasks == 1 else frame.repartition(tasks, *keys)
+        if tasks == 1:
+            return frame.coalesce(1)
+        from pyspark.sql import functions as F
+
+        return frame.repartition(tasks, *map(F.expr, keys))
 
     def gathered(self, frame: DataFrame) -> DataFrame:
         """The rows in one partition if there is one task: grouping them then exchanges nothing."""
@@ -117,7 +122,7 @@ class Batch:
         frame: DataFrame,
         kernel: Kernel,
         *,
-        keys: Sequence[str],
+        keys: Sequence[Column],
         columns: Sequence[Column],
         output: Sequence[Column],
         single: bool = False,
@@ -135,16 +140,20 @@ class Batch:
             single: all rows are in one partition and in store 0.
             origin: the column that says which partition a row comes from, if the kernel asks.
         """
-        spec = self._spec(node, kernel, single)
+        spec = replace(
+            self._spec(node, kernel, single),
+            windows=windows_of(columns),
+            emitted=windows_of(output),
+        )
         probe = Probe(tasks=f"collect_list({META})")
         self._operators.append(RunningOperator(node, spec, probe))
-        place = "0" if single else f"hash({', '.join(keys)})"
+        hashed = ", ".join(sql for key in keys for sql in key.hashed)
+        place = "0" if single else f"hash({hashed})"
         if origin is not None:
             place = f"shiftleft(CAST({place} AS BIGINT), 32) | {origin}"
-        hash_ = f"xxhash64({', '.join(keys)})" if keys else "0L"
-        rows = frame.selectExpr(
-            f"{place} AS {PLACE}", f"{hash_} AS {HASH}", *(c.outward for c in columns)
-        )
+        hash_ = f"xxhash64({hashed})" if keys else "0L"
+        sent = (sql for column in columns for sql in column.sent)
+        rows = frame.selectExpr(f"{place} AS {PLACE}", f"{hash_} AS {HASH}", *sent)
         schema = spark_schema(carrier_schema(output)).add(META, "string")
         emitted = probe.over(rows.mapInArrow(_task_function(spec), schema))
         return emitted.where(f"{META} IS NULL").selectExpr(*(c.inward for c in output))
@@ -252,7 +261,7 @@ class Batch:
 
     @property
     def _retain(self) -> int:
-        return int(self.context.conf.get(RETAIN, "100"))
+        return batches_to_retain(self.context.conf)
 
     def abort(self) -> None:
         """See `LoweredBatch.abort`."""

@@ -124,6 +124,21 @@ class Column:
         return pa.field(self.name, arrow_type(self.carrier))
 
     @property
+    def parts(self) -> list[Column]:
+        """The columns that travel for it."""
+        return [self]
+
+    @property
+    def sent(self) -> list[str]:
+        """The SQL that makes the carriers of its parts."""
+        return [self.outward]
+
+    @property
+    def hashed(self) -> list[str]:
+        """The SQL of what stands for it where it is hashed."""
+        return [self.name]
+
+    @property
     def outward(self) -> str:
         """The SQL that makes the carrier of the column."""
         if isinstance(self.data_type, YearMonthIntervalType):
@@ -176,4 +191,5 @@ def arrow_schema(columns: Sequence[Column]) -> Any:
 
 def carrier_schema(columns: Sequence[Column]) -> StructType:
     """The schema of what a kernel gives for some columns."""
-    return StructType(tuple(StructField(c.name, as_nullable(c.carrier)) for c in columns))
+    parts = [part for column in columns for part in column.parts]
+    return StructType(tuple(StructField(c.name, as_nullable(c.carrier)) for c in parts))

@@ -29,6 +29,7 @@ from .columns import Column, arrow_schema, column_name, sql_of
 from .exchanges import grouped, keyed, micros
 from .functions import Function, buffers_of, functions_of
 from .operators import Frames, inputs_of, lower_operator, named
+from .windows import key_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -81,12 +82,12 @@ def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> Da
         late=_watermark(node, node.event_time_watermark_for_late_events),
         evict=_watermark(node, node.event_time_watermark_for_eviction),
     )
-    output = [Column.of(key) for key in partial.key_attributes]
+    output = [key_column(key) for key in partial.key_attributes]
     return batch.run_kernel(
         node,
         frame,
         kernel,
-        keys=own,
+        keys=keys,
         columns=[*keys, *bounds, *buffers],
         output=[*output, *(c for f in functions for c in f.emitted)],
         origin=ORIGIN,

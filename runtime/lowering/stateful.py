@@ -17,6 +17,7 @@ from .batch import Batch
 from .columns import Column, arrow_schema, column_name
 from .exchanges import event_time_position, micros
 from .operators import Frames, lower_operator
+from .windows import key_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 @lower_operator.register(BaseStreamingDeduplicateExec)
 def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataFrame:
     rows = node.child.output
-    columns = [Column.of(attribute) for attribute in rows]
-    names = [column_name(key) for key in node.keys]
+    columns = [key_column(attribute) for attribute in rows]
     places = {attribute.expr_id: i for i, attribute in enumerate(rows)}
     time = event_time_position(rows)
     within = None
@@ -43,8 +43,9 @@ def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataF
         late=micros(node.event_time_watermark_for_late_events),
         evict=micros(node.event_time_watermark_for_eviction),
     )
-    frame = batch.exchanged(inputs[0], *names)
-    return batch.run_kernel(node, frame, kernel, keys=names, columns=columns, output=columns)
+    frame = batch.exchanged(inputs[0], *(column_name(key) for key in node.keys))
+    keys = [columns[places[key.expr_id]] for key in node.keys]
+    return batch.run_kernel(node, frame, kernel, keys=keys, columns=columns, output=columns)
 
 
 @lower_operator.register(StreamingGlobalLimitExec)
