@@ -56,6 +56,5 @@ class PlannedSubquery(Written):
 def planned_subqueries(plan: SparkPlan) -> Iterator[SubqueryExec | ReusedSubqueryExec]:
     """The plans of the subqueries in an operator's own expressions, in order."""
     for expression in plan.expressions:
-        for node in expression.walk():
-            if isinstance(node, PlannedSubquery):
-                yield node.plan
+        for node in expression.collect(PlannedSubquery):
+            yield node.plan

@@ -45,7 +45,7 @@ class QueryPlan(TreeNode):
     def output_ids(self) -> frozenset[int]:
         return frozenset(a.expr_id for a in self.output)
 
-    @property
+    @cached_property
     def expressions(self) -> tuple[Expression, ...]:
         """All expressions of this node itself, in field order."""
         return tuple(e for name in self.expression_fields for e in flatten(getattr(self, name)))

@@ -122,9 +122,7 @@ class InSubquery(Expression):
 
 def subqueries_in(expression: Expression) -> Iterator[SubqueryExpression]:
     """The subqueries of an expression, outermost first; not those within them."""
-    for node in expression.walk():
-        if isinstance(node, SubqueryExpression):
-            yield node
+    yield from expression.collect(SubqueryExpression)
 
 
 def outer_references(plan: LogicalPlan) -> tuple[AttributeReference, ...]:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import ClassVar, Self, TypeVar, cast
 
 T = TypeVar("T")
+
+
+@lru_cache(maxsize=4096)
+def _holds(classes: frozenset[type], kind: type) -> bool:
+    return any(issubclass(one, kind) for one in classes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +25,11 @@ class TreeNode:
 
     child_fields: ClassVar[tuple[str, ...]] = ()
 
-    @property
+    @cached_property
     def children(self) -> tuple[Self, ...]:
         """The children in order, those of tuple fields spread out, None left out."""
+        if not self.child_fields:
+            return ()
         found: list[Self] = []
         for name in self.child_fields:
             value = getattr(self, name)
@@ -30,6 +38,15 @@ class TreeNode:
             elif value is not None:
                 found.append(value)
         return tuple(found)
+
+    @cached_property
+    def classes(self) -> frozenset[type]:
+        """The classes of the node and all below it; kept, as trees are asked for them often."""
+        return frozenset((type(self),)).union(*(child.classes for child in self.children))
+
+    def holds(self, kind: type) -> bool:
+        """Whether the node or one below it is of a class."""
+        return _holds(self.classes, kind)
 
     def map_children(self, function: Callable[[Self], Self]) -> Self:
         """This node with `function` applied to each child; itself if no child changed."""
@@ -64,12 +81,17 @@ class TreeNode:
 
     def walk(self) -> Iterator[Self]:
         """The node and all below it, parents before children, left to right."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            if node.children:
+                waiting.extend(reversed(node.children))
 
     def collect(self, kind: type[T]) -> list[T]:
         """All nodes of a class, in the order of `walk`."""
+        if not self.holds(kind):
+            return []
         return [cast(T, node) for node in self.walk() if isinstance(node, kind)]
 
     def exists(self, test: Callable[[Self], bool]) -> bool:

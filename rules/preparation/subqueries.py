@@ -94,7 +94,8 @@ def reuse_subqueries(plan: SparkPlan, execution: Execution) -> SparkPlan:
 
     `s1 + s2` -> `s1 + ReusedSubquery s1`. Idempotent.
     """
-    if isinstance(plan, AdaptiveSparkPlanExec):
+    none = not any(e.holds(PlannedSubquery) for node in plan.walk() for e in node.expressions)
+    if none or isinstance(plan, AdaptiveSparkPlanExec):
         return plan
     seen: dict[Hashable, SubqueryExec] = {}
 
