@@ -36,6 +36,7 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.codegen.factoryMode": "FALLBACK",
     "spark.sql.maxMetadataStringLength": "100",
     "spark.sql.execution.useHashAggregateExec": "true",
+    "spark.sql.execution.useObjectHashAggregateExec": "true",
     "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
 }
 

@@ -43,6 +43,7 @@ from .base import PlanLater, where_from
 from .floats import normalize_floats
 
 _OBJECTS = "spark.sql.execution.useObjectHashAggregateExec"
+_HASHES = "spark.sql.execution.useHashAggregateExec"
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class PhysicalAggregation:
         results: the select list over the keys' columns and the functions' result columns.
         origin: where the aggregation stands in the query's text.
         objects: whether a hash table of objects may be used.
+        hashes: whether a hash table of rows may be used.
         keys_pulled_out: a rule put the computation of keys below the aggregation.
     """
 
@@ -65,6 +67,7 @@ class PhysicalAggregation:
     results: tuple[Expression, ...]
     origin: Origin | None = None
     objects: bool = True
+    hashes: bool = True
     keys_pulled_out: bool = False
 
     @cached_property
@@ -92,7 +95,7 @@ class PhysicalAggregation:
     @cached_property
     def operator(self) -> type[BaseAggregateExec]:
         """The kind of every step that has all the functions."""
-        return operator_for(self.aggregates, self.buffers, objects=self.objects)
+        return operator_for(self.aggregates, self.buffers, objects=self.objects, hashes=self.hashes)
 
 
 def operator_for(
@@ -100,10 +103,15 @@ def operator_for(
     buffers: Sequence[Sequence[AttributeReference]],
     *,
     objects: bool,
+    hashes: bool,
 ) -> type[BaseAggregateExec]:
     """Hash where every buffer can be updated in place, then objects, then sorted rows."""
     by_objects = any(a.function.spec.object_hash for a in aggregates)
-    if not by_objects and all(is_mutable(b.data_type) for group in buffers for b in group):
+    if (
+        hashes
+        and not by_objects
+        and all(is_mutable(b.data_type) for group in buffers for b in group)
+    ):
         return HashAggregateExec
     return ObjectHashAggregateExec if objects and by_objects else SortAggregateExec
 
@@ -174,10 +182,8 @@ def take_apart(logical: Aggregate) -> PhysicalAggregation:
 
 def parts_of(logical: Aggregate, plan_later: PlanLater) -> PhysicalAggregation:
     """The aggregation taken apart, with what the settings say of it."""
-    parts = take_apart(logical)
-    if plan_later.conf.settings.get(_OBJECTS, "true").lower() == "false":
-        parts = replace(parts, objects=False)
-    return parts
+    conf = plan_later.conf
+    return replace(take_apart(logical), objects=conf.flag(_OBJECTS), hashes=conf.flag(_HASHES))
 
 
 def plan_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:

@@ -71,7 +71,7 @@ def _with_one_distinct(parts: PhysicalAggregation, child: SparkPlan) -> SparkPla
         required: tuple[Expression, ...] | None,
         below: SparkPlan,
     ) -> BaseAggregateExec:
-        return operator_for(aggregates, step_buffers, objects=parts.objects)(
+        return operator_for(aggregates, step_buffers, objects=parts.objects, hashes=parts.hashes)(
             keys=step_keys,
             aggregates=aggregates,
             buffers=step_buffers,

@@ -16,6 +16,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate, Expand, Filter, Join, Project, Union
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.windows import PreciseTimestampConversion
 from .calls import call, conjunction, disjunction, is_call, null_intolerant, split
 from .semantics import Canonical, ExpressionSet, canonical
 from .trees import replace_attributes
@@ -175,7 +176,9 @@ def _intolerant_columns(expression: Expression) -> Iterator[Expression]:
     elif isinstance(expression, GetStructField):
         # A field of a column is checked as a whole: `isnotnull(address.zip)`.
         yield from _field_columns(expression)
-    elif isinstance(expression, Call | Cast) and null_intolerant(expression):
+    elif isinstance(expression, PreciseTimestampConversion) or (
+        isinstance(expression, Call | Cast) and null_intolerant(expression)
+    ):
         for child in expression.children:
             yield from _intolerant_columns(child)
 

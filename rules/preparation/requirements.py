@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...physical.distribution import (
     BroadcastDistribution,
+    ClusteredDistribution,
     Distribution,
+    SinglePartition,
     StatefulOpClusteredDistribution,
     ordering_satisfies,
 )
@@ -29,20 +31,36 @@ def ensure_requirements(plan: SparkPlan, execution: Execution) -> SparkPlan:
 
 def _ensured(plan: SparkPlan, partitions: int, numbers: Iterator[int]) -> SparkPlan:
     plan = plan.map_children(lambda child: _ensured(child, partitions, numbers))
-    requirements = zip(plan.required_child_distribution, plan.required_child_ordering, strict=True)
+    required = plan.required_child_distribution
+    apart = _apart(plan, required, partitions)
+    requirements = zip(required, plan.required_child_ordering, strict=True)
 
     def met(child: SparkPlan) -> SparkPlan:
         distribution, ordering = next(requirements)
-        placed = _placed(child, distribution, partitions, numbers)
+        placed = _placed(child, distribution, partitions, numbers, apart)
         return _sorted(placed, ordering)
 
     return plan.map_children(met)
 
 
+def _apart(plan: SparkPlan, required: Sequence[Distribution], partitions: int) -> bool:
+    """Whether equal keys of several inputs would lie apart: all of one input are in one place."""
+    if len(required) < 2 or not all(isinstance(r, ClusteredDistribution) for r in required):
+        return False
+    numbers = {
+        child.output_partitioning.num_partitions
+        if child.output_partitioning.satisfies(distribution)
+        else distribution.required_num_partitions or partitions
+        for child, distribution in zip(plan.children, required, strict=True)
+    }
+    return len(numbers) > 1
+
+
 def _placed(
-    child: SparkPlan, required: Distribution, partitions: int, numbers: Iterator[int]
+    child: SparkPlan, required: Distribution, partitions: int, numbers: Iterator[int], apart: bool
 ) -> SparkPlan:
-    if child.output_partitioning.satisfies(required):
+    given = child.output_partitioning
+    if given.satisfies(required) and not (apart and isinstance(given, SinglePartition)):
         return child
     if isinstance(required, BroadcastDistribution):
         return BroadcastExchangeExec(mode=required.mode, plan_id=next(numbers), child=child)

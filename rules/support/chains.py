@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.expressions import AttributeReference
 from ...planner.model.logical import Aggregate, Deduplicate, Distinct, Join
 from ...planner.model.python_operators import (
     FlatMapGroupsInPandasWithState,
@@ -59,6 +60,10 @@ def _emits_late_rows(plan: LogicalPlan) -> bool:
 def is_stateful(plan: LogicalPlan) -> bool:
     """Whether a stream keeps state for the operator."""
     match plan:
+        case Deduplicate(within_watermark=False, keys=keys):
+            # Without an event time among its keys it takes late rows too.
+            timed = any(isinstance(k, AttributeReference) and k.delay_ms is not None for k in keys)
+            return plan.is_streaming and timed
         case Aggregate() | Distinct() | Deduplicate():
             return plan.is_streaming
         case FlatMapGroupsInPandasWithState() | TransformWithStateInPySpark():

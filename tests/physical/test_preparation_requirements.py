@@ -138,7 +138,10 @@ def test_a_rule_that_changes_columns_is_caught(make) -> None:
         check_same_output("broken", plan, make.planned(make.project(make.user)))
 
 
-@pytest.mark.parametrize("rule", RULES[1:], ids=lambda rule: rule.__name__)
+IDEMPOTENT = [rule for rule in RULES if rule is not fill_in_state]  # which gives out new ids
+
+
+@pytest.mark.parametrize("rule", IDEMPOTENT, ids=lambda rule: rule.__name__)
 def test_rules_are_idempotent(make, rule) -> None:
     session, child = make.session()
     value = Alias(child=make.aggregate("min", make.user), name="v")
