@@ -240,9 +240,14 @@ class UnionExec(SparkPlan):
     inputs: tuple[SparkPlan, ...]
     attributes: tuple[AttributeReference, ...]
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
+        """A column is never null where it is in no input; filters may have seen to that."""
+        outputs = [plan.output for plan in self.inputs]
+        return tuple(
+            a.with_nullability(any(output[i].nullable for output in outputs))
+            for i, a in enumerate(self.attributes)
+        )
 
     @cached_property
     def output_partitioning(self) -> Partitioning:

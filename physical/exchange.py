@@ -92,7 +92,7 @@ class ReusedExchangeExec(SparkPlan):
     `exchange` is no child: it is planned, lowered and run once, where it stands.
     """
 
-    exchange: ShuffleExchangeExec
+    exchange: ShuffleExchangeExec | BroadcastExchangeExec
     attributes: tuple[AttributeReference, ...]
 
     def arguments(self, max_fields: int) -> str:
@@ -106,7 +106,7 @@ class ReusedExchangeExec(SparkPlan):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         mine = {a.expr_id: b for a, b in zip(self.exchange.output, self.attributes, strict=True)}
-        given = self.exchange.partitioning
+        given = self.exchange.output_partitioning
         if not isinstance(given, HashPartitioning):
             return given
         keys = tuple(

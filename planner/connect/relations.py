@@ -33,6 +33,7 @@ from ..model.logical import (
 )
 from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, SubqueryAlias
+from ..model.set_operations import Except, Intersect
 from ..model.types import INT
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from . import columns, grouping, python_functions, reads
@@ -188,8 +189,13 @@ class RelationReader:
     def set_operation(self, message: Message, origin: Origin | None) -> LogicalPlan:
         if message.set_op_type != proto.SetOperation.SET_OP_TYPE_UNION:
             intersect = proto.SetOperation.SET_OP_TYPE_INTERSECT
-            word = "intersect" if message.set_op_type == intersect else "exceptAll and subtract"
-            raise unsupported(word, origin)
+            kind = Intersect if message.set_op_type == intersect else Except
+            return kind(
+                left=self.child(message.left_input),
+                right=self.child(message.right_input),
+                is_all=message.is_all,
+                origin=origin,
+            )
         left, right = self.child(message.left_input), self.child(message.right_input)
         inputs: tuple[LogicalPlan, ...] = (left, right)
         if not message.by_name:

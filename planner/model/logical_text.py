@@ -42,6 +42,7 @@ from .relations import (
     UnresolvedWith,
     View,
 )
+from .set_operations import SetOperation
 from .text import plan_text
 from .unresolved import UnresolvedAttribute
 
@@ -167,6 +168,8 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
             return kind, [_list(order, limit), str(is_global).lower()]
         case GlobalLimit(limit=count) | LocalLimit(limit=count):
             return kind, [argument_text(count)]
+        case SetOperation(is_all=is_all):
+            return f"{kind} All" if is_all else kind, [str(is_all).lower()]
         case Offset(offset=count):
             return kind, [argument_text(count)]
         case Union(by_name=by_name, allow_missing=allow_missing):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count, product
+from itertools import count
 from typing import Any
 
 from sqlglot import exp
@@ -38,11 +38,13 @@ from ..model.relations import (
     UnresolvedRelation,
     UnresolvedWith,
 )
+from ..model.set_operations import Except, Intersect
 from ..model.text import pretty
 from ..model.types import YearMonthIntervalType
 from ..model.unresolved import UnresolvedAttribute
 from .context import duplicate_names, unsupported
 from .expressions import ExpressionReader
+from .grouping import GroupingReader
 from .nodes import TableFunction, Watermark
 
 Node = Any  # sqlglot carries no types here
@@ -61,10 +63,9 @@ _JOIN_TYPES: dict[tuple[str | None, str | None], JoinType] = {
     ("LEFT", "ANTI"): "LeftAnti",
     (None, "ANTI"): "LeftAnti",
 }
-_ANALYTICS = {exp.Cube: "cube", exp.Rollup: "rollup", exp.GroupingSets: "grouping sets"}
 
 
-class PlanReader:
+class PlanReader(GroupingReader):
     """Turns one query into a logical plan."""
 
     def __init__(self, expressions: ExpressionReader) -> None:
@@ -108,7 +109,7 @@ class PlanReader:
             case exp.Values():
                 return self._values(node)
             case exp.Except() | exp.Intersect():
-                raise unsupported(type(node).__name__.upper(), self.expressions.origin(node))
+                return self._set_operation(node)
         raise unsupported(f"The query {type(node).__name__}", self.expressions.origin(node))
 
     def _union(self, node: Node) -> LogicalPlan:
@@ -116,6 +117,15 @@ class PlanReader:
         by_name = bool(node.args.get("by_name"))
         union = Union(inputs=inputs, by_name=by_name, origin=self.expressions.origin(node))
         return Distinct(child=union) if node.args["distinct"] else union
+
+    def _set_operation(self, node: Node) -> LogicalPlan:
+        kind = Except if isinstance(node, exp.Except) else Intersect
+        return kind(
+            left=self.query(node.this),
+            right=self.query(node.expression),
+            is_all=not node.args["distinct"],
+            origin=self.expressions.origin(node),
+        )
 
     def _organized(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
         arguments = node.args
@@ -179,7 +189,7 @@ class PlanReader:
         origin = self.expressions.origin(node)
         if group is None and having is None:
             return Project(child=plan, project_list=entries, origin=origin)
-        grouping, analytics = self._grouping(group) if group is not None else ((), None)
+        grouping, analytics = self.grouping(group) if group is not None else ((), None)
         if group is not None:
             origin = self.expressions.origin(group)
         aggregate = Aggregate(
@@ -194,47 +204,6 @@ class PlanReader:
         condition = self.expressions.read(having.this)
         origin = self.expressions.origin(node)
         return UnresolvedHaving(child=aggregate, condition=condition, origin=origin)
-
-    def _grouping(
-        self, group: Node
-    ) -> tuple[tuple[Expression, ...], tuple[str, tuple[tuple[Expression, ...], ...]] | None]:
-        """The keys, and for CUBE, ROLLUP and GROUPING SETS the sets as written."""
-        items = group.expressions
-        analytic = [item for item in items if type(item) in _ANALYTICS]
-        if not analytic:
-            return self.expressions.read_all(items), None
-        if len(items) == 1 and not any(type(entry) in _ANALYTICS for entry in items[0].expressions):
-            sets = tuple(self._set(entry) for entry in items[0].expressions)
-            return _distinct(sets), (_ANALYTICS[type(items[0])], sets)
-        # Several of them multiply: every combination of their sets is a grouping set.
-        choices = [self._sets(item) for item in items]
-        combined = tuple(sum(parts, ()) for parts in product(*choices))
-        return _distinct(combined), ("grouping sets", combined)
-
-    def _set(self, node: Node) -> tuple[Expression, ...]:
-        if isinstance(node, exp.Tuple):
-            return self.expressions.read_all(node.expressions)
-        if isinstance(node, exp.Paren):
-            node = node.this
-        return (self.expressions.read(node),)
-
-    def _sets(self, node: Node) -> list[tuple[Expression, ...]]:
-        """All grouping sets that one entry of GROUP BY stands for."""
-        if isinstance(node, exp.GroupingSets):
-            return [one for entry in node.expressions for one in self._sets_of_entry(entry)]
-        if isinstance(node, exp.Rollup):
-            parts = [self._set(entry) for entry in node.expressions]
-            return [sum(parts[:size], ()) for size in range(len(parts), -1, -1)]
-        if isinstance(node, exp.Cube):
-            parts = [self._set(entry) for entry in node.expressions]
-            return [
-                sum((p for p, keep in zip(parts, chosen, strict=True) if keep), ())
-                for chosen in product((True, False), repeat=len(parts))
-            ]
-        return [(self.expressions.read(node),)]
-
-    def _sets_of_entry(self, node: Node) -> list[tuple[Expression, ...]]:
-        return self._sets(node) if type(node) in _ANALYTICS else [self._set(node)]
 
     # -------------------------------------------------------------------------------------- FROM
 
@@ -386,8 +355,3 @@ def _local_relation(
         for row in literals
     )
     return LocalRelation(attributes=tuple(attributes), rows=typed)
-
-
-def _distinct(sets: tuple[tuple[Expression, ...], ...]) -> tuple[Expression, ...]:
-    """The expressions of all sets, each once, in the order in which they first appear."""
-    return tuple(dict.fromkeys(expression for one in sets for expression in one))

@@ -23,6 +23,7 @@ from ..model.logical import Join, JoinType
 from ..model.logical_text import tree_text
 from ..model.predicates import conjunction
 from ..model.query_plan import LogicalPlan
+from ..model.statistics import size_in_bytes
 from ..model.types import (
     BooleanType,
     DataType,
@@ -41,7 +42,6 @@ from ..model.types import (
 )
 from .base import PlanLater, where_from
 from .floats import normalize_float_values
-from .statistics import size_in_bytes
 
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 _STATE_FORMAT = "spark.sql.streaming.join.stateFormatVersion"

@@ -41,6 +41,7 @@ from ...planner.model.relations import (
     View,
     WithCTE,
 )
+from ...planner.model.set_operations import SetOperation
 from ...planner.model.subqueries import (
     Exists,
     InSubquery,
@@ -71,7 +72,7 @@ from .over import refuse_window_in_where
 from .relations import rename_columns, resolve_relation
 from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
 from .time_windows import expand_windows
-from .unions import widen_union
+from .unions import widen_sides, widen_union
 
 Names = dict[str, CTERelationDef]
 
@@ -169,6 +170,9 @@ class Analyzer:
                 return resolve_join(replace(plan, left=left, right=right), self.context)
             case Union():
                 return self._union(plan, names)
+            case SetOperation():
+                left, right = self.visit(plan.left, names), self.visit(plan.right, names)
+                return widen_sides(replace(plan, left=left, right=right), self.context)
             case UnresolvedHint():
                 return resolve_hint(plan, self.visit(plan.child, names))
             case UnaryNode():

@@ -25,6 +25,7 @@ from ...planner.model.logical import (
 from ...planner.model.logical_text import tree_text
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import UnresolvedRelation
+from ...planner.model.set_operations import SetOperation
 from ...planner.model.subqueries import SubqueryExpression, subqueries_in
 from ...planner.model.text import pretty
 from ...planner.model.types import (
@@ -312,14 +313,15 @@ def limits(plan: LogicalPlan) -> AnalysisError | None:
 
 def union_columns(plan: LogicalPlan) -> AnalysisError | None:
     """Branches of a UNION with different numbers or types of columns."""
-    if not isinstance(plan, Union):
+    if not isinstance(plan, Union | SetOperation):
         return None
-    first = plan.inputs[0].output
-    for number, branch in enumerate(plan.inputs[1:], 1):
+    word = plan.word if isinstance(plan, SetOperation) else "UNION"
+    first = plan.children[0].output
+    for number, branch in enumerate(plan.children[1:], 1):
         if len(branch.output) != len(first):
             return failure(
                 "NUM_COLUMNS_MISMATCH",
-                "UNION can only be performed on inputs with the same number of columns, but the"
+                f"{word} can only be performed on inputs with the same number of columns, but the"
                 f" first input has {len(first)} columns and the {ORDINALS[number]} input has"
                 f" {len(branch.output)} columns.",
                 state="42826",
@@ -329,7 +331,7 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
             if not same_type(one.type_, other.type_):
                 return failure(
                     "INCOMPATIBLE_COLUMN_TYPE",
-                    "UNION can only be performed on tables with compatible column types. The"
+                    f"{word} can only be performed on tables with compatible column types. The"
                     f" {ORDINALS[position]} column of the {ORDINALS[number]} table is"
                     f' "{other.type_.sql}" type which is not compatible with "{one.type_.sql}" at'
                     " the same column of the first table..",
@@ -341,9 +343,9 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
 
 def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
     """DISTINCT compares rows, and maps cannot be compared."""
-    if not isinstance(plan, Distinct | Deduplicate):
+    if not isinstance(plan, Distinct | Deduplicate | SetOperation):
         return None
-    columns = plan.output if isinstance(plan, Distinct) else plan.keys
+    columns = plan.keys if isinstance(plan, Deduplicate) else plan.output
     for column in columns:
         if isinstance(column, AttributeReference) and contains_type(column.type_, MapType):
             return failure(

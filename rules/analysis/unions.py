@@ -8,9 +8,11 @@ from ...planner.model.expressions import Alias, AttributeReference, Expression, 
 from ...planner.model.functions.coercion import wider_type
 from ...planner.model.logical import Project, Union
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.set_operations import SetOperation
 from ...planner.model.types import DataType
 from .context import Context
 from .failures import failure, quoted
+from .joins import keep_apart
 
 
 def widen_union(plan: Union, context: Context) -> Union:
@@ -28,6 +30,19 @@ def widen_union(plan: Union, context: Context) -> Union:
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
     branches = tuple(_widened(branch, types, context) for branch in plan.inputs)
     return replace(plan, inputs=branches)
+
+
+def widen_sides(plan: SetOperation, context: Context) -> SetOperation:
+    """EXCEPT and INTERSECT with the casts that their sides need, and columns of their own."""
+    if not (plan.left.resolved and plan.right.resolved):
+        return plan
+    plan = replace(plan, right=keep_apart(plan.left, plan.right))
+    outputs = (plan.left.output, plan.right.output)
+    if plan.resolved or len(outputs[0]) != len(outputs[1]):
+        return plan
+    types = [_common([a.type_, b.type_], context) for a, b in zip(*outputs, strict=True)]
+    left, right = (_widened(side, types, context) for side in (plan.left, plan.right))
+    return replace(plan, left=left, right=right)
 
 
 def match_by_name(plan: Union, context: Context) -> Union:

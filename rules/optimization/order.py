@@ -19,6 +19,7 @@ from ...planner.model.logical import (
 )
 from ...planner.model.python_operators import EvaluatePython
 from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
+from ...planner.model.set_operations import Except, Intersect
 from .collapse_projects import collapse_projects
 from .common_expressions import pull_out_common_expressions
 from .comparisons import simplify_comparisons_below_null_checks
@@ -57,6 +58,7 @@ from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
 from .prune_filters import prune_filters
 from .push_down_predicates import push_down_predicates, push_through_joins
+from .push_semi_joins import push_semi_joins_down
 from .python_functions import (
     extract_python_from_joins,
     extract_python_functions,
@@ -65,6 +67,7 @@ from .python_functions import (
 from .redundant_aliases import remove_redundant_aliases
 from .replace_expressions import replace_expressions
 from .scalar_subqueries import rewrite_correlated_scalar_subqueries
+from .set_operations import replace_set_operations
 from .simplify import simplify_expressions
 from .sorts import eliminate_sorts
 from .subqueries import (
@@ -81,6 +84,7 @@ OPERATORS = (
     # filters down (outer joins that they make inner first: more goes through an inner join),
     rule(eliminate_outer_joins, Join),
     rule(push_down_predicates, Filter, Join),
+    rule(push_semi_joins_down, Join),
     rule(push_limits_down, LocalLimit, Join),
     rule(push_single_limit_through_groups, GlobalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.
@@ -184,6 +188,8 @@ BATCHES = (
     Batch(
         "replace operators",
         (
+            # DISTINCT comes of these as well.
+            rule(replace_set_operations, Except, Intersect),
             rule(replace_distinct, Distinct),
             rule(replace_static_deduplication, Deduplicate),
             # DISTINCT's aggregate may have constant keys as well, but these are columns by now.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ...physical.exchange import ReusedExchangeExec, ShuffleExchangeExec
+from ...physical.basic import AdaptiveSparkPlanExec, EventTimeWatermarkExec
+from ...physical.exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ...physical.plan import SparkPlan
 from ..signatures import signature
 from .execution import Execution
@@ -18,12 +19,18 @@ def reuse_exchanges(plan: SparkPlan, execution: Execution) -> SparkPlan:
     so only scans and stateless operators are shared. Idempotent.
     """
     # On a single chain one exchange lies within the other: they cannot be the same.
-    if all(len(node.children) < 2 for node in plan.walk()):
+    # A plan that adapts finds out while it runs.
+    chain = all(len(node.children) < 2 for node in plan.walk())
+    if chain or isinstance(plan, AdaptiveSparkPlanExec):
         return plan
-    seen: dict[Hashable, ShuffleExchangeExec] = {}
+    found = (*plan.collect(ShuffleExchangeExec), *plan.collect(BroadcastExchangeExec))
+    exchanges = [e for e in found if not e.holds(EventTimeWatermarkExec)]
+    if len(exchanges) < 2:
+        return plan
+    seen: dict[Hashable, ShuffleExchangeExec | BroadcastExchangeExec] = {}
 
     def reused(node: SparkPlan) -> SparkPlan:
-        if not isinstance(node, ShuffleExchangeExec):
+        if not isinstance(node, ShuffleExchangeExec | BroadcastExchangeExec):
             return node
         first = seen.setdefault(signature(node, {}), node)
         if first is node:

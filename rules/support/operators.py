@@ -21,6 +21,7 @@ from ...planner.model.logical import (
     Window,
 )
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.set_operations import Except, Intersect
 from ...planner.model.text import plan_text, pretty
 from ...planner.model.windows import WindowExpression
 from ..analysis.checks import bottom_up
@@ -132,6 +133,23 @@ def unions(question: Question) -> Refusal:
     )
 
 
+def set_operations(question: Question) -> Refusal:
+    """To tell that the other side has not a row, it must be read to its end."""
+    match question.plan:
+        case Except(right=right) if right.is_streaming:
+            return (
+                "Except on a streaming DataFrame/Dataset on the right is not supported",
+                "Put the stream on the left.",
+            )
+        case Intersect() as plan if plan.is_streaming:
+            return (
+                "Intersect of streaming DataFrames/Datasets is not supported",
+                "Use a left semi join.",
+            )
+        case _:
+            return None
+
+
 def limits(question: Question) -> Refusal:
     """A limit cannot take back rows in update mode."""
     plan = question.plan
@@ -205,6 +223,7 @@ CHECKS: tuple[Callable[[Question], Refusal], ...] = (
     deduplication_within_watermark,
     joins,
     unions,
+    set_operations,
     limits,
     offsets,
     sorts,

@@ -35,6 +35,13 @@ def _exploded(call: Call) -> DataType:
     return StructType(tuple(fields))
 
 
+def _replicated(call: Call) -> DataType:
+    fields = [
+        StructField(f"col{i}", a.data_type, a.nullable) for i, a in enumerate(call.arguments[1:])
+    ]
+    return StructType(tuple(fields))
+
+
 def _check_inline(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 1:
         raise wrong_argument_count(call.name, "1", len(call.arguments))
@@ -127,5 +134,6 @@ register(
     _generator("inline", _check_inline, _inlined),
     _generator("inline_outer", _check_inline, _inlined),
     _generator("stack", _check_stack, _stacked),
+    _generator("replicaterows", None, _replicated, codegen=False),
     _generator("json_tuple", _check_json_tuple, _json_columns),
 )

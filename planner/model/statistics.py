@@ -6,8 +6,8 @@ changes it by the widths of rows, a join multiplies; a stream is larger than any
 
 from __future__ import annotations
 
-from ..model.expressions import AttributeReference, Literal
-from ..model.logical import (
+from .expressions import AttributeReference, Literal
+from .logical import (
     Aggregate,
     Expand,
     Filter,
@@ -17,9 +17,9 @@ from ..model.logical import (
     Sort,
     Union,
 )
-from ..model.query_plan import LogicalPlan
-from ..model.relations import LocalRelation, OneRowRelation, Relation
-from ..model.types import (
+from .query_plan import LogicalPlan
+from .relations import LocalRelation, OneRowRelation, Relation
+from .types import (
     ArrayType,
     BinaryType,
     BooleanType,
