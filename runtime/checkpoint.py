@@ -24,7 +24,8 @@ from .state.storage import Location, Place
 Offset = object  # a JSON value: what a source writes into the offset log
 VERSION = "v1"
 NO_OFFSET = "-"
-KEPT_BATCHES = 100  # spark.sql.streaming.minBatchesToRetain
+RETAIN = "spark.sql.streaming.minBatchesToRetain"
+KEPT_BATCHES = 100  # where it is not set
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 STATE_PROVIDER = "stateplan.runtime.state"
 
@@ -86,6 +87,11 @@ class OffsetSeq:
 
     metadata: OffsetMetadata
     offsets: tuple[Offset | None, ...]
+
+
+def batches_to_retain(conf: Conf) -> int:
+    """How many batches, back from the last one, a query can be restarted from and looked into."""
+    return max(1, int(conf.settings.get(RETAIN, KEPT_BATCHES)))
 
 
 def pinned_settings(conf: Conf) -> dict[str, str]:
@@ -293,11 +299,11 @@ class Checkpoint:
         """Mark a batch as done."""
         self.commit_log.write(batch_id, [metadata.model_dump_json(exclude_none=True)])
 
-    def purge(self, batch_id: int) -> None:
-        """Forget batches that no restart needs any more, as seen from this batch."""
-        if batch_id > KEPT_BATCHES:
-            self.offset_log.purge(batch_id - KEPT_BATCHES)
-            self.commit_log.purge(batch_id - KEPT_BATCHES)
+    def purge(self, batch_id: int, kept: int = KEPT_BATCHES) -> None:
+        """Forget all but so many batches before this one."""
+        if batch_id > kept:
+            self.offset_log.purge(batch_id - kept)
+            self.commit_log.purge(batch_id - kept)
 
 
 def _query_id(root: Location) -> str:

@@ -10,7 +10,9 @@ before each entry of a log whether a newer one is there: then it ends, whatever 
   is put into its place. A new run, before anything else, takes over what the newest entry file
   holds under its own epoch. (Disk Paxos with one disk: Gafni and Lamport, 2003. The claim is phase
   one, the entry phase two.) So an entry of an older run is either seen and completed by the newer
-  one or never made, however long the older one slept; only equal bytes can be written twice.
+  one or never made, however long the older one slept; only equal bytes can be written twice. A run
+  that ends with its last entry in place deletes the entry file: who then takes entries out of the
+  logs, to go back to an earlier batch, does not find the last one completed again.
 """
 
 from __future__ import annotations
@@ -69,6 +71,7 @@ class Claim:
     root: Location
     name: str
     _lock: int | None = None
+    _in_place: bool = False
 
     @classmethod
     def take(cls, root: Location, holder: Holder) -> Claim:
@@ -121,9 +124,13 @@ class Claim:
             raise FileExistsError(str(location))
         self._accept(location.path.removeprefix(f"{self.root.path}/"), data)
         storage.put(location.path, data)
+        self._in_place = True
 
     def release(self) -> None:
         """Let the lock go. The claim stays: a later one must have a higher epoch."""
+        if self._in_place:
+            with contextlib.suppress(OSError):
+                self._entry.delete()
         lock, self._lock = self._lock, None
         if lock is not None:
             self.root.storage.unlock(lock)
@@ -131,6 +138,10 @@ class Claim:
     @property
     def _folder(self) -> Location:
         return self.root / CLAIMS
+
+    @property
+    def _entry(self) -> Location:
+        return self._folder / f"{self.name}{_ENTRY}"
 
     def _newer(self) -> str | None:
         return next((name for name in reversed(_claims(self._folder)) if name > self.name), None)
@@ -142,9 +153,9 @@ class Claim:
         if not self.root.storage.local:
             try:
                 entry = (self._folder / entries[-1]).read() if entries else b"\n"
-            except FileNotFoundError:  # only a newer run can have deleted it
+            except FileNotFoundError:  # by a newer run, or by its own as all was in place
                 self.check()
-                raise
+                entry = b"\n"
             self._complete(entry)
         for name in [*_claims(self._folder), *entries]:
             if name < self.name:
@@ -158,11 +169,12 @@ class Claim:
             target = self.root / path.decode()
             if not target.exists():
                 target.put(data)
+        self._in_place = True
 
     def _accept(self, path: str, data: bytes) -> None:
         """Write an entry as this run's; once no newer claim is seen after that, it stands."""
-        entry = self._folder / f"{self.name}{_ENTRY}"
-        entry.put(path.encode() + b"\n" + data)
+        self._in_place = False
+        self._entry.put(path.encode() + b"\n" + data)
         self.check()
 
 

@@ -24,6 +24,7 @@ from .checkpoint import (
     Checkpoint,
     CommitMetadata,
     OffsetSeq,
+    batches_to_retain,
     pinned_settings,
 )
 from .failures import batch_failure
@@ -194,7 +195,7 @@ class MicroBatchExecution:
             for source, start in zip(self.sources.values(), position.start, strict=True):
                 if start is not None:
                     source.commit(start)
-            self._checkpoint.purge(position.batch_id)
+            self._checkpoint.purge(position.batch_id, batches_to_retain(self._conf))
         self.position = constructed
         return True
 

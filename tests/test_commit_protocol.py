@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from protocol.explore import LOSSES, Process, Worlds, explore
-from protocol.rig import RETAINED, counts, emitted, repeatable, run_query, visible
+from protocol.rig import emitted, kept, repeatable, run_query, visible
 from protocol.world import MemoryDisk, ObjectStore, Take, World
 
 from stateplan.planner.model.errors import StateplanError
@@ -47,11 +47,6 @@ def begun(system: str) -> World:
     world = World(locks={} if system == "locks" else None)
     assert driver(system, "Z", 1).to_the_end(world) is None
     return world.after("names", "")
-
-
-def kept(batches: int) -> tuple[int, list[dict[int, int]]]:
-    """What `visible` gives after so many batches."""
-    return batches, [counts(n) for n in range(max(0, batches - RETAINED) + 1, batches + 1)]
 
 
 @pytest.fixture

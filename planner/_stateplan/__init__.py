@@ -40,6 +40,7 @@ __all__ = [
     "load",
     "read_state",
     "read_state_table",
+    "register_file_system",
     "sql",
     "stream",
     "table",
@@ -160,3 +161,18 @@ def read_state_table(
     from stateplan.runtime.inspection.table import state_table
 
     return state_table(str(checkpoint), operator, version, where, limit)
+
+
+def register_file_system(scheme: str, system: Any) -> None:
+    """Let checkpoints whose URI has this scheme be on a file system of one's own, in this process.
+
+    Args:
+        scheme: what stands before `://`.
+        system: a `pyarrow.fs.FileSystem` or `pyarrow.fs.FileSystemHandler` whose paths are what
+            follows `://`. It travels to the executors, so it must pickle. A handler whose files
+            appear whole when they are closed, and not at all if a write failed, says so by an
+            attribute `atomic_uploads` that is true; else files are moved into their place.
+    """
+    from stateplan.runtime.state import register_file_system as register
+
+    register(scheme, system)

@@ -25,7 +25,8 @@ class RemoteStorage(Storage):
 
     Args:
         system: the file system; it must pickle. A handler with a true `atomic_uploads` says that a
-            file appears whole when its stream is closed, as on object stores.
+            file appears whole when its stream is closed, as on object stores, and not at all if a
+            write failed.
         prefix: what stands before a path in a URI, for messages.
     """
 

@@ -157,10 +157,12 @@ State = tuple[World, Node | None, Node | None]
 """A world and two processes in it; None: it ended or is dead."""
 
 
-def explore(start: World, worlds: Worlds, first: Process, second: Process) -> Iterator[State]:
-    """Every state that two drivers can reach, each of which may die at any moment.
+def explore(
+    start: World, worlds: Worlds, first: Process, second: Process, *, alike: bool = True
+) -> Iterator[State]:
+    """Every state that two processes can reach, each of which may die at any moment.
 
-    The second one begins at any moment, but not before the first one (they are alike).
+    The second one begins at any moment; if they are alike not before the first one.
     """
     begin = (worlds.one(start), first.start(start), second.start(start))
     seen = {tuple(map(id, begin))}
@@ -168,25 +170,29 @@ def explore(start: World, worlds: Worlds, first: Process, second: Process) -> It
     while queue:
         state = queue.popleft()
         yield state
-        for following in _following(state, first, second, worlds):
+        waits = alike and state[1] is not None and not state[1].seen
+        for following in _following(state, first, second, worlds, waits):
             key = (id(following[0]), id(following[1]), id(following[2]))
             if key not in seen:
                 seen.add(key)
                 queue.append(following)
 
 
-def _following(state: State, first: Process, second: Process, worlds: Worlds) -> list[State]:
+def _following(
+    state: State, first: Process, second: Process, worlds: Worlds, waits: bool
+) -> list[State]:
+    """The states after one; the second process may have to wait for the first one."""
     world, one, two = state
     found: list[State] = []
     alone_one = one is not None and _private(one, world)
-    alone_two = not alone_one and two is not None and _private(two, world)
+    alone_two = two is not None and not waits and not alone_one and _private(two, world)
     if one is not None:
         if not alone_two:
             after, node = first.after(one, world, worlds)
             found.append((after, node, two))
         if (left := worlds.without(world, first.name)) is not None:
             found.append((left, None, two))
-    if two is not None and (one is None or one.seen):
+    if two is not None and not waits:
         if not alone_one:
             after, node = second.after(two, world, worlds)
             found.append((after, one, node))

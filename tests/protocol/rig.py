@@ -23,12 +23,12 @@ from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.expressions import AttributeReference
 from stateplan.planner.model.types import LONG
-from stateplan.runtime.checkpoint import Checkpoint
+from stateplan.runtime.checkpoint import RETAIN, Checkpoint
 from stateplan.runtime.claim import Holder
 from stateplan.runtime.files import failing
 from stateplan.runtime.kernels.kernel import Figures, Input, Keys, Layout, Outcome, StateRows
-from stateplan.runtime.kernels.task import HASH, META, PLACE, run_task
-from stateplan.runtime.lowering.batch import RETAIN, Batch, RunningOperator
+from stateplan.runtime.kernels.task import HASH, PLACE, run_task
+from stateplan.runtime.lowering.batch import Batch, RunningOperator
 from stateplan.runtime.lowering.context import LoweringContext
 from stateplan.runtime.micro_batch import MicroBatchExecution, RunIdentity
 from stateplan.runtime.offsets import recover
@@ -38,14 +38,14 @@ from stateplan.runtime.state import Location, RunStore, load_version
 from stateplan.runtime.state.rows import never
 from stateplan.runtime.task_choice import TaskChoice
 
-BATCHES: Sequence[Sequence[int]] = ((1, 2), (2, 3), (1, 4))
+BATCHES: Sequence[Sequence[int]] = ((1, 2), (2, 3), (1, 4), (5,), (1, 2, 3), (6, 7), (7, 8), (1,))
 """The keys in the rows of each batch."""
 
 RETAINED = 2
 STATE = pa.schema([pa.field("k", pa.int64())]), pa.schema([pa.field("n", pa.int64())])
 COUNTED = pa.schema([*STATE[0], *STATE[1]])
 LAYOUT = Layout(*STATE, False)
-CONF = Conf({"spark.sql.shuffle.partitions": "2", RETAIN: str(RETAINED)})
+CONF = Conf({"spark.sql.shuffle.partitions": "2"})
 
 
 def counts(batches: int) -> dict[int, int]:
@@ -60,6 +60,11 @@ def emitted(batches: int) -> dict[int, Any]:
         n: tuple(sorted((k, v) for k, v in counts(n + 1).items() if k in BATCHES[n]))
         for n in range(batches)
     }
+
+
+def kept(batches: int, versions: int = RETAINED) -> tuple[int, list[dict[int, int]]]:
+    """What `visible` gives after so many batches."""
+    return batches, [counts(n) for n in range(max(0, batches - versions) + 1, batches + 1)]
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ class Frame:
 
     def _run(self) -> tuple[tuple[int, int], ...]:
         self.reports.clear()
-        rows: list[tuple[int, int]] = []
+        rows: list[Any] = []
         for task in range(self.spec.tasks):
             mine = [k for k in self.keys if k % self.spec.tasks == task]
             batch = pa.RecordBatch.from_arrays(
@@ -131,11 +136,11 @@ class Frame:
                 names=[PLACE, HASH, "k"],
             )
             for part in run_task(self.spec, task, iter([batch])):
-                for row in part.to_pylist():
-                    if row[META] is None:
-                        rows.append((row["k"], row["n"]))
+                for *row, report in zip(*(c.to_pylist() for c in part.columns), strict=True):
+                    if report is None:
+                        rows.append(tuple(row))
                     else:
-                        self.reports.append(row[META])
+                        self.reports.append(report)
         return tuple(sorted(rows))
 
     def values(self, deadline: float) -> dict[str, Any]:
@@ -186,12 +191,18 @@ def lower(plan: Any, context: LoweringContext) -> Batch:
     return Batch(context, build)
 
 
-def run_query(root: Location, who: str, emit: Callable[[int, Any], None], batches: int) -> None:
+def run_query(
+    root: Location,
+    who: str,
+    emit: Callable[[int, Any], None],
+    batches: int,
+    retained: int = RETAINED,
+) -> None:
     """A driver's whole life: claim the checkpoint, run what is to run, let it go."""
     opened = Checkpoint.open(root, Holder(run_id=who, host="h", pid=1, since="now"))
     try:
         with failing(root):
-            position, conf = recover(opened, ["events"], CONF)
+            position, conf = recover(opened, ["events"], CONF.updated({RETAIN: str(retained)}))
             opened.settle()
             run = MicroBatchExecution(
                 spark=None,  # type: ignore[arg-type]
@@ -207,20 +218,26 @@ def run_query(root: Location, who: str, emit: Callable[[int, Any], None], batche
                 tasks=TaskChoice(most=1),
                 now_ms=lambda: 7,
             )
-            while run.run_trigger() is not None:
-                pass
+            with without_spark():
+                while run.run_trigger() is not None:
+                    pass
     finally:
         opened.release()
 
 
-def visible(root: Location) -> tuple[int, list[dict[int, int]]]:
-    """How many batches are committed, and the state after each of those that are kept."""
+def visible(root: Location, versions: int = RETAINED) -> tuple[int, list[dict[int, int]]]:
+    """How many batches are committed, and the state after each of those that are kept.
+
+    Args:
+        root: the checkpoint.
+        versions: how many to read at most, back from the newest.
+    """
     log = Checkpoint(root, "").commit_log
     latest = log.latest()
     if latest is None:
         return 0, []
     found = []
-    for batch in range(max(0, latest - RETAINED + 1), latest + 1):
+    for batch in range(max(0, latest - versions + 1), latest + 1):
         commit = Checkpoint(root, "").commit(batch)
         assert commit is not None
         place = root / "state" / "0" / "runs"
@@ -245,6 +262,17 @@ class Counter:
 
 
 @contextmanager
+def without_spark() -> Iterator[None]:
+    """What the loop asks of Spark besides; old files are looked for after every batch."""
+    package = "stateplan.runtime"
+    with (
+        mock.patch(f"{package}.lowering.batch._TIDY_EVERY", 1),
+        mock.patch(f"{package}.micro_batch.RowCounter", Counter),
+    ):
+        yield
+
+
+@contextmanager
 def repeatable(who: str) -> Iterator[None]:
     """Names and times that are the same whenever a process is run again."""
     numbers = itertools.count()
@@ -260,7 +288,5 @@ def repeatable(who: str) -> Iterator[None]:
         mock.patch("uuid.uuid4", name),
         mock.patch(f"{package}.checkpoint.uuid4", name),
         mock.patch(f"{package}.kernels.task.time", clock),
-        mock.patch(f"{package}.lowering.batch._TIDY_EVERY", 1),
-        mock.patch(f"{package}.micro_batch.RowCounter", Counter),
     ):
         yield
