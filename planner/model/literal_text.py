@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
+from .packed_arrays import PackedArray, packed_text
 from .types import (
     DAY_TIME_FIELDS,
     ArrayType,
@@ -162,6 +163,8 @@ def _internal_text(value: object, data_type: DataType) -> str:
     if value is None:
         return "null"
     match data_type:
+        case ArrayType(element_type=element) if isinstance(value, PackedArray):
+            return packed_text(value, element.simple)
         case ArrayType(element_type=element):
             items = cast("tuple[object, ...]", value)
             return "[" + ",".join(_internal_text(item, element) for item in items) + "]"

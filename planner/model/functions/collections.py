@@ -33,6 +33,16 @@ from .coercion import (
     wider_without_strings,
 )
 from .comparisons import is_orderable
+from .constant_arrays import (
+    distinct_value,
+    flat_value,
+    removed_value,
+    repeated_value,
+    sequence_value,
+    slice_value,
+    sorted_value,
+    union_value,
+)
 from .inputs import parameter
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .operator_values import is_in
@@ -277,8 +287,8 @@ def _get(call: Call) -> Expression:
     return replace(like_call(call, "get_array_item", *call.arguments), ansi=False)
 
 
-def _set_operation(name: str) -> FunctionSpec:
-    return scalar(name, "array, array", merged, check=_two_arrays)
+def _set_operation(name: str, evaluate: Callable[..., object] | None = None) -> FunctionSpec:
+    return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate)
 
 
 def _nullable_elements(call: Call) -> bool:
@@ -310,7 +320,7 @@ register(
         evaluate=_contained,
     ),
     scalar("array_position", "array, any", LONG, check=_with_element()),
-    scalar("array_remove", "array, any", 0, check=_with_element()),
+    scalar("array_remove", "array, any", 0, check=_with_element(), evaluate=removed_value),
     scalar(
         "array_append",
         "array, any",
@@ -336,8 +346,8 @@ register(
         nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
         null_intolerant=False,
     ),
-    scalar("array_distinct", "array", 0),
-    _set_operation("array_union"),
+    scalar("array_distinct", "array", 0, evaluate=distinct_value),
+    _set_operation("array_union", union_value),
     _set_operation("array_intersect"),
     _set_operation("array_except"),
     scalar(
@@ -359,13 +369,20 @@ register(
         "any, !int",
         lambda call: ArrayType(call.arguments[0].data_type, call.arguments[0].nullable),
         nullable=lambda call: call.arguments[1].nullable,
+        evaluate=repeated_value,
         null_intolerant=False,
     ),
     replaced("array_compact", "array", _compact),
     scalar("knownnotcontainsnull", "array", _without_nulls, sql="{0}"),
-    scalar("flatten", "array<array>", _flattened, nullable=null_or_holds_null),
-    scalar("slice", "array, int, int", 0),
-    scalar("sort_array", "array, [boolean=true]", 0, then=_ordered),
+    scalar(
+        "flatten",
+        "array<array>",
+        _flattened,
+        nullable=null_or_holds_null,
+        evaluate=flat_value,
+    ),
+    scalar("slice", "array, int, int", 0, evaluate=slice_value),
+    scalar("sort_array", "array, [boolean=true]", 0, then=_ordered, evaluate=sorted_value),
     scalar("shuffle", "array", 0, deterministic=False),
     scalar(
         "sequence",
@@ -373,6 +390,7 @@ register(
         lambda call: ArrayType(call.arguments[0].data_type, False),
         check=_check_sequence,
         text="sequence({0}, {1}, {option2}, {zone})",
+        evaluate=sequence_value,
     ),
     replaced("get", "array, int", _get, sql="get({args})"),
 )
