@@ -15,7 +15,7 @@ from .distribution import (
     UnknownPartitioning,
     UnspecifiedDistribution,
 )
-from .state import OutputMode, StatefulOperatorStateInfo
+from .state import OutputMode, StatefulOperatorStateInfo, StateStoreSchema
 from .text import counted
 
 
@@ -157,6 +157,11 @@ class StateStoreWriter(StatefulOperator):
     def state_value_schema(self) -> StructType:
         """The columns of a state row's value, under Spark's names."""
         raise NotImplementedError(type(self).__name__)
+
+    @property
+    def state_stores(self) -> tuple[StateStoreSchema, ...]:
+        """The stores of each partition, with what their rows hold."""
+        return (StateStoreSchema("default", self.state_key_schema, self.state_value_schema),)
 
     @property
     def num_cols_prefix_key(self) -> int:

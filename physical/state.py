@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..planner.model.types import StructType
+
 OutputMode = Literal["append", "update", "complete"]
 
 UNKNOWN_CHECKPOINT = "<unknown>"
 NO_WATERMARK = -(2**63)  # Long.MinValue: before a query starts
+
+
+@dataclass(frozen=True)
+class StateStoreSchema:
+    """One store of a stateful operator, and the columns of its rows' keys and values."""
+
+    name: str
+    key: StructType
+    value: StructType
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,7 @@ from .distribution import (
 )
 from .join_state import event_time, event_time_key, value_watermark, wrapped
 from .plan import SparkPlan, StateStoreWriter, state_columns
+from .state import StateStoreSchema
 from .text import arguments, bracketed
 
 
@@ -147,7 +148,7 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         Args:
             watermark_ms: the operator's watermark.
         """
-        if event_time_key(self.left_keys, self.right_keys) is not None:
+        if self.event_time_key is not None:
             return watermark_ms, watermark_ms
         left, right = self.left.output, self.right.output
         return (
@@ -170,26 +171,42 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         """The predicates by which each side's rows go, in the form of plans."""
         watermark = self.event_time_watermark_for_eviction
         limits = (None, None) if watermark is None else self.state_watermarks(watermark)
-        left = _predicate_text(self.left_keys, self._key, self.left.output, limits[0])
-        right = _predicate_text(self.right_keys, self._key, self.right.output, limits[1])
+        place = self.event_time_key
+        left = _predicate_text(self.left_keys, place, self.left.output, limits[0])
+        right = _predicate_text(self.right_keys, place, self.right.output, limits[1])
         return f"state cleanup [ left {left}, right {right} ]"
 
     @property
-    def _key(self) -> int | None:
+    def event_time_key(self) -> int | None:
+        """The place of the key that is an event time, if one is."""
         return event_time_key(self.left_keys, self.right_keys)
 
     @property
+    def state_stores(self) -> tuple[StateStoreSchema, ...]:
+        """Two a side: how many rows a key has, and the rows by key and number.
+
+        In state format 3 they are column families of one store.
+        """
+        sides = (("left", self.left_keys, self.left), ("right", self.right_keys, self.right))
+        found: list[StateStoreSchema] = []
+        for name, keys, side in sides:
+            key = _key_schema(keys)
+            number = StructType((*key.fields, StructField("index", LONG)))
+            rows = (*state_columns(side.output).fields, StructField("matched", BOOLEAN))
+            count = StructType((StructField("value", LONG),))
+            found.append(StateStoreSchema(f"{name}-keyToNumValues", key, count))
+            found.append(StateStoreSchema(f"{name}-keyWithIndexToValue", number, StructType(rows)))
+        return tuple(found)
+
+    @property
     def state_key_schema(self) -> StructType:
-        """The keys under Spark's names, `field0` and on, and the row's number under its key."""
-        keys = _key_schema(self.left_keys)
-        return StructType((*keys.fields, StructField("index", LONG)))
+        """That of the left side's rows: the keys as `field0` and on, and the row's number."""
+        return self.state_stores[1].key
 
     @property
     def state_value_schema(self) -> StructType:
-        """The left side's rows, each with whether it has had a match; the right side's alike."""
-        return StructType(
-            (*state_columns(self.left.output).fields, StructField("matched", BOOLEAN))
-        )
+        """That of the left side's rows: its columns, and whether a row has had a match."""
+        return self.state_stores[1].value
 
     @property
     def operator_name(self) -> str:

@@ -17,7 +17,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ...planner.model import bound, expressions, types, windows
+from ...planner.model import bound, expressions, python_functions, types, windows
 from ...planner.model.errors import DescriptionError
 from .. import (
     aggregate,
@@ -25,6 +25,8 @@ from .. import (
     distribution,
     exchange,
     joins,
+    python_operators,
+    python_state,
     scans,
     state,
     stateful,
@@ -39,12 +41,15 @@ _MODULES: tuple[ModuleType, ...] = (
     distribution,
     exchange,
     joins,
+    python_operators,
+    python_state,
     scans,
     state,
     stateful,
     streaming_join,
     bound,
     expressions,
+    python_functions,
     types,
     windows,
 )

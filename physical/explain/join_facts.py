@@ -1,0 +1,117 @@
+"""What there is to say of the state of a join of two streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...planner.model.expressions import AttributeReference, Expression
+from ...planner.model.intervals import interval_text
+from ...planner.model.text import pretty
+from ..join_state import event_time
+from ..streaming_join import StreamingSymmetricHashJoinExec
+from .state_facts import (
+    NEVER,
+    Fact,
+    eviction,
+    kept,
+    keyed_on,
+    late_rows,
+    moment,
+    schema_text,
+    stores,
+    what_it_does,
+)
+
+Join = StreamingSymmetricHashJoinExec
+Columns = tuple[AttributeReference, ...]
+
+
+def _sides(left: str, right: str) -> str:
+    return left if left == right else f"left: {left}; right: {right}"
+
+
+def _listed(expressions: Iterable[Expression]) -> str:
+    return ", ".join(map(pretty, expressions))
+
+
+@what_it_does.register
+def _(writer: StreamingSymmetricHashJoinExec) -> str:
+    return (
+        f"joins each side's new rows with the rows kept of the other side ({writer.join_type});"
+        " keeps the new rows"
+    )
+
+
+@keyed_on.register
+def _(writer: StreamingSymmetricHashJoinExec) -> str:
+    return _sides(_listed(writer.left_keys), _listed(writer.right_keys))
+
+
+@kept.register
+def _(writer: StreamingSymmetricHashJoinExec) -> list[Fact]:
+    parts = writer.parts
+    tests = (("left", parts.left_only), ("right", parts.right_only), ("match", parts.both))
+    facts = [(f"{name} if", pretty(test)) for name, test in tests if test is not None]
+    for store in writer.state_stores:
+        texts = schema_text(store.key), schema_text(store.value)
+        facts.append(("state", f"{store.name}: {texts[0]} -> {texts[1]}"))
+    return facts
+
+
+@late_rows.register
+def _(writer: StreamingSymmetricHashJoinExec) -> str:
+    return _sides(_late(writer.left.output), _late(writer.right.output))
+
+
+def _late(columns: Columns) -> str:
+    time = event_time(columns)
+    if time is None:
+        return "none: there is no event time"
+    return f"dropped where {moment(time)} is at or below the watermark of the batch before"
+
+
+@eviction.register
+def _(writer: StreamingSymmetricHashJoinExec) -> str:
+    left, right = writer.state_watermarks(0)
+    return _sides(
+        _evicted(writer, writer.left.output, writer.left_keys, left),
+        _evicted(writer, writer.right.output, writer.right_keys, right),
+    )
+
+
+def _evicted(
+    writer: Join, columns: Columns, keys: tuple[Expression, ...], offset_ms: int | None
+) -> str:
+    """`offset_ms`: how far beyond the watermark a row's event time may be when it goes."""
+    if offset_ms is None:
+        if event_time(columns) is None:
+            return NEVER + "the side has no event time"
+        return NEVER + "ON does not bound its event time from below by the other side's"
+    place = writer.event_time_key
+    if place is not None:
+        key = keys[place]
+        name = moment(key) if isinstance(key, AttributeReference) else pretty(key)
+        return f"once the key {name} is at or below the watermark; null times stay"
+    time = event_time(columns)
+    assert time is not None
+    return f"once {moment(time)} is {_bound(offset_ms)}; null times stay"
+
+
+def _bound(offset_ms: int) -> str:
+    """A closed bound of ON lets rows go a millisecond later."""
+    open_ms = offset_ms + 1
+    strict = open_ms % 1000 == 0 and offset_ms % 1000 != 0
+    shift = open_ms if strict else offset_ms
+    word = "below" if strict else "at or below"
+    if shift == 0:
+        return f"{word} the watermark"
+    sign = "less" if shift < 0 else "plus"
+    return f"{word} the watermark {sign} {interval_text(0, 0, abs(shift) * 1000)}"
+
+
+@stores.register
+def _(writer: StreamingSymmetricHashJoinExec) -> str:
+    names = writer.state_stores
+    keys = _sides(_listed(writer.left_keys), _listed(writer.right_keys))
+    parts = "column families" if writer.state_format_version > 2 else "stores"
+    return f"{writer.num_stores} partitions of {len(names)} {parts}, a row's by the hash of {keys}"
