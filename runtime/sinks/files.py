@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...planner.model.errors import RuntimeFailure
-from ..files import local_path, read_whole, write_new
+from ..files import corrupt, local_path, read_whole, write_new
 from ..output_log import SINK_LOG, output_log
 from .base import OutputMode, Sink, refuse_output_mode
-from .publication import clean_up, publish
+from .publication import STAGING, clean_up, publish
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,14 +66,15 @@ class FileSink(Sink):
         self._check_directory()
         self._log = output_log(self.directory)
         self._check_owner(query_id, next_batch)
-        self._clean_up()
+        self._check_log(next_batch)
+        clean_up(self.directory, self._log, self._work)
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
         self._discard()
         latest = self._log.latest()
         if latest is not None and batch_id <= latest:
             return None
-        staging = self._work / f"staging-{batch_id}-{uuid.uuid4()}"
+        staging = self._work / f"{STAGING}{batch_id}-{uuid.uuid4()}"
         self._staged = batch_id, staging
         writer = frame.write.format(self.format).options(**self._options)
         if self._partition_by:
@@ -143,6 +144,13 @@ class FileSink(Sink):
         if owner != query_id:
             raise self._other_query()
 
+    def _check_log(self, next_batch: int) -> None:
+        """What the checkpoint has committed must be there: readers could not pass over a gap."""
+        latest = self._log.latest()
+        if next_batch > (0 if latest is None else latest + 1):
+            missing = self._log.directory / str(next_batch - 1)
+            raise corrupt(missing, f"it is missing, though batch {next_batch - 1} is committed")
+
     def _other_query(self) -> RuntimeFailure:
         return RuntimeFailure(
             "STATEPLAN_OUTPUT_OTHER_QUERY",
@@ -150,9 +158,3 @@ class FileSink(Sink):
             "this one with another checkpoint.",
             hint="Name an empty directory, or restart with the checkpoint that belongs to it.",
         )
-
-    def _clean_up(self) -> None:
-        """Remove what an attempt that ended half-way left behind."""
-        for path in self._work.glob("staging-*"):
-            shutil.rmtree(path, ignore_errors=True)
-        clean_up(self.directory, self._log, self._work)

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from ..checkpoint import concurrent_update
 from ..compactible_log import CompactibleLog, read_entries
 from ..files import failing, remove, write_new
 from ..listing import hidden
 from ..output_log import entry_of
 from ..state.storage import located
 
+STAGING, DROPPED = "staging-", "dropped-"
 MOVING, GONE = "moving-", "gone-"
 
 
@@ -38,15 +41,19 @@ def publish(directory: Path, log: CompactibleLog, staging: Path, work: Path, bat
         RuntimeFailure: another driver has published the batch or taken over, or the file system
             fails; the files are not part of the output.
     """
-    names = [path.relative_to(staging) for path in _data_files(staging)]
-    for name in names:
-        _sync(staging / name)
-    entries = [entry_of(staging / name, directory / name) for name in names]
-    prepared = log.prepared(batch_id, entries)
-    plan = work / f"{MOVING}{batch_id}-{uuid.uuid4()}"
-    moved: list[Path] = []
     with failing(directory):
+        try:
+            names = [path.relative_to(staging) for path in _data_files(staging)]
+            for name in names:
+                _sync(staging / name)
+            entries = [entry_of(staging / name, directory / name) for name in names]
+            staging.stat()  # so it was not taken away while its files were listed
+        except FileNotFoundError:
+            raise concurrent_update(batch_id, log.directory) from None
+        prepared = log.prepared(batch_id, entries)
+        plan = work / f"{MOVING}{batch_id}-{uuid.uuid4()}"
         write_new(plan, prepared.data)
+        moved: list[Path] = []
         try:
             for name in names:
                 moved.append(directory / name)
@@ -55,21 +62,29 @@ def publish(directory: Path, log: CompactibleLog, staging: Path, work: Path, bat
             for folder in {path.parent for path in moved}:
                 _sync(folder)
             log.add_prepared(prepared, plan)
-        except BaseException:
+        except BaseException as problem:
             # Also where others have cleaned up: what was moved after that they did not see.
-            _delete(moved)
+            _take_back({str(path) for path in moved}, log)
             remove(plan)
+            if isinstance(problem, FileNotFoundError):
+                raise concurrent_update(batch_id, log.directory) from None
             raise
         remove(plan)
 
 
 def clean_up(directory: Path, log: CompactibleLog, work: Path) -> None:
-    """Remove what drivers before had moved to its place, but not entered into the log.
+    """Remove what drivers before had written or moved to its place, but not entered into the log.
 
     Raises:
         RuntimeFailure: a plan or the log is corrupt, or the file system fails.
     """
     with failing(directory):
+        for staging in sorted(work.glob(f"{STAGING}*")):
+            # At once: its driver must not find a part of it.
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(staging, staging.with_name(DROPPED + staging.name))
+        for dropped in work.glob(f"{DROPPED}*"):
+            shutil.rmtree(dropped, ignore_errors=True)
         for gone in sorted(work.glob(f"{GONE}*")):
             _undo(gone, log)
             remove(gone)
@@ -83,19 +98,19 @@ def clean_up(directory: Path, log: CompactibleLog, work: Path) -> None:
 
 
 def _undo(plan: Path, log: CompactibleLog) -> None:
+    _take_back(_paths(read_entries(located(plan))), log)
+
+
+def _take_back(moved: set[str], log: CompactibleLog) -> None:
+    """Delete files, but for those that the log names."""
     latest = log.latest()
-    visible = _paths(log.entries_up_to(-1 if latest is None else latest))
-    _delete(Path(path) for path in _paths(read_entries(located(plan))) - visible)
+    for path in moved - _paths(log.entries_up_to(-1 if latest is None else latest)):
+        Path(path).unlink(missing_ok=True)
 
 
 def _paths(entries: Iterable[object]) -> set[str]:
     paths = (entry["path"] for entry in entries if isinstance(entry, dict))
     return {unquote(urlsplit(path).path) for path in paths if isinstance(path, str)}
-
-
-def _delete(paths: Iterable[Path]) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:
