@@ -1,0 +1,73 @@
+"""Break queries over every stateful operator, again and again, and see that nothing is lost.
+
+    python tests/inject_faults.py --faults 300 --seed 1 --report faults.md --json faults.json
+    python tests/inject_faults.py --faults 300 --seed 1 --results lives.jsonl --minutes 2
+    python tests/inject_faults.py --life 123 --spark local --with "step 45; rerun read, batch 1"
+
+Each life is a query of its seed with some faults: a driver that is killed at a step of the batch
+protocol, a worker or an executor in the middle of a task, tasks that run twice, and so on (the
+report says what). It is restarted until it has read everything; then the sink's content and the
+state must be those of the fault-free life. Status 1 if a life differs. The report names for each
+life the command that leads it again, alone. With --results a run can be cut into pieces: the same
+command again goes on with the next seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from faults.faults import MEANING, Fault
+from faults.report import Results
+from faults.session import lead_lives
+
+SHARES = {"local": 0.8, "cluster": 0.15, "own": 0.05}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--faults", type=int, default=300, help="how many faults to bring about")
+    parser.add_argument("--seed", type=int, default=1, help="the first life's seed")
+    parser.add_argument("--spark", choices=["all", *SHARES], default="all")
+    parser.add_argument("--kinds", help=f"only these kinds of faults: {','.join(MEANING)}")
+    parser.add_argument("--life", type=int, help="one life only, by its seed")
+    parser.add_argument("--with", dest="given", help="its faults, as the report names them")
+    parser.add_argument("--minutes", type=float, default=60.0, help="start no life after so long")
+    parser.add_argument("--report", type=Path, help="where to write the report (Markdown)")
+    parser.add_argument("--json", type=Path, help="where to write the report (JSON)")
+    parser.add_argument("--results", type=Path, help="lives so far, JSON lines; new ones are added")
+    parser.add_argument("--folder", type=Path, help="where lives are led; those that fail stay")
+    return parser.parse_args()
+
+
+def main() -> int:
+    chosen = arguments()
+    root = chosen.folder or Path(tempfile.mkdtemp(prefix="stateplan-lives-"))
+    results = Results(chosen.results)
+    one = chosen.life is not None
+    for spark in SHARES if chosen.spark == "all" else (chosen.spark,):
+        share = SHARES[spark] if chosen.spark == "all" else 1.0
+        lead_lives(
+            spark,
+            root,
+            results,
+            faults=sys.maxsize if one else round(chosen.faults * share),
+            seeds=[chosen.life] if one else itertools.count(chosen.seed),
+            kinds=chosen.kinds.split(",") if chosen.kinds else None,
+            given=[Fault.parse(text) for text in chosen.given.split(";")] if chosen.given else None,
+            seconds=60 * chosen.minutes * share,
+        )
+    if chosen.report:
+        chosen.report.write_text(results.report())
+    if chosen.json:
+        chosen.json.write_text(json.dumps(results.figures(), indent=1))
+    print(results.summary())
+    return 1 if results.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
