@@ -35,14 +35,15 @@ from .base import PlanLater
 from .batch_aggregation import plan_batch_aggregation
 from .limits import match_limit, match_top
 
-_TOP_K_SORT_FALLBACK_THRESHOLD = 2**31 - 1 - 15  # spark.sql.execution.topKSortFallbackThreshold
+_TOP_K = "spark.sql.execution.topKSortFallbackThreshold"
 
 
 def special_limits(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """LIMIT of a batch's answer: the top rows of a sort, or the first rows collected."""
     answer = logical.child if isinstance(logical, ReturnAnswer) else logical
+    most = plan_later.conf.integer(_TOP_K)
     match match_top(answer):
-        case (limit, order, columns, child) if limit < _TOP_K_SORT_FALLBACK_THRESHOLD:
+        case (limit, order, columns, child) if limit < most:
             return TakeOrderedAndProjectExec(
                 limit=limit, order=order, project_list=columns, child=plan_later(child)
             )

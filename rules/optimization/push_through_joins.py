@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ...planner.model.expressions import Expression
 from ...planner.model.logical import Filter, Join
+from ...planner.model.python_functions import PythonUDF
 from ...planner.model.query_plan import LogicalPlan
 from .calls import conjunction, split
 
@@ -31,6 +32,11 @@ def _split(conjuncts: list[Expression], join: Join) -> Split:
     return left, right, both + impure
 
 
+def _fits_in_join(conjunct: Expression) -> bool:
+    """Whether a join can test it: not what Python computes of both sides."""
+    return conjunct.deterministic and not conjunct.exists(lambda e: isinstance(e, PythonUDF))
+
+
 def _filtered(conjuncts: list[Expression], plan: LogicalPlan) -> LogicalPlan:
     return Filter(child=plan, condition=conjunction(conjuncts)) if conjuncts else plan
 
@@ -43,8 +49,10 @@ def push_through_join(node: Filter, join: Join) -> LogicalPlan:
     left, right, both = _split(split(node.condition, "and"), join)
     match join.join_type:
         case "Inner" | "Cross":
-            within = [e for e in both if e.deterministic]
-            others = [e for e in both if not e.deterministic]
+            within = [e for e in both if _fits_in_join(e)]
+            others = [e for e in both if not _fits_in_join(e)]
+            if not (left or right or within):
+                return node
             condition = [*within, *([join.condition] if join.condition is not None else [])]
             new: LogicalPlan = replace(
                 join,
