@@ -1,64 +1,159 @@
-"""How long explain takes: a fresh process, and a query in a warm one.
+"""How long explain takes, here and in a Spark: a query in a warm process, and a fresh process.
 
-    python tests/benchmark_explain.py [DESCRIPTION.yaml ...]     default: all of tests/golden
+    python tests/benchmark_explain.py [--without-spark] [DESCRIPTION.yaml ...]
 
-Prints milliseconds. The fresh process is the whole command, interpreter start included; warm is
-load, plan and print of one description, the best of several rounds.
+By default the queries are those of tests/golden that are SQL and planned. Prints milliseconds.
+Warm: from the text of a query to that of its plan, the best of several rounds each. Fresh: a whole
+process, interpreter start included, that explains a query in a file: `stateplan explain query.sql`
+here, there a script that starts a session, declares the stream, and calls `df.explain()`.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 FRESH_RUNS = 7
-WARM_ROUNDS = 7
+FRESH_RUNS_OF_SPARK = 3
+WARM_ROUNDS = 9
+GOLDEN = Path(__file__).resolve().parent / "golden"
+
+Times = dict[str, float]
+"""Milliseconds by query."""
+
+SCRIPT = """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+for name, schema in {sources!r}.items():
+    spark.readStream.schema(schema).json({folder!r}).createOrReplaceTempView(name)
+spark.sql({sql!r}).explain()
+"""
 
 
-def fresh(path: Path) -> list[float]:
-    """Milliseconds of `stateplan explain` as a process of its own, per run."""
-    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", str(path)]
+def queries(paths: list[Path]) -> dict[str, dict[str, Any]]:
+    """The descriptions that are SQL and that we do not refuse, by name."""
+    import stateplan
+
+    found = {}
+    for path in paths or sorted(GOLDEN.glob("*.yaml")):
+        description = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if "sql" not in description:
+            continue
+        try:
+            explained(description)
+        except stateplan.StateplanError:
+            continue
+        found[path.stem] = description
+    return found
+
+
+def explained(description: Mapping[str, Any]) -> str:
+    """The plan's text."""
+    import stateplan
+
+    query = stateplan.sql(
+        description["sql"].strip(),
+        description["sources"],
+        description.get("output_mode", "append"),
+        description.get("conf"),
+    )
+    return query.explain("simple")
+
+
+def warm(chosen: Mapping[str, dict[str, Any]]) -> Times:
+    """The best of several rounds in this process."""
+    return {name: _best(lambda d=d: explained(d)) for name, d in chosen.items()}
+
+
+def _best(run: Callable[[], object]) -> float:
     took = []
-    for _ in range(FRESH_RUNS):
+    for _ in range(WARM_ROUNDS):
+        start = time.perf_counter()
+        run()
+        took.append(time.perf_counter() - start)
+    return min(took) * 1000
+
+
+def warm_spark(chosen: Mapping[str, dict[str, Any]]) -> Times:
+    """The same in a Spark that has planned all of them once before."""
+    from random_queries.live import LivePlanner
+
+    planner = LivePlanner()
+    for description in chosen.values():
+        planner.seconds(description, 1)
+    times = {name: min(planner.seconds(d, WARM_ROUNDS)) * 1000 for name, d in chosen.items()}
+    planner.stop()
+    return times
+
+
+def fresh(description: Mapping[str, Any]) -> list[float]:
+    """`stateplan explain query.sql` as a process of its own, per run."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, catalog = Path(folder, "query.sql"), Path(folder, "catalog.yaml")
+        text.write_text(description["sql"], encoding="utf-8")
+        catalog.write_text(yaml.safe_dump(description["sources"]), encoding="utf-8")
+        command = [sys.executable, "-m", "stateplan.planner.cli", "explain", str(text)]
+        return _processes([*command, "--catalog", str(catalog)], FRESH_RUNS)
+
+
+def fresh_spark(description: Mapping[str, Any]) -> list[float]:
+    """A PySpark script that explains the query, per run."""
+    sources = {name: source["schema"] for name, source in description["sources"].items()}
+    with tempfile.TemporaryDirectory() as folder:
+        script = SCRIPT.format(sources=sources, folder=folder, sql=description["sql"])
+        return _processes([sys.executable, "-c", script], FRESH_RUNS_OF_SPARK)
+
+
+def _processes(command: list[str], runs: int) -> list[float]:
+    took = []
+    for _ in range(runs):
         start = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         took.append((time.perf_counter() - start) * 1000)
     return took
 
 
-def warm(path: Path) -> float | None:
-    """Milliseconds of one query in this process; None where the query is refused."""
-    import stateplan
-
-    best = float("inf")
-    for _ in range(WARM_ROUNDS):
-        start = time.perf_counter()
-        try:
-            stateplan.load(path).explain("simple")
-        except stateplan.StateplanError:
-            return None
-        best = min(best, (time.perf_counter() - start) * 1000)
-    return best
-
-
-def main(arguments: list[str]) -> None:
-    golden = Path(__file__).resolve().parent / "golden"
-    paths = [Path(name) for name in arguments] or sorted(golden.glob("*.yaml"))
-    times = {path: took for path in paths if (took := warm(path)) is not None}
-    runs = fresh(next(iter(times)))
+def show_warm(who: str, times: Times) -> None:
+    """One line: the median and the worst."""
+    worst = max(times, key=lambda name: times[name])
     print(
-        f"fresh process: median {statistics.median(runs):.0f} ms, "
-        f"least {min(runs):.0f} ms, most {max(runs):.0f} ms ({len(runs)} runs)"
+        f"warm, {who:9}: median {statistics.median(times.values()):6.1f} ms,"
+        f" worst {times[worst]:6.1f} ms ({worst}), {len(times)} queries",
+        flush=True,
     )
-    slowest = max(times, key=lambda path: times[path])
+
+
+def show_fresh(who: str, times: list[float]) -> None:
+    """One line: the median and the extremes."""
     print(
-        f"warm query: median {statistics.median(times.values()):.1f} ms, "
-        f"most {times[slowest]:.1f} ms ({slowest.stem}), {len(times)} queries"
+        f"fresh, {who:8}: median {statistics.median(times):6.0f} ms,"
+        f" least {min(times):.0f} ms, most {max(times):.0f} ms, {len(times)} processes",
+        flush=True,
     )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("descriptions", nargs="*", type=Path)
+    parser.add_argument("--without-spark", action="store_true")
+    arguments = parser.parse_args()
+    chosen = queries(arguments.descriptions)
+    one = chosen.get("tumbling-append") or next(iter(chosen.values()))
+    show_fresh("stateplan", fresh(one))
+    show_warm("stateplan", warm(chosen))
+    if not arguments.without_spark:
+        show_fresh("Spark", fresh_spark(one))
+        show_warm("Spark", warm_spark(chosen))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

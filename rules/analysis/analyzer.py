@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import Alias, AttributeReference, Call, Cast, Expression, Literal
+from ...planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Call,
+    Cast,
+    Expression,
+    Literal,
+    SortOrder,
+)
 from ...planner.model.hints import UnresolvedHint
 from ...planner.model.logical import (
     Aggregate,
@@ -292,6 +300,7 @@ class Analyzer:
         return restored(Filter(condition=resolved, child=below, origin=plan.origin), child)
 
     def _sort(self, plan: Sort, child: LogicalPlan) -> LogicalPlan:
+        plan = self._by_all(plan, child)
         enabled = self.context.conf.flag("spark.sql.orderByOrdinal")
         keys = with_ordinals(tuple(order.child for order in plan.order), enabled)
         placed = tuple(self._at_position(key, child) for key in keys)
@@ -300,6 +309,15 @@ class Analyzer:
         if not all(o.resolved for o in order):
             return replace(plan, order=order, child=child)
         return restored(replace(plan, order=order, child=below), child)
+
+    def _by_all(self, plan: Sort, child: LogicalPlan) -> Sort:
+        """ORDER BY ALL: by every column of the select list, unless one is called so."""
+        match plan.order:
+            case (SortOrder(child=UnresolvedAttribute(parts=(name,))) as only,) if (
+                name.upper() == "ALL" and not self.context.scope(child.output).named(name)
+            ):
+                return replace(plan, order=tuple(replace(only, child=a) for a in child.output))
+        return plan
 
     def _at_position(self, key: Expression, child: LogicalPlan) -> Expression:
         if not isinstance(key, UnresolvedOrdinal):

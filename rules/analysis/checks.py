@@ -345,6 +345,8 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
     """DISTINCT compares rows, and maps cannot be compared."""
     if not isinstance(plan, Distinct | Deduplicate | SetOperation):
         return None
+    if isinstance(plan, Deduplicate) and plan.within_watermark:
+        return None  # Spark does not look at these
     columns = plan.keys if isinstance(plan, Deduplicate) else plan.output
     for column in columns:
         if isinstance(column, AttributeReference) and contains_type(column.type_, MapType):

@@ -26,7 +26,7 @@ def unresolved_column(
     text = f"A column, variable, or function parameter with name {quoted(parts)} cannot be resolved"
     if not proposals:
         return failure(
-            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", f"{text}.", state="42703", origin=origin
+            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", f"{text}. ", state="42703", origin=origin
         )
     listed = ", ".join(proposals)
     return failure(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...planner.model.expressions import Call, Expression, Literal, lit
 from ...planner.model.types import StringType
 from .calls import NULL_BOOLEAN, call, conjunction, disjunction, negate
+from .common_expressions import is_cheap
 
 _STARTS = re.compile(r"([^_%]+)%")
 _ENDS = re.compile(r"%([^_%]+)")
@@ -65,6 +66,8 @@ def _simple(value: Expression, pattern: str, escape: str) -> Expression | None:
 
 def _like_many(like: Call) -> Expression:
     value, *patterns = like.arguments
+    if not is_cheap(value):  # it would be computed once for each pattern
+        return like
     if not all(isinstance(p, Literal) for p in patterns):
         return like
     made: list[Expression] = []

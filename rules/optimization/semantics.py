@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -13,6 +13,7 @@ from ...planner.model.expressions import (
     Cast,
     Expression,
     GetStructField,
+    LambdaFunction,
     LambdaVariable,
     Literal,
 )
@@ -69,6 +70,8 @@ def _parts(expression: Expression) -> tuple[object, ...]:
             return ("attribute", expr_id)
         case LambdaVariable(expr_id=expr_id):
             return ("variable", expr_id)
+        case LambdaFunction():
+            return _function_parts(expression)
         case Literal(value=value, type_=type_):
             return ("literal", type_, repr(value))
         case Alias(child=child):
@@ -90,6 +93,24 @@ def _parts(expression: Expression) -> tuple[object, ...]:
             return _call_parts(expression)
         case _:
             return _other_parts(expression)
+
+
+def _function_parts(function: LambdaFunction) -> tuple[object, ...]:
+    """The body with the parameters numbered: how they are called makes no difference."""
+    depth = sum(isinstance(node, LambdaFunction) for node in function.body.walk())
+    numbers = {
+        parameter.expr_id: -(depth * 100 + position + 1)
+        for position, parameter in enumerate(function.parameters)
+        if isinstance(parameter, LambdaVariable)
+    }
+
+    def numbered(node: Expression) -> Expression:
+        if isinstance(node, LambdaVariable) and node.expr_id in numbers:
+            return replace(node, expr_id=numbers[node.expr_id])
+        return node
+
+    body = function.body.transform_up(numbered)
+    return ("lambda", len(function.parameters), canonical(body))
 
 
 def _call_parts(call: Call) -> tuple[object, ...]:

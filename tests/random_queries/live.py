@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,14 +56,13 @@ class LivePlanner:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
-        session: Any = self.spark.newSession()
-        self._activate(session)
+        session = self._session()
         phase = "analysis"
         with tempfile.TemporaryDirectory(prefix="sp-") as folder:
             try:
                 for key, value in (description.get("conf") or {}).items():
                     session.conf.set(key, str(value))
-                frame = _frame(session, description, Path(folder))
+                frame = _frame(session, description, _sources(session, description, Path(folder)))
                 executed = frame._jdf.queryExecution()
                 output_mode = self._output_mode(description.get("output_mode", "append"))
                 phase = "streaming-check"
@@ -77,6 +77,35 @@ class LivePlanner:
             for name in description["sources"]:
                 text = text.replace(f"file:{folder}/{name}", name).replace(f"{folder}/{name}", name)
         return normalise(text)
+
+    def seconds(self, description: Mapping[str, Any], rounds: int) -> list[float]:
+        """How long Spark takes, per round, from the text of a query to that of its plan.
+
+        Raises:
+            PySparkException: Spark refuses the query.
+        """
+        session = self._session()
+        took = []
+        with tempfile.TemporaryDirectory(prefix="sp-") as folder:
+            for key, value in (description.get("conf") or {}).items():
+                session.conf.set(key, str(value))
+            frames = _sources(session, description, Path(folder))
+            for _ in range(rounds):
+                start = time.perf_counter()
+                executed = _frame(session, description, frames)._jdf.queryExecution()
+                mode = self._output_mode(description.get("output_mode", "append"))
+                self._scala_object(CHECKER).checkForStreaming(executed.analyzed(), mode)
+                self._explain(session, executed, mode, "simple")
+                took.append(time.perf_counter() - start)
+        self._activate(self.spark)
+        return took
+
+    def _session(self) -> Any:
+        """A session of its own, in the time zone that descriptions mean."""
+        session: Any = self.spark.newSession()
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        self._activate(session)
+        return session
 
     def _activate(self, session: Any) -> None:
         classic = self.jvm.org.apache.spark.sql.classic.SparkSession
@@ -125,17 +154,22 @@ class LivePlanner:
         return str(execution.explainString(chosen))
 
 
-def _frame(session: Any, description: Mapping[str, Any], folder: Path) -> Any:
-    """The description's DataFrame; its sources are empty directories of JSON files."""
+def _sources(session: Any, description: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The description's sources by name, and as views: empty directories of JSON files."""
     frames = {}
     for name, source in description["sources"].items():
         path = folder / name
         path.mkdir()
         reader = session.read if source.get("static") else session.readStream
         frames[name] = reader.schema(source["schema"]).json(str(path))
+        if description.get("python") is None:
+            frames[name].createOrReplaceTempView(name)
+    return frames
+
+
+def _frame(session: Any, description: Mapping[str, Any], frames: Mapping[str, Any]) -> Any:
+    """The description's DataFrame."""
     if description.get("python") is None:
-        for name, frame in frames.items():
-            frame.createOrReplaceTempView(name)
         return session.sql(description["sql"].strip())
     from pyspark.sql import functions
 

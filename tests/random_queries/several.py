@@ -123,10 +123,44 @@ class SeveralRelations(SingleStream):
         return self.choices.pick(how, how.replace("_", ""), how.removesuffix("_outer"))
 
     def ssjoin(self) -> Made:
-        """Two streams joined."""
+        """Two streams joined, sometimes three."""
+        if self.choices.chance(0.15):
+            return self._unusual_join()
         relation = self._joined()
         mode = self.choices.weighted([(8, "append"), (1, "update"), (1, "complete")])
         return self._shown(relation), mode
+
+    def _unusual_join(self) -> Made:
+        """Joins of three, of a stream with itself, by NATURAL, comma, or method."""
+        one = self.stream("impressions", watermark=0.9, alias="i")
+        two = self.stream("clicks", watermark=0.9, alias="c")
+        same = self.stream("impressions", watermark=0.9, alias="j")
+        span = self.choices.one_of(SPANS).upper()
+        near = f"clickTime BETWEEN impTime AND impTime + INTERVAL {span}"
+        ids = "i.adId = c.adId"
+        a, b, c = one.text, two.text, same.text
+        if self.python:
+            return self.choices.pick(
+                f'{a}.join({c}, F.expr("i.adId = j.adId"))',
+                f'{a}.join({b}, F.expr("i.adId = c.adId")).join({c}, F.expr("j.adId = c.adId"))',
+                f"{a}.crossJoin({b})",
+                f"{a}.join({b})",
+                f'{a}.join({b}, ["adId"], "inner").where("{near}")',
+                f'{a}.join({b}, [F.col("i.adId") == F.col("c.adId"), F.expr("{near}")])',
+                f'{a}.join(campaigns, "adId").join({b}, "adId")',
+                "impressions.join(clicks, impressions.adId == clicks.adId).drop(clicks.adId)",
+                'impressions.join(clicks, "adId").groupBy("campaign").count()',
+            ), self.choices.pick("append", "update")
+        return self.choices.pick(
+            f"SELECT * FROM {a} JOIN {c} ON i.adId = j.adId",
+            f"SELECT c.userId FROM {a} JOIN {b} ON {ids} JOIN {c} ON j.adId = c.adId",
+            f"SELECT * FROM {a} NATURAL JOIN {b}",
+            f"SELECT i.adId, c.userId FROM {a}, {b} WHERE i.adId = c.adId AND {near}",
+            f"SELECT i.campaign, c.userId FROM {a} JOIN {b} USING (adId) WHERE {near}",
+            f"SELECT u.budget FROM {a} JOIN campaigns u ON i.adId = u.adId JOIN {b} ON {ids}",
+            f"SELECT i.adId FROM {a} LEFT JOIN (SELECT * FROM {b}) c ON {ids} AND {near}",
+            f"SELECT campaign, count(*) FROM {a} JOIN {b} ON {ids} AND {near} GROUP BY 1",
+        ), self.choices.pick("append", "update")
 
     def _shown(self, relation: Relation) -> str:
         """Some of a join's columns, perhaps filtered."""

@@ -229,6 +229,8 @@ class SingleStream(Relations):
                 self.write.named(text, f"c{position}") if self.choices.chance(0.5) else text
             )
         if not self.python:
+            if self.choices.chance(0.1):
+                return self._clauses(relation, items, where), mode
             if self.choices.chance(0.15):
                 items.insert(0, "*")
             if self.choices.chance(0.2):
@@ -260,11 +262,38 @@ class SingleStream(Relations):
         items.append(generator + self.choices.pick("", " AS x"))
         return self.select(relation, items, where)
 
+    def _clauses(self, relation: Relation, items: list[str], where: str) -> str:
+        """Clauses that are seldom written."""
+        name = self.write.column(relation.columns, "s").reference
+        plain = self.select(relation, items, where)
+        star = f"SELECT * FROM {relation.text}{where}"
+        return self.choices.pick(
+            f"{plain} DISTRIBUTE BY {name}",
+            f"{plain} CLUSTER BY {name}",
+            f"{star} SORT BY {name}",
+            plain.replace("SELECT ", "SELECT /*+ REPARTITION(3) */ ", 1),
+            plain.replace("SELECT ", "SELECT /*+ COALESCE(1) */ ", 1),
+            plain.replace("SELECT ", f"SELECT /*+ REPARTITION(3, {name}) */ ", 1),
+            plain.replace("SELECT ", "SELECT ALL ", 1),
+            f"SELECT * EXCEPT ({name}) FROM {relation.text}{where}",
+            f"SELECT t.* FROM ({plain}) t",
+            f"SELECT a FROM (SELECT {name} FROM {relation.text}{where}) AS t(a)",
+            f"FROM {relation.text} SELECT {name}{where}",
+            f"SELECT {name} AS n, n || 'x' AS m FROM {relation.text}{where}",
+            f"{plain} |> LIMIT 3",
+            f"SELECT {name}, (SELECT 1) AS one FROM {relation.text}{where}",
+            f"SELECT {name} FROM {relation.text}, LATERAL (SELECT {name} AS y){where}",
+            f"SELECT {name}, x.col FROM {relation.text} LATERAL VIEW explode(array(1, 2)) x{where}",
+            f"SELECT {name}, x FROM {relation.text}, LATERAL explode(split({name}, ',')) t(x)",
+            "VALUES (1, 'a'), (2, 'b')",
+        )
+
     def _columns_code(self, relation: Relation) -> str:
         """PySpark's methods over columns."""
         first = self.write.column(relation.columns).name
         value = self.write.scalar(relation.columns)
         text = self.write.reference(self.write.column(relation.columns, "s"))
+        second = self.write.column(relation.columns, "s").reference
         steps = [
             f'.withColumn("x", {value})',
             f'.withColumnRenamed("{first}", "renamed")',
@@ -277,6 +306,25 @@ class SingleStream(Relations):
             f'.select(F.explode(F.split({text}, ",")))',
             f'.where("{first} IS NOT NULL")',
             f".where({self.write.condition(relation.columns)})",
+            f'.repartition(3, "{first}")',
+            ".repartition(2)",
+            ".coalesce(1)",
+            f".transform(lambda d: d.where({self.write.condition(relation.columns)}))",
+            f'.selectExpr("{first} AS a", "upper({second}) AS b")',
+            f'.replace("a", "b", ["{second}"])',
+            f'.na.fill("x", ["{second}"])',
+            f'.dropna(subset=["{second}"])',
+            f'.withColumn("{first}", {value})',
+            f'.drop("{first}", "nothing")',
+            f'.sortWithinPartitions("{first}")',
+            '.hint("rebalance")',
+            f'.withColumn("ids", F.array("{second}", F.lit("x")))',
+            f'.select(F.struct("{first}", F.lit(1).alias("one")).alias("s")).select("s.*")',
+            f'.withColumn("n", {value}).filter(F.col("n").isNotNull())',
+            f'.select([F.col(c) for c in ["{second}"]])',
+            f'.select(F.col("{second}").alias("k"), {value}.alias("v"))',
+            f'.select(F.posexplode(F.split(F.col("{second}"), " ")).alias("p", "word"))',
+            '.groupBy().agg(F.count("*").alias("c"))',
         ]
         return relation.text + "".join(self.choices.some(steps, 1, 3))
 
