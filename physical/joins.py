@@ -40,7 +40,7 @@ from .distribution import (
     UnspecifiedDistribution,
 )
 from .plan import SparkPlan
-from .text import arguments, bracketed
+from .text import alone, arguments, bracketed
 
 BuildSide = Literal["BuildLeft", "BuildRight"]
 
@@ -72,7 +72,10 @@ class BaseJoinExec(SparkPlan):
 
     @property
     def _condition_text(self) -> str | None:
-        return None if self.condition is None else plan_text(self.condition)
+        condition = self.condition
+        if isinstance(condition, AttributeReference):
+            return alone(condition, 0)  # with its type, which has no fields
+        return None if condition is None else plan_text(condition)
 
     @property
     def supports_codegen(self) -> bool:

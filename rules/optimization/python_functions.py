@@ -14,7 +14,7 @@ from ...planner.model.expressions import (
     Expression,
     to_attribute,
 )
-from ...planner.model.logical import Aggregate, Filter, Join, LocalLimit, Project
+from ...planner.model.logical import Aggregate, Filter, Generate, Join, LocalLimit, Project
 from ...planner.model.predicates import conjunction
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.python_operators import EvaluatePython, PythonOperator
@@ -184,7 +184,11 @@ def _extract_from(node: LogicalPlan) -> LogicalPlan:
     node = node.map_children(over)
     if not results:
         return node
-    extracted = _extract_from(node.map_expressions(lambda e: _replaced(e, results)))
+    node = node.map_expressions(lambda e: _replaced(e, results))
+    if isinstance(node, Generate) and node.required is not None:
+        # It says which columns it leaves out: the new ones are not among them.
+        node = replace(node, required=(*node.required, *results.values()))
+    extracted = _extract_from(node)
     if [a.expr_id for a in extracted.output] == [a.expr_id for a in output]:
         return extracted
     return Project(child=extracted, project_list=output)

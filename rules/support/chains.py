@@ -24,35 +24,37 @@ MESSAGE = (
 
 
 def check_chains(plan: LogicalPlan, mode: str, conf: Conf) -> None:
-    """Outside append mode an aggregation may emit late rows: nothing stateful may stand above it.
+    """Nothing stateful may stand above what may emit late rows.
+
+    An aggregation does so outside append mode, a function in Python with event-time timeouts in all.
 
     Raises:
         StreamingCheckError: something does, and the check is not switched off.
     """
     if not conf.flag(CORRECTNESS):
         return
-    if mode != "append" and _is_stateful_above(plan):
+    if _is_stateful_above(plan, mode):
         raise refuse(
             MESSAGE, plan, conf, hint="Use append mode with watermarks, or one aggregation only."
         )
 
 
-def _is_stateful_above(plan: LogicalPlan) -> bool:
-    """Whether a stateful operator has an aggregation over a stream below it."""
+def _is_stateful_above(plan: LogicalPlan, mode: str) -> bool:
+    """Whether a stateful operator has one below it that may emit late rows."""
     for operator in plan.walk():
         if is_stateful(operator) and any(
-            _emits_late_rows(below) for child in operator.children for below in child.walk()
+            _emits_late_rows(below, mode) for child in operator.children for below in child.walk()
         ):
             return True
     return False
 
 
-def _emits_late_rows(plan: LogicalPlan) -> bool:
+def _emits_late_rows(plan: LogicalPlan, mode: str) -> bool:
     match plan:
         case FlatMapGroupsInPandasWithState(timeout=timeout):
             return plan.is_streaming and timeout == "EventTimeTimeout"
         case Aggregate() | Distinct():
-            return plan.is_streaming
+            return plan.is_streaming and mode != "append"
         case _:
             return False
 
