@@ -26,7 +26,7 @@ MESSAGE = (
 def check_chains(plan: LogicalPlan, mode: str, conf: Conf) -> None:
     """Nothing stateful may stand above what may emit late rows.
 
-    An aggregation does so outside append mode, a function in Python with event-time timeouts in all.
+    An aggregation does so outside append mode, a Python function with event-time timeouts in any.
 
     Raises:
         StreamingCheckError: something does, and the check is not switched off.
