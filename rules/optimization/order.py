@@ -48,11 +48,14 @@ from .limits import (
     push_projections_through_limits,
     push_single_limit_through_groups,
 )
+from .local_relations import convert_to_local_relations
+from .map_keys import sort_maps_in_grouping
 from .names import eliminate_names, inline_definitions
 from .noop_operators import remove_noop_operators
 from .null_in_predicates import replace_null_with_false
 from .nullability import CHANGE_NULLABILITY, update_nullability
 from .outer_joins import eliminate_outer_joins
+from .partitions import REPARTITIONS, collapse_repartitions
 from .predicate_subqueries import rewrite_predicate_subqueries
 from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
@@ -90,6 +93,7 @@ OPERATORS = (
     # and only then columns are pruned, for where filters end decides what is needed above them.
     rule(prune_columns, Project, Aggregate, Expand, Join),
     rule(explode_smallest_field, Generate),
+    rule(collapse_repartitions, *REPARTITIONS),
     # Pruning leaves adjacent projections.
     rule(collapse_projects, Project),
     rule(eliminate_limits, GlobalLimit, LocalLimit),
@@ -155,6 +159,8 @@ BATCHES = (
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
             rule(pull_out_grouping_expressions, Aggregate),
+            # Needs keys that are columns.
+            rule(sort_maps_in_grouping, Aggregate),
             # May add an operator below what the rule before made.
             rule(pull_out_common_expressions),
             # Before distinct aggregates would have to be rewritten.
@@ -169,6 +175,7 @@ BATCHES = (
             rule(remove_noop_operators, Project),
             rule(combine_unions, Union),
             rule(optimize_limit_zero, GlobalLimit, LocalLimit),
+            rule(convert_to_local_relations, LocalRelation),
             rule(propagate_empty_relations, LocalRelation),
         ),
         once=True,
@@ -211,6 +218,8 @@ BATCHES = (
             rule(speed_up_decimal_aggregates, Aggregate),
             # After that rule: it may change what is distinct.
             rule(rewrite_distinct_aggregates, Aggregate),
+            # What was pushed down to constant rows is computed now.
+            rule(convert_to_local_relations, LocalRelation),
             rule(propagate_empty_relations, LocalRelation),
         ),
         once=True,

@@ -54,9 +54,14 @@ def partial_of(save: SparkPlan) -> BaseAggregateExec:
     return node
 
 
+def unsorted(plan: SparkPlan) -> SparkPlan:
+    """The plan without the sort that a SortAggregate asks for: the kernel needs none."""
+    return plan.child if isinstance(plan, SortExec) and not plan.is_global else plan
+
+
 @inputs_of.register(StateStoreSaveExec)
 def _(node: SparkPlan) -> tuple[SparkPlan, ...]:
-    return (partial_of(node).child,)
+    return (unsorted(partial_of(node).child),)
 
 
 @lower_operator.register(StateStoreRestoreExec)

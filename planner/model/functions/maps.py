@@ -33,6 +33,11 @@ from .shapes import (
 )
 
 
+def _sorted_sql(call: Call, show: Show) -> str:
+    order = "(a, b) -> CASE WHEN a.key < b.key THEN -1 WHEN a.key > b.key THEN 1 ELSE 0 END"
+    return f"map_from_entries(array_sort(map_entries({show(call.arguments[0])}), {order}))"
+
+
 def _keys(call: Call) -> DataType:
     kind = call.arguments[0].data_type
     return ArrayType(kind.key_type, True) if isinstance(kind, MapType) else kind
@@ -192,6 +197,8 @@ register(
         replacement=_try_element_at,
     ),
     # Maps.
+    # What the planner itself puts around grouping keys.
+    scalar("mapsort", "map", 0, sql=_sorted_sql),
     scalar("map_keys", "map", _keys),
     scalar("map_values", "map", _values),
     scalar("map_entries", "map", _entries),
