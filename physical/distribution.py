@@ -266,6 +266,11 @@ class HashPartitioning(Partitioning):
 
 
 @dataclass(frozen=True)
+class RoundRobinPartitioning(Partitioning):
+    """Rows are dealt out one by one."""
+
+
+@dataclass(frozen=True)
 class RangePartitioning(Partitioning):
     """Partitions hold consecutive ranges of the order."""
 

@@ -28,7 +28,14 @@ from .distribution import (
 from .plan import SparkPlan, UnaryExec
 from .text import arguments, bracketed, counted, cut, listed
 
-ShuffleOrigin = Literal["ENSURE_REQUIREMENTS", "REQUIRED_BY_STATEFUL_OPERATOR"]
+ShuffleOrigin = Literal[
+    "ENSURE_REQUIREMENTS",
+    "REQUIRED_BY_STATEFUL_OPERATOR",
+    "REPARTITION_BY_NUM",
+    "REPARTITION_BY_COL",
+    "REBALANCE_PARTITIONS_BY_COL",
+    "REBALANCE_PARTITIONS_BY_NONE",
+]
 
 
 def partitioning_text(partitioning: Partitioning, max_fields: int) -> str:

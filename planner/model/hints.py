@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from .bound import Written
+from .expressions import Expression
 from .query_plan import UnaryNode
 
 JOIN_STRATEGIES = {
@@ -17,11 +19,28 @@ JOIN_STRATEGIES = {
 
 
 @dataclass(frozen=True, kw_only=True)
+class RawParameter(Written):
+    """A hint's parameter that is no number and no name."""
+
+    raw: str
+
+    @property
+    def text(self) -> str:
+        return self.raw
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnresolvedHint(UnaryNode):
-    """`/*+ BROADCAST(t) */` over the query that it stands in; no tables: the query itself."""
+    """`/*+ BROADCAST(t) */` over the query that it stands in; no tables: the query itself.
+
+    `parameters` are those of a hint that is no join's: numbers and columns.
+    """
+
+    expression_fields = ("parameters",)
 
     name: str
     tables: tuple[tuple[str, ...], ...] = ()
+    parameters: tuple[Expression, ...] = ()
 
     @cached_property
     def resolved(self) -> bool:

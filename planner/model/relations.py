@@ -108,6 +108,44 @@ class UnresolvedInlineTable(LogicalPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnresolvedTableFunction(LogicalPlan):
+    """`range(10)` or `explode(array(1))` in FROM, as written."""
+
+    expression_fields = ("arguments",)
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range(LogicalPlan):
+    """The whole numbers from `start` to before `end`; `slices` partitions, None for the default."""
+
+    start: int
+    end: int
+    step: int
+    slices: int | None
+    attributes: tuple[AttributeReference, ...]
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.attributes
+
+    @property
+    def row_count(self) -> int:
+        """How many numbers there are."""
+        return len(range(self.start, self.end, self.step))
+
+
+@dataclass(frozen=True, kw_only=True)
 class OneRowRelation(LogicalPlan):
     """What a SELECT without FROM reads."""
 

@@ -18,7 +18,7 @@ from .logical import (
     Union,
 )
 from .query_plan import LogicalPlan
-from .relations import LocalRelation, OneRowRelation, Relation
+from .relations import LocalRelation, OneRowRelation, Range, Relation
 from .types import (
     ArrayType,
     BinaryType,
@@ -84,6 +84,8 @@ def size_in_bytes(plan: LogicalPlan) -> int:
             return row_size(plan.output) * len(rows)
         case OneRowRelation():
             return 1
+        case Range():
+            return 8 * plan.row_count
         case Join(join_type="LeftSemi" | "LeftAnti", left=left):
             return size_in_bytes(left)
         case Join(left=left, right=right):

@@ -8,8 +8,15 @@ from typing import Any
 from sqlglot import exp
 
 from ..model.errors import AnalysisError
-from ..model.expressions import AttributeReference, Expression, Literal, Origin
-from ..model.hints import UnresolvedHint
+from ..model.expressions import (
+    AttributeReference,
+    Expression,
+    Literal,
+    Origin,
+    SortOrder,
+    lit,
+)
+from ..model.hints import RawParameter, UnresolvedHint
 from ..model.intervals import interval_text
 from ..model.logical import (
     Aggregate,
@@ -29,6 +36,7 @@ from ..model.logical import (
     UnresolvedHaving,
     watermark_node_id,
 )
+from ..model.partitions import PARTITION_HINTS, RepartitionByExpression
 from ..model.query_plan import LogicalPlan
 from ..model.relations import (
     LocalRelation,
@@ -36,6 +44,7 @@ from ..model.relations import (
     SubqueryAlias,
     UnresolvedInlineTable,
     UnresolvedRelation,
+    UnresolvedTableFunction,
     UnresolvedWith,
 )
 from ..model.set_operations import Except, Intersect
@@ -129,8 +138,13 @@ class PlanReader(GroupingReader):
 
     def _organized(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
         arguments = node.args
-        if arguments.get("cluster") or arguments.get("distribute"):
-            raise unsupported("CLUSTER BY and DISTRIBUTE BY", self.expressions.origin(node))
+        for name in ("cluster", "distribute"):
+            if clause := arguments.get(name):
+                by = self.expressions.read_all(clause.expressions)
+                plan = RepartitionByExpression(child=plan, by=by)
+                if name == "cluster":
+                    order = tuple(SortOrder(child=e, origin=e.origin) for e in by)
+                    plan = Sort(child=plan, order=order, is_global=False)
         for name, is_global in (("order", True), ("sort", False)):
             if clause := arguments.get(name):
                 order = tuple(self.expressions.sort_order(item) for item in clause.expressions)
@@ -148,9 +162,27 @@ class PlanReader(GroupingReader):
     def _hinted(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
         hints = node.args.get("hint")
         for hint in reversed(hints.expressions if hints else []):
-            tables = tuple(tuple(table.name.split(".")) for table in hint.expressions)
-            plan = UnresolvedHint(child=plan, name=hint.this, tables=tables)
+            plan = self._with_hint(hint, plan)
         return plan
+
+    def _with_hint(self, hint: Node, plan: LogicalPlan) -> LogicalPlan:
+        if hint.this.upper() in PARTITION_HINTS:
+            parameters = tuple(self._hint_parameter(p, hint) for p in hint.expressions)
+            return UnresolvedHint(child=plan, name=hint.this, parameters=parameters)
+        tables = tuple(tuple(table.name.replace("`", "").split(".")) for table in hint.expressions)
+        return UnresolvedHint(child=plan, name=hint.this, tables=tables)
+
+    def _hint_parameter(self, node: Node, hint: Node) -> Expression:
+        """A number, a column's name, plain or as a string; else a call that shows what it was."""
+        text = node.name
+        if text.isdigit():
+            return lit(int(text))
+        if text[0] in "'\"":
+            return UnresolvedAttribute(parts=(text[1:-1],), origin=self.expressions.origin(hint))
+        names = tuple(part.strip("`") for part in text.split("."))
+        if all(name.replace("_", "a").isalnum() for name in names):
+            return UnresolvedAttribute(parts=names, origin=self.expressions.origin(node))
+        return RawParameter(raw=text)
 
     def _select(self, node: Node) -> LogicalPlan:
         windows = node.args.get("windows") or []
@@ -242,13 +274,21 @@ class PlanReader(GroupingReader):
             case Watermark():
                 return self._watermark(node)
             case TableFunction():
-                raise unsupported("A table function in FROM", self.expressions.origin(node))
+                return self._table_function(node)
         raise unsupported(f"{type(node).__name__} in FROM", self.expressions.origin(node))
 
     def _table(self, table: Node, place: Node, streaming: bool) -> LogicalPlan:
         parts = tuple(part.name for part in table.parts)
         origin = self.expressions.origin(place)
         return UnresolvedRelation(parts=parts, streaming=streaming, origin=origin)
+
+    def _table_function(self, node: Node) -> LogicalPlan:
+        function = node.this
+        return UnresolvedTableFunction(
+            name=function.this,
+            arguments=self.expressions.read_all(function.expressions),
+            origin=self.expressions.origin(function),
+        )
 
     def _aliased(self, node: Node, plan: LogicalPlan, origin: Origin) -> LogicalPlan:
         if isinstance(node, exp.Values):

@@ -19,16 +19,24 @@ _SET_OPERATIONS = {
 }
 
 
-_HINT = re.compile(r"(\w+)\s*(?:\(([^()]*)\))?")
+_HINT = re.compile(r"(\w+)\s*(?:\(((?:[^()]|\([^()]*\))*)\))?")
+_PARAMETER = re.compile(r"\s*((?:[^,()]|\([^()]*\))+)")
 
 
-def hints_in(comment: str) -> list[Node]:
-    """The hints of `/*+ NAME(t, u.v), OTHER */`, each with the tables that it names."""
+def hints_in(comment: str, start: int) -> list[Node]:
+    """The hints of `/*+ NAME(t, u.v), OTHER */` at `start`, each with its parameters' texts."""
     hints: list[Node] = []
-    for name, written in _HINT.findall(comment[3:-2]):
-        tables = [table.strip().replace("`", "") for table in written.split(",")]
-        arguments = [exp.Identifier(this=table) for table in tables if table]
-        hints.append(exp.Anonymous(this=name, expressions=arguments))
+    for found in _HINT.finditer(comment, 3, len(comment) - 2):
+        arguments = []
+        for written in _PARAMETER.finditer(found[2] or ""):
+            text = written[1].rstrip()
+            argument = exp.Identifier(this=text)
+            place = start + found.start(2) + written.start(1)
+            argument.meta.update(start=place, stop=place + len(text) - 1)
+            arguments.append(argument)
+        hint = exp.Anonymous(this=found[1], expressions=arguments)
+        hint.meta.update(start=start, stop=start + len(comment) - 1)
+        hints.append(hint)
     return hints
 
 
@@ -144,7 +152,7 @@ class StreamingParser(RelationParser):
         select = exp.Select()
         hints: list[Node] = []
         while self._curr and self._curr.token_type == TokenType.HINT:
-            hints.extend(hints_in(self._curr.text))
+            hints.extend(hints_in(self._curr.text, self._curr.start))
             self._advance()
         if hints:
             select.set("hint", exp.Hint(expressions=hints))

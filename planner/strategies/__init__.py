@@ -10,6 +10,7 @@ from ..model.query_plan import LogicalPlan
 from .base import PlanLater, Strategy
 from .basic import basic_operators, special_limits
 from .joins import join_selection, streaming_join
+from .partitions import partition_operators
 from .python_operators import python_operators, python_state
 from .sources import file_source
 from .streaming import (
@@ -30,6 +31,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     file_source,  # before the basics: a filter and a projection become part of the scan
     join_selection,
     python_operators,
+    partition_operators,
     basic_operators,
 )
 

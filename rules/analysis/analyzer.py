@@ -39,12 +39,15 @@ from ...planner.model.logical import (
     UnresolvedHaving,
 )
 from ...planner.model.logical_text import tree_text
+from ...planner.model.partitions import PARTITION_HINTS, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.relations import (
     AnalyzedPlan,
     CTERelationDef,
     SubqueryAlias,
+    UnresolvedInlineTable,
     UnresolvedRelation,
+    UnresolvedTableFunction,
     UnresolvedWith,
     View,
     WithCTE,
@@ -73,12 +76,15 @@ from .failures import failure
 from .function_names import check_function_names
 from .hidden_columns import cut_back, with_hidden_columns
 from .hints import resolve_hint
+from .inline_tables import resolve_inline_table
 from .joins import keep_subqueries_apart, resolve_join
 from .missing import resolve_over, restored
 from .names import qualified
 from .over import refuse_window_in_where
+from .partition_hints import resolve_partition_hint
 from .relations import rename_columns, resolve_relation
 from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
+from .table_functions import resolve_table_function
 from .time_windows import expand_windows
 from .unions import widen_sides, widen_union
 
@@ -169,6 +175,10 @@ class Analyzer:
         match plan:
             case UnresolvedRelation():
                 return self._relation(plan, names)
+            case UnresolvedTableFunction():
+                return resolve_table_function(plan, self.context)
+            case UnresolvedInlineTable():
+                return resolve_inline_table(plan, self.context)
             case AnalyzedPlan():
                 return plan.child
             case UnresolvedWith():
@@ -182,13 +192,20 @@ class Analyzer:
                 left, right = self.visit(plan.left, names), self.visit(plan.right, names)
                 return widen_sides(replace(plan, left=left, right=right), self.context)
             case UnresolvedHint():
-                return resolve_hint(plan, self.visit(plan.child, names))
+                return self._hint(plan, self.visit(plan.child, names))
             case UnaryNode():
                 child = self.visit(plan.child, names)
                 if not child.resolved:
                     return replace(plan, child=child)
                 return self._over(plan, child)
         return plan.map_children(lambda child: self.visit(child, names))
+
+    def _hint(self, plan: UnresolvedHint, child: LogicalPlan) -> LogicalPlan:
+        if plan.name.upper() not in PARTITION_HINTS:
+            return resolve_hint(plan, child)
+        if not child.resolved:
+            return replace(plan, child=child)
+        return resolve_partition_hint(plan, child, self.context)
 
     # ------------------------------------------------------------------------------- relations
 
@@ -253,6 +270,9 @@ class Analyzer:
             case GlobalLimit() | LocalLimit() | Offset():
                 resolver = self._resolver(child)
                 return replace(plan, child=child).map_expressions(resolver.resolve)
+            case RepartitionByExpression(by=by):
+                resolved, below = resolve_over(by, child, self.context)
+                return restored(replace(plan, by=resolved, child=below), child)
             case Distinct() | View() | ReturnAnswer() | Expand():
                 return replace(plan, child=child)
         return replace(plan, child=child).map_expressions(self._resolver(child).resolve)

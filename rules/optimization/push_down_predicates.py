@@ -19,6 +19,7 @@ from ...planner.model.logical import (
     Sort,
     Union,
 )
+from ...planner.model.partitions import Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from .calls import conjunction, split
 from .push_through_joins import push_join_condition_down, push_through_join
@@ -71,7 +72,9 @@ def _push(node: LogicalPlan) -> LogicalPlan:
             return _through(node, child, lambda e: event_time.isdisjoint(e.references))
         case Join() as child:
             return push_through_join(node, child)
-        case Distinct() | Generate() | Sort() | Expand() as child:
+        case (
+            Distinct() | Generate() | Sort() | Expand() | Repartition() | RepartitionByExpression()
+        ) as child:
             if all(e.deterministic for e in child.expressions):
                 below = child.child.output_ids
                 return _through(node, child, lambda e: e.references <= below)

@@ -17,12 +17,14 @@ from ...planner.model.logical import (
     Sort,
     Union,
 )
+from ...planner.model.partitions import Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.statistics import size_in_bytes
 from .calls import conjunction, split
 from .trees import alias_map, replace_attributes, rewrite_down
 
 _SEMI = ("LeftSemi", "LeftAnti")
+_KEEPS_ROWS = (Distinct, Generate, Sort, Expand, Repartition, RepartitionByExpression)
 
 
 def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -43,7 +45,14 @@ def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
                 return _through_aggregate(node, below, conf)
             case Union() as below:
                 return _into_union(node, below)
-            case Distinct() | Generate() | Sort() | Expand() as below:
+            case (
+                Distinct()
+                | Generate()
+                | Sort()
+                | Expand()
+                | Repartition()
+                | RepartitionByExpression()
+            ) as below:
                 if all(e.deterministic for e in below.expressions):
                     return _through(node, below, below.child.output_ids)
             case Join() as below:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ...physical.distribution import (
     BroadcastDistribution,
     ClusteredDistribution,
     Distribution,
+    HashPartitioning,
+    PartitioningCollection,
     SinglePartition,
     StatefulOpClusteredDistribution,
     ordering_satisfies,
+    same,
 )
 from ...physical.exchange import BroadcastExchangeExec, ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import SortOrder
 from .execution import Execution
+
+_ASKED_FOR = ("REPARTITION_BY_COL", "REPARTITION_BY_NUM")
 
 
 def ensure_requirements(plan: SparkPlan, execution: Execution) -> SparkPlan:
@@ -31,6 +37,8 @@ def ensure_requirements(plan: SparkPlan, execution: Execution) -> SparkPlan:
 
 def _ensured(plan: SparkPlan, partitions: int, numbers: Iterator[int]) -> SparkPlan:
     plan = plan.map_children(lambda child: _ensured(child, partitions, numbers))
+    if isinstance(plan, ShuffleExchangeExec):
+        return _needed(plan, numbers)
     required = plan.required_child_distribution
     apart = _apart(plan, required, partitions)
     requirements = zip(required, plan.required_child_ordering, strict=True)
@@ -41,6 +49,21 @@ def _ensured(plan: SparkPlan, partitions: int, numbers: Iterator[int]) -> SparkP
         return _sorted(placed, ordering)
 
     return plan.map_children(met)
+
+
+def _needed(exchange: ShuffleExchangeExec, numbers: Iterator[int]) -> SparkPlan:
+    """A repartition that the query asks for, unless the rows lie so anyway."""
+    wanted, given = exchange.partitioning, exchange.child.output_partitioning
+    if isinstance(wanted, HashPartitioning) and exchange.origin in _ASKED_FOR:
+        options = given.options if isinstance(given, PartitioningCollection) else (given,)
+        if any(
+            isinstance(option, HashPartitioning)
+            and option.num_partitions == wanted.num_partitions
+            and same(option.keys, wanted.keys)
+            for option in options
+        ):
+            return exchange.child
+    return replace(exchange, plan_id=next(numbers))
 
 
 def _apart(plan: SparkPlan, required: Sequence[Distribution], partitions: int) -> bool:

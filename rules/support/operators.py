@@ -165,7 +165,7 @@ def limits(question: Question) -> Refusal:
 
 def offsets(question: Question) -> Refusal:
     """OFFSET."""
-    if not isinstance(question.plan, Offset) or not question.plan.is_streaming:
+    if not isinstance(question.plan, Offset):
         return None
     return "Offset is not supported on streaming DataFrames/Datasets", "Leave OFFSET out."
 

@@ -1,0 +1,79 @@
+"""COALESCE, REPARTITION, REPARTITION_BY_RANGE and REBALANCE: hints that are operators."""
+
+from __future__ import annotations
+
+from ...planner.model.errors import AnalysisError
+from ...planner.model.expressions import Expression, Literal, SortOrder
+from ...planner.model.hints import UnresolvedHint
+from ...planner.model.partitions import (
+    RebalancePartitions,
+    Repartition,
+    RepartitionByExpression,
+)
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.text import pretty
+from ...planner.model.unresolved import UnresolvedAttribute
+from .context import Context
+from .expressions import Resolver
+
+
+def resolve_partition_hint(
+    hint: UnresolvedHint, child: LogicalPlan, context: Context
+) -> LogicalPlan:
+    """The operator that the hint stands for; names that are no columns stay unresolved.
+
+    Raises:
+        AnalysisError: parameters that the hint does not take.
+    """
+    name = hint.name.upper()
+    parameters = hint.parameters
+    number: int | None = None
+    if parameters and _is_number(parameters[0]):
+        number, parameters = _number(parameters[0]), parameters[1:]
+    if name == "COALESCE":
+        if number is None or parameters:
+            raise AnalysisError(
+                "_LEGACY_ERROR_TEMP_1048",
+                f"{name} Hint expects a partition number as a parameter.",
+                hint="Write /*+ COALESCE(2) */.",
+            )
+        return Repartition(num_partitions=_positive(number), shuffle=False, child=child)
+    wrong = next((p for p in parameters if not isinstance(p, UnresolvedAttribute)), None)
+    if wrong is not None:
+        raise AnalysisError(
+            "_LEGACY_ERROR_TEMP_1047",
+            f"{name} Hint parameters should include an optional integral partitionNum and/or"
+            f' columns, but "{pretty(wrong)}" can not be recognized as either partitionNum or'
+            " columns.",
+            hint="Compute the expression in a subquery and name its column.",
+        )
+    if number is not None:
+        _positive(number)
+    resolver = Resolver(context.scope(child.output), context)
+    by: tuple[Expression, ...] = tuple(resolver.resolve(p) for p in parameters)
+    if name == "REBALANCE":
+        return RebalancePartitions(by=by, num_partitions=number, child=child)
+    if name == "REPARTITION" and not by and number is not None:
+        return Repartition(num_partitions=number, shuffle=True, child=child)
+    if name == "REPARTITION_BY_RANGE":
+        by = tuple(SortOrder(child=e) for e in by)
+    return RepartitionByExpression(by=by, num_partitions=number, child=child)
+
+
+def _is_number(parameter: Expression) -> bool:
+    return isinstance(parameter, Literal) and isinstance(parameter.value, int)
+
+
+def _number(parameter: Expression) -> int:
+    assert isinstance(parameter, Literal) and isinstance(parameter.value, int)
+    return parameter.value
+
+
+def _positive(number: int) -> int:
+    if number < 1:
+        raise AnalysisError(
+            None,
+            f"requirement failed: Number of partitions ({number}) must be positive.",
+            hint="Ask for at least one partition.",
+        )
+    return number
