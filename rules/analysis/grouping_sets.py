@@ -204,6 +204,8 @@ def _replacer(
     def replaced(expression: Expression) -> Expression:
         if isinstance(expression, AggregateExpression):
             return expression  # aggregates see the rows' own values
+        if isinstance(expression, Alias):
+            return replace(expression, child=replaced(expression.child))  # it keeps its name
         column = known.get(canonical(expression))
         return expression.map_children(replaced) if column is None else column
 

@@ -67,6 +67,7 @@ from .python_functions import (
     extract_python_functions,
     push_through_python,
 )
+from .redundant_aggregates import remove_redundant_aggregates
 from .redundant_aliases import remove_redundant_aliases
 from .replace_expressions import replace_expressions
 from .scalar_subqueries import rewrite_correlated_scalar_subqueries
@@ -110,6 +111,7 @@ OPERATORS = (
     rule(rewrite_correlated_scalar_subqueries),
     # Last, what the others left without a purpose.
     rule(remove_redundant_aliases, Project, Aggregate),
+    rule(remove_redundant_aggregates, Aggregate),
     rule(remove_noop_operators, Project),
 )
 
