@@ -37,6 +37,9 @@ ShuffleOrigin = Literal[
     "REBALANCE_PARTITIONS_BY_NONE",
 ]
 
+NOT_NUMBERED = -1
+"""The `plan_id` of an exchange that strategies make; the preparation numbers all."""
+
 
 def partitioning_text(partitioning: Partitioning, max_fields: int) -> str:
     """The form in plans: `hashpartitioning(user#0, 5)`, `SinglePartition`."""

@@ -199,7 +199,6 @@ def test_a_timestamp_is_local_time_of_the_session() -> None:
         ("interval 1.5 minutes", "INVALID_INTERVAL_FORMAT.INVALID_FRACTION", "fractional part"),
         ("cast(a as foo)", "UNSUPPORTED_DATATYPE", 'Unsupported data type "FOO"'),
         ("sum(a) over w", "MISSING_WINDOW_SPECIFICATION", "for `w`"),
-        ("(select 1)", "STATEPLAN_UNSUPPORTED_SQL", "not supported"),
     ],
 )
 def test_bad_literal_or_form(text: str, condition: str, message: str) -> None:

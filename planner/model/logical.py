@@ -112,6 +112,18 @@ class Window(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WindowGroupLimit(UnaryNode):
+    """Of each partition only the rows that a rank function can give `limit` or less."""
+
+    expression_fields = ("partition_by", "order_by", "rank")
+
+    rank: Expression
+    limit: int
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[SortOrder, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventTimeWatermark(UnaryNode):
     """WATERMARK: marks the event-time column with its delay.
 

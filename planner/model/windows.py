@@ -32,6 +32,10 @@ class WindowExpression(Expression):
     def data_type(self) -> DataType:
         return self.function.data_type
 
+    @property
+    def nullable(self) -> bool:
+        return self.function.nullable
+
 
 @dataclass(frozen=True, kw_only=True)
 class TimeWindow(Expression):

@@ -32,7 +32,8 @@ def read_query(text: str, conf: Conf) -> LogicalPlan:
 def read_expression(text: str, conf: Conf) -> Expression:
     """The expression of a text, an Alias if it ends with a name."""
     tree = _tree(text, "named_expression", lambda parser: parser._parse_expression())
-    return ExpressionReader(text, conf).read(tree)
+    # Through the reader of plans: an expression may hold a subquery.
+    return PlanReader(ExpressionReader(text, conf)).expressions.read(tree)
 
 
 def _tree(text: str, rule: str, parse: Callable[[Any], Any]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...physical.basic import (
     CollectLimitExec,
     ExpandExec,
@@ -16,6 +18,7 @@ from ...physical.basic import (
 )
 from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
 from ...physical.plan import SparkPlan
+from ...physical.windows import WindowExec, WindowGroupLimitExec
 from ..model.expressions import Literal, to_attribute
 from ..model.logical import (
     Aggregate,
@@ -28,6 +31,8 @@ from ..model.logical import (
     ReturnAnswer,
     Sort,
     Union,
+    Window,
+    WindowGroupLimit,
 )
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, OneRowRelation
@@ -71,6 +76,12 @@ def basic_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | 
             )
         case Generate():
             return _generate(logical, plan_later)
+        case Window(windows=windows, partition_by=by, order_by=order, child=child):
+            return WindowExec(
+                windows=windows, partition_by=by, order_by=order, child=plan_later(child)
+            )
+        case WindowGroupLimit():
+            return _group_limit(logical, plan_later)
         case Union(inputs=inputs):
             planned = tuple(plan_later(plan) for plan in inputs)
             return UnionExec(inputs=planned, attributes=logical.output)
@@ -86,6 +97,18 @@ def basic_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | 
             return RDDScanExec()
         case _:
             return None
+
+
+def _group_limit(logical: WindowGroupLimit, plan_later: PlanLater) -> SparkPlan:
+    partial = WindowGroupLimitExec(
+        partition_by=logical.partition_by,
+        order_by=logical.order_by,
+        rank=logical.rank,
+        limit=logical.limit,
+        mode="Partial",
+        child=plan_later(logical.child),
+    )
+    return replace(partial, mode="Final", child=partial)
 
 
 def _generate(logical: Generate, plan_later: PlanLater) -> SparkPlan:

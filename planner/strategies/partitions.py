@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...physical.basic import CoalesceExec, RangeExec, SampleExec
 from ...physical.distribution import (
     HashPartitioning,
     Partitioning,
@@ -10,7 +9,8 @@ from ...physical.distribution import (
     RoundRobinPartitioning,
     SinglePartition,
 )
-from ...physical.exchange import ShuffleExchangeExec, ShuffleOrigin
+from ...physical.exchange import NOT_NUMBERED, ShuffleExchangeExec, ShuffleOrigin
+from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
 from ...physical.plan import SparkPlan
 from ..model.expressions import Expression, SortOrder
 from ..model.partitions import (
@@ -76,4 +76,6 @@ def _placed(by: tuple[Expression, ...], number: int) -> Partitioning:
 
 
 def _exchange(partitioning: Partitioning, origin: ShuffleOrigin, child: SparkPlan) -> SparkPlan:
-    return ShuffleExchangeExec(partitioning=partitioning, origin=origin, child=child)
+    return ShuffleExchangeExec(
+        partitioning=partitioning, origin=origin, plan_id=NOT_NUMBERED, child=child
+    )

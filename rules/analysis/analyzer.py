@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
     Alias,
     AttributeReference,
@@ -71,6 +70,7 @@ from .aggregates import with_ordinals
 from .columns import Scope
 from .context import Context
 from .ctes import reference
+from .deduplication import resolve_deduplicate
 from .expressions import Resolver
 from .failures import failure
 from .function_names import check_function_names
@@ -89,29 +89,6 @@ from .time_windows import expand_windows
 from .unions import widen_sides, widen_union
 
 Names = dict[str, CTERelationDef]
-
-
-def _key_columns(key: Expression, scope: Scope) -> list[AttributeReference]:
-    """All columns of a key's name: deduplication takes every one of them."""
-    if isinstance(key, AttributeReference):
-        return [key]
-    if not isinstance(key, UnresolvedAttribute):
-        return []
-    if len(key.parts) == 1:
-        return scope.named(key.parts[0])
-    found = scope.find(key.parts)
-    return [] if found is None or found[1] else [found[0]]
-
-
-def _unknown_key(key: Expression, child: LogicalPlan) -> AnalysisError:
-    names = ", ".join(column.name for column in child.output)
-    return failure(
-        "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
-        f'Cannot resolve column name "{pretty(key)}" among ({names}).',
-        state="42703",
-        origin=key.origin,
-        hint="Deduplicate by columns of the input.",
-    )
 
 
 _COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "between", "in", "like", "rlike", "ilike")
@@ -264,7 +241,7 @@ class Analyzer:
             case EventTimeWatermark():
                 return self._watermark(plan, child)
             case Deduplicate():
-                return self._deduplicate(plan, child)
+                return resolve_deduplicate(plan, child, self.context)
             case Generate():
                 return self._generate(plan, child)
             case GlobalLimit() | LocalLimit() | Offset():
@@ -384,18 +361,6 @@ class Analyzer:
             )
         projected = Project(project_list=(event_time, *child.output), child=child)
         return replace(plan, event_time=event_time.to_attribute(), child=projected)
-
-    def _deduplicate(self, plan: Deduplicate, child: LogicalPlan) -> LogicalPlan:
-        if not plan.keys or any(isinstance(key, UnresolvedStar) for key in plan.keys):
-            return replace(plan, keys=child.output, child=child)
-        scope = self.context.scope(child.output)
-        keys: list[Expression] = []
-        for key in plan.keys:
-            found = _key_columns(key, scope)
-            if not found:
-                raise _unknown_key(key, child)
-            keys.extend(column for column in found if column not in keys)
-        return replace(plan, keys=tuple(keys), child=child)
 
     def _generate(self, plan: Generate, child: LogicalPlan) -> LogicalPlan:
         generator = self._resolver(child).resolve(plan.generator)

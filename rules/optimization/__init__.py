@@ -17,11 +17,13 @@ def optimize(analyzed: LogicalPlan, conf: Conf, *, nested: bool = False) -> Logi
         InternalError: a rule broke an invariant, which is our mistake.
     """
     plan = analyzed
-    for batch in (*BATCHES, SUBQUERIES):
-        if batch is SUBQUERIES and not has_subquery(plan):
+    late = False  # whether something moved after the operators had come to rest
+    for batch in BATCHES:
+        if batch is SUBQUERIES and not late and not has_subquery(plan):
             continue
         before = plan
         plan = run_batch(batch, plan, conf)
+        late = late or (batch.name == "finish" and plan is not before)
         if batch is INFERENCE and plan is not before:
             plan = run_batch(AFTER_INFERENCE, plan, conf)
     return plan if nested else merge_scalar_subqueries(plan, conf)

@@ -16,6 +16,7 @@ from ...planner.model.logical import (
     Project,
     Sort,
     Union,
+    Window,
 )
 from ...planner.model.python_operators import EvaluatePython
 from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
@@ -80,6 +81,7 @@ from .subqueries import (
     rewrite_lone_exists,
 )
 from .unions import combine_unions, push_projections_through_unions
+from .window_limits import infer_window_limits
 
 OPERATORS = (
     # First the operators move towards their places: projections into unions and below limits,
@@ -223,6 +225,16 @@ BATCHES = (
             # What was pushed down to constant rows is computed now.
             rule(convert_to_local_relations, LocalRelation),
             rule(propagate_empty_relations, LocalRelation),
+        ),
+        once=True,
+    ),
+    SUBQUERIES,
+    Batch(
+        "window limits",
+        (
+            # Filters and windows are where they stay.
+            rule(infer_window_limits, Window),
+            rule(push_limits_down, LocalLimit),
         ),
         once=True,
     ),

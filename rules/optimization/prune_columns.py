@@ -15,6 +15,7 @@ from ...planner.model.logical import (
     Join,
     Project,
     Union,
+    Window,
 )
 from ...planner.model.query_plan import LogicalPlan
 from .alias_nested_fields import alias_fields_below, alias_fields_below_generate
@@ -72,6 +73,8 @@ def _prune_below_project(node: Project, child: LogicalPlan) -> LogicalPlan:
         case Aggregate() if not child.output_ids <= needed:
             kept = _needed_items(child.aggregates, needed)
             return replace(node, child=replace(child, aggregates=kept))
+        case Window() if not child.output_ids <= needed:
+            return _prune_below_window(node, child, needed)
         case Expand() if not child.output_ids <= needed:
             return replace(node, child=_pruned_expand(child, needed))
         case Generate():
@@ -88,6 +91,15 @@ def _prune_below_project(node: Project, child: LogicalPlan) -> LogicalPlan:
     if isinstance(child, Project | Aggregate | Expand):
         return node
     return _prune_through(node, child, needed)
+
+
+def _prune_below_window(node: Project, window: Window, needed: frozenset[int]) -> LogicalPlan:
+    kept = _needed_items(window.windows, needed)
+    if not kept:
+        return replace(node, child=window.child)
+    if len(kept) < len(window.windows):
+        return replace(node, child=replace(window, windows=kept))
+    return _prune_through(node, window, needed)
 
 
 def _prune_through(node: Project, child: LogicalPlan, needed: frozenset[int]) -> LogicalPlan:

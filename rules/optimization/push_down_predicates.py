@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import AggregateExpression, Expression
+from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
 from ...planner.model.logical import (
     Aggregate,
     Distinct,
@@ -18,6 +18,7 @@ from ...planner.model.logical import (
     Project,
     Sort,
     Union,
+    Window,
 )
 from ...planner.model.partitions import Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
@@ -67,6 +68,10 @@ def _push(node: LogicalPlan) -> LogicalPlan:
             return _through_aggregate(node, child)
         case Union() as child:
             return _through_union(node, child)
+        case Window(partition_by=by) as child:
+            keys = frozenset().union(*(e.references for e in by))
+            if all(isinstance(e, AttributeReference) for e in by):
+                return _through(node, child, lambda e: bool(e.references) and e.references <= keys)
         case EventTimeWatermark() as child:
             event_time = child.event_time.references
             return _through(node, child, lambda e: event_time.isdisjoint(e.references))
@@ -98,8 +103,9 @@ def _combined(upper: Filter, lower: Filter) -> LogicalPlan:
 def _through_project(node: Filter, child: Project) -> LogicalPlan:
     if not all(e.deterministic for e in child.project_list):
         return node
-    condition = replace_attributes(node.condition, alias_map(child.project_list))
-    return replace(child, child=Filter(child=child.child, condition=condition))
+    aliases = alias_map(child.project_list)
+    conjuncts = [replace_attributes(e, aliases) for e in split(node.condition, "and")]
+    return replace(child, child=Filter(child=child.child, condition=conjunction(conjuncts)))
 
 
 def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression], list[Expression]]:

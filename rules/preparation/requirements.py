@@ -17,7 +17,7 @@ from ...physical.distribution import (
     ordering_satisfies,
     same,
 )
-from ...physical.exchange import BroadcastExchangeExec, ShuffleExchangeExec, SortExec
+from ...physical.exchange import NOT_NUMBERED, BroadcastExchangeExec, ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import SortOrder
 from .execution import Execution
@@ -63,6 +63,8 @@ def _needed(exchange: ShuffleExchangeExec, numbers: Iterator[int]) -> SparkPlan:
             for option in options
         ):
             return exchange.child
+    if exchange.plan_id != NOT_NUMBERED:
+        return exchange
     return replace(exchange, plan_id=next(numbers))
 
 

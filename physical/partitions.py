@@ -1,0 +1,73 @@
+"""Rows dealt out anew or put together, parts of them, and ranges of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..planner.model.expressions import AttributeReference
+from .distribution import Partitioning, SinglePartition, UnknownPartitioning
+from .plan import SparkPlan, UnaryExec
+from .text import arguments
+
+_DEFAULT_SLICES = 1  # one core, as where nothing says otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeExec(SparkPlan):
+    """Whole numbers from `start` to before `end`; `slices` None: as many as there are cores."""
+
+    expression_fields = ("attributes",)
+
+    start: int
+    end: int
+    step: int
+    slices: int | None
+    attributes: tuple[AttributeReference, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        splits = _DEFAULT_SLICES if self.slices is None else self.slices
+        return f"({self.start}, {self.end}, step={self.step}, splits={splits})"
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.attributes
+
+    @property
+    def supports_codegen(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoalesceExec(UnaryExec):
+    """Partitions put together until there are so many at most."""
+
+    num_partitions: int
+
+    def arguments(self, max_fields: int) -> str:
+        return str(self.num_partitions)
+
+    @property
+    def output_partitioning(self) -> Partitioning:
+        one = self.num_partitions == 1
+        return SinglePartition() if one else UnknownPartitioning(self.num_partitions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleExec(UnaryExec):
+    """A random part of the rows."""
+
+    keeps_partitioning = True
+
+    lower: float
+    upper: float
+    with_replacement: bool
+    seed: int | None
+
+    def arguments(self, max_fields: int) -> str:
+        seed = None if self.seed is None else str(self.seed)
+        flag = "true" if self.with_replacement else "false"
+        return arguments(str(self.lower), str(self.upper), flag, seed)
+
+    @property
+    def supports_codegen(self) -> bool:
+        return not self.with_replacement
