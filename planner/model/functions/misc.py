@@ -45,6 +45,7 @@ def _type_function(name: str, data_type: DataType) -> FunctionSpec:
             type_=data_type,
             mode="ANSI" if conf.ansi else "LEGACY",
             time_zone=conf.time_zone,
+            implicit=True,  # names show the argument alone
         )
 
     return FunctionSpec(name=name, kind="scalar", data_type=lambda call: data_type, check=check)
