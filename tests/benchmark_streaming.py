@@ -3,10 +3,15 @@
     python tests/benchmark_streaming.py                                    everything
     python tests/benchmark_streaming.py --work session,small-* --rounds 1  some of it
     python tests/benchmark_streaming.py --work window --only ours --batches 5 --profile
+    python tests/benchmark_streaming.py --work window --results r.json     one piece after another
+    python tests/benchmark_streaming.py --results r.json --show --plot r.svg --csv r.csv
 
 Each system has a JVM of its own, so that neither collects the other's garbage; only one of them
 works at any time. Runs alternate (stateplan, native, stateplan, ...), each with a fresh checkpoint
-and batches to warm up that do not count.
+and batches to warm up that do not count. The table has for each work the median time of a batch
+(least and most in brackets) of either system, the ratio, the figure to reach and whether it is;
+--report writes it as Markdown, --plot draws the ratios, --results keeps every batch's time as JSON
+and adds to what the file holds, --csv writes a line a batch.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from pathlib import Path
 
 from benchmarks.contest import compare
 from benchmarks.report import COLUMNS, Comparison, markdown, phases
+from benchmarks.results import added, kept, write, write_csv
 from benchmarks.works import HDFS, ROCKSDB, WORKS, Work
 
 
@@ -67,7 +73,9 @@ def compared(works: list[Work], arguments: argparse.Namespace) -> Iterator[Compa
 
 
 def main(given: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--work", default="*", help=f"of {', '.join(WORKS)}; * is a wildcard")
     parser.add_argument("--batches", type=int, help="batches of a run that count")
     parser.add_argument("--rounds", type=int, default=2, help="runs of each system (2)")
@@ -75,6 +83,11 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--against", choices=(HDFS, ROCKSDB), help="one native state store alone")
     parser.add_argument("--profile", action="store_true", help="print where the time goes")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="no memory run")
+    parser.add_argument(
+        "--results", metavar="FILE.json", help="keep every run here; runs add to those of before"
+    )
+    parser.add_argument("--show", action="store_true", help="run nothing: show what RESULTS holds")
+    parser.add_argument("--csv", metavar="FILE.csv", help="write the time of every batch")
     parser.add_argument("--report", metavar="FILE.md", help="write the table as Markdown")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw the ratios (needs matplotlib)")
     parser.add_argument(
@@ -89,11 +102,18 @@ def main(given: list[str] | None = None) -> None:
     if arguments.against:
         stores = (arguments.against,)
         works = [replace(w, natives=stores) for w in works if arguments.against in w.natives]
-    found = list(compared(works, arguments))
+    found = [] if arguments.show else list(compared(works, arguments))
+    if arguments.results:
+        file = Path(arguments.results)
+        found = added(kept(file), found)
+        if not arguments.show:
+            write(file, found, heading())
     text = markdown(found, heading())
     print(text)
     if arguments.report:
         Path(arguments.report).write_text(text, encoding="utf-8")
+    if arguments.csv:
+        write_csv(Path(arguments.csv), found)
     if arguments.plot:
         from benchmarks.plot import draw
 

@@ -41,6 +41,13 @@ def test_both_systems_keep_the_same_state(
     load("plot").draw([compared], tmp_path / "plot.svg", "here")
     assert "<svg" in (tmp_path / "plot.svg").read_text()
     assert not list(tmp_path.glob("checkpoint-*"))
+    results = load("results")
+    results.write(tmp_path / "r.json", [compared], "here")
+    again = results.added(results.kept(tmp_path / "r.json"), [compared])
+    assert [len(again), len(again[0].ours), len(again[0].native)] == [1, 2, 2]
+    assert again[0].ratio == pytest.approx(compared.ratio)
+    results.write_csv(tmp_path / "r.csv", again)
+    assert len((tmp_path / "r.csv").read_text().splitlines()) == 5
 
 
 def test_data_are_the_same_each_time(load: Any, tmp_path: Path) -> None:

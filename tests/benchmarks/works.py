@@ -21,7 +21,7 @@ class Work:
         ratio: how many times native's rows a second are to be reached; None: no such figure.
         seconds: the time of a batch to be reached; None: no such figure.
         natives: the native state stores it is compared with.
-        warmup: batches at the start of each run that do not count.
+        warmup: batches at the start of each run that do not count: the JVM still compiles.
         batches: batches of each run that count.
         driver_memory: of the JVM of either system.
     """
@@ -36,7 +36,7 @@ class Work:
     ratio: float | None = None
     seconds: float | None = None
     natives: tuple[str, ...] = (HDFS,)
-    warmup: int = 2
+    warmup: int = 4
     batches: int = 5
     driver_memory: str = "4g"
 
@@ -109,6 +109,7 @@ _LARGE_STATE = replace(
     ratio=None,
     seconds=0.3,
     natives=(HDFS, ROCKSDB),
+    warmup=2,
     batches=10,
     driver_memory="8g",
 )
