@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from ..planner.model.expressions import (
     AggregateExpression,
@@ -12,6 +11,7 @@ from ..planner.model.expressions import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.lazy import cached_property
 from ..planner.model.text import plan_text
 from ..planner.model.types import (
     ArrayType,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from ..planner.model.expressions import (
     AttributeReference,
@@ -16,6 +15,7 @@ from ..planner.model.expressions import (
     split_conjuncts,
     to_attribute,
 )
+from ..planner.model.lazy import cached_property
 from ..planner.model.text import plan_text
 from .distribution import (
     AllTuples,

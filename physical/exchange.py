@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 from ..planner.model.expressions import (
@@ -13,6 +12,7 @@ from ..planner.model.expressions import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.lazy import cached_property
 from ..planner.model.text import plan_text
 from .distribution import (
     BroadcastMode,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from ..planner.model.bound import BoundReference
 from ..planner.model.expressions import (
@@ -15,6 +14,7 @@ from ..planner.model.expressions import (
     Literal,
     split_conjuncts,
 )
+from ..planner.model.lazy import cached_property
 from ..planner.model.logical import JoinType, join_output
 from ..planner.model.predicates import conjunction
 from ..planner.model.text import plan_text

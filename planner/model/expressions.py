@@ -8,11 +8,11 @@ means (types, nullability, its texts) is in the function registry (`registry.py`
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal as Lit
 
 from . import registry
 from .ids import fresh_id
+from .lazy import cached_property
 from .tree import TreeNode
 from .types import (
     BOOLEAN,

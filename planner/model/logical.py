@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal
 
 from .expressions import AttributeReference, Expression, Metadata, SortOrder, to_attribute
+from .lazy import cached_property
 from .query_plan import LogicalPlan, UnaryNode
 from .types import BooleanType, same_type
 from .unresolved import UnresolvedAttribute

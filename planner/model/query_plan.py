@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from .expressions import AttributeReference, Expression, Origin
-from .tree import TreeNode
+from .lazy import cached_property
+from .tree import TreeNode, rebuilt
 
 
 def map_nested(value: object, function: Callable[[Expression], Expression]) -> object:
@@ -63,7 +63,7 @@ class QueryPlan(TreeNode):
             new = map_nested(value, function)
             if new is not value:
                 changed[name] = new
-        return replace(self, **changed) if changed else self
+        return rebuilt(self, changed) if changed else self
 
     def transform_expressions(self, function: Callable[[Expression], Expression]) -> Self:
         """`map_expressions` with the function applied bottom-up inside each expression."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from .expressions import AttributeReference, Expression
 from .expressions import Literal as LiteralExpression
+from .lazy import cached_property
 from .query_plan import LogicalPlan, UnaryNode
 
 

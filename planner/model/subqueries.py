@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from .expressions import AttributeReference, Expression, GetStructField
 from .ids import fresh_id
+from .lazy import cached_property
 from .query_plan import LogicalPlan
 from .types import BOOLEAN, DataType
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from .expressions import Expression
+from .lazy import cached_property
 from .types import (
     TIMESTAMP,
     WINDOW,
