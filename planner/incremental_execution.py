@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 from ..physical.plan import SparkPlan, StateStoreWriter
@@ -19,6 +20,7 @@ from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
 from .model.conf import Conf
 from .model.ids import id_scope
+from .model.literal_text import time_zone_scope
 from .model.query_plan import LogicalPlan
 from .model.relations import highest_id
 from .strategies import plan_physical
@@ -78,6 +80,12 @@ class IncrementalExecution:
         self._given = analyzed
         self._supported_only = supported_only
 
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Fresh ids are the query's, and constants are written in the session's time zone."""
+        with id_scope(self._ids), time_zone_scope(self.conf.time_zone):
+            yield
+
     @cached_property
     def analyzed(self) -> LogicalPlan:
         """Names, types and windows resolved.
@@ -87,7 +95,7 @@ class IncrementalExecution:
         """
         if self._given is not None:
             return self._given
-        with id_scope(self._ids):
+        with self._scope():
             return analyze(self.logical, self.catalog, self.conf)
 
     @cached_property
@@ -99,13 +107,13 @@ class IncrementalExecution:
         """
         if self._supported_only:
             check_for_streaming(self.analyzed, self.output_mode, self.conf)
-        with id_scope(self._ids):
+        with self._scope():
             return inline_ctes(self.analyzed)
 
     @cached_property
     def optimized(self) -> LogicalPlan:
         """The logical rewrites done."""
-        with id_scope(self._ids):
+        with self._scope():
             return optimize(self.checked, self.conf)
 
     @cached_property
@@ -115,13 +123,13 @@ class IncrementalExecution:
         Raises:
             PlanningError: an operator has no physical plan.
         """
-        with id_scope(self._ids):
+        with self._scope():
             return plan_physical(self.optimized, output_mode=self.output_mode, conf=self.conf)
 
     @cached_property
     def executed_plan(self) -> SparkPlan:
         """The plan of batch `batch_id`, with state info, exchanges and stage marks."""
-        with id_scope(self._ids):
+        with self._scope():
             return prepare(self.spark_plan, self)
 
     @property

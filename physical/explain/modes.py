@@ -8,6 +8,7 @@ from ...planner.model import logical_text
 from ...planner.model.conf import Conf
 from ...planner.model.errors import DescriptionError
 from ...planner.model.fields_shown import fields_shown
+from ...planner.model.literal_text import time_zone_scope
 from ...planner.model.query_plan import LogicalPlan
 from ..plan import SparkPlan
 from ..text import cut
@@ -63,7 +64,7 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
     check_mode(mode)
     widest = execution.conf.integer("spark.sql.debug.maxToStringFields")
     plan = execution.executed_plan
-    with fields_shown(widest):
+    with fields_shown(widest), time_zone_scope(execution.conf.time_zone):
         return _text(execution, plan, mode, widest)
 
 

@@ -18,6 +18,7 @@ from ..model.conf import Conf
 from ..model.errors import AnalysisError, StateplanError
 from ..model.expressions import Alias, AttributeReference, Expression, Origin
 from ..model.ids import id_scope
+from ..model.literal_text import time_zone_scope
 from ..model.query_plan import LogicalPlan
 from ..model.relations import WithCTE
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
@@ -90,7 +91,7 @@ class PlannerSession:
                 return frame
         origin = origin_of(relation)
         try:
-            with id_scope(self.ids):
+            with id_scope(self.ids), time_zone_scope(self.conf.time_zone):
                 frame = self._analyzed(self._reader.read(relation, origin))
         except StateplanError as error:
             if error.condition == "TABLE_OR_VIEW_NOT_FOUND":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
@@ -241,9 +242,17 @@ def date_text(days: int) -> str:
         return str(days)
 
 
-def zone(time_zone: str) -> ZoneInfo:
-    """A session time zone by name; `+02:00` and `GMT+2` are not named zones."""
-    return ZoneInfo(time_zone)
+_SHIFTED = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?")
+
+
+def zone(time_zone: str) -> tzinfo:
+    """A session time zone: by name, or by its distance from UTC (`+02:00`, `GMT+2`)."""
+    found = _SHIFTED.fullmatch(time_zone)
+    if found is None:
+        return ZoneInfo(time_zone)
+    hours, minutes, seconds = (int(found[i] or 0) for i in (2, 3, 4))
+    shift = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return timezone(-shift if found[1] == "-" else shift)
 
 
 def timestamp_text(micros: int, time_zone: str) -> str:
