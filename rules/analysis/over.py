@@ -117,15 +117,25 @@ class _Parts:
     named: int = 0
 
     def keep(self, item: Expression) -> AttributeReference:
-        """A column of the operator below; the same expression is computed once."""
+        """A column of the operator below for a window; the same expression is computed once.
+
+        What the select list computes too is computed again, but for its columns.
+        """
         key = canonical(item)
         if key not in self.known:
             if not isinstance(item, AttributeReference | Alias):
                 item = Alias(child=item, name=f"_w{self.made}")
-                self.made += 1
+            self.made += 1
             self.inputs.append(item)
             self.known[key] = to_attribute(item)
         return self.known[key]
+
+    def regular(self, item: Expression) -> AttributeReference:
+        """An entry of the select list without windows, computed below."""
+        self.inputs.append(item)
+        column = to_attribute(item)
+        self.known.setdefault(canonical(column), column)
+        return column
 
     def over_columns(self, window: WindowExpression) -> WindowExpression:
         """The window with everything it reads computed below."""
@@ -147,7 +157,7 @@ class _Parts:
     def item(self, item: Expression) -> Expression:
         """An entry of the select list over the windows' columns."""
         if not has_window(item):
-            return self.keep(item)
+            return to_attribute(item)
         if isinstance(item, Alias) and isinstance(item.child, WindowExpression):
             alias = replace(item, child=self.over_columns(item.child))
             self.windows.append(alias)
@@ -178,6 +188,9 @@ def extract_windows(plan: LogicalPlan) -> LogicalPlan:
     if not ready or any(_check(item, plan) is not None for item in items if not has_window(item)):
         return plan
     parts = _Parts()
+    for item in items:
+        if not has_window(item):
+            parts.regular(item)
     over = tuple(parts.item(item) for item in items)
     if isinstance(plan, Aggregate):
         below: LogicalPlan = replace(plan, aggregates=tuple(parts.inputs))

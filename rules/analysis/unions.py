@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...planner.model.expressions import Alias, AttributeReference, Expression, Literal
+from ...planner.model.expressions import Alias, AttributeReference, Expression, Literal, Origin
 from ...planner.model.functions.coercion import wider_type
 from ...planner.model.logical import Project, Union
 from ...planner.model.query_plan import LogicalPlan
@@ -28,7 +28,7 @@ def widen_union(plan: Union, context: Context) -> Union:
     if plan.resolved or len({len(output) for output in outputs}) > 1:
         return plan
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
-    branches = tuple(_widened(branch, types, context) for branch in plan.inputs)
+    branches = tuple(_widened(branch, types, plan.origin, context) for branch in plan.inputs)
     return replace(plan, inputs=branches)
 
 
@@ -41,7 +41,8 @@ def widen_sides(plan: SetOperation, context: Context) -> SetOperation:
     if plan.resolved or len(outputs[0]) != len(outputs[1]):
         return plan
     types = [_common([a.type_, b.type_], context) for a, b in zip(*outputs, strict=True)]
-    left, right = (_widened(side, types, context) for side in (plan.left, plan.right))
+    sides = (plan.left, plan.right)
+    left, right = (_widened(side, types, plan.origin, context) for side in sides)
     return replace(plan, left=left, right=right)
 
 
@@ -142,16 +143,25 @@ def _common(types: list[DataType], context: Context) -> DataType | None:
     return found
 
 
-def _widened(branch: LogicalPlan, types: list[DataType | None], context: Context) -> LogicalPlan:
+def _widened(
+    branch: LogicalPlan,
+    types: list[DataType | None],
+    origin: Origin | None,
+    context: Context,
+) -> LogicalPlan:
     items: list[Expression] = [
-        _cast(a, t, context) for a, t in zip(branch.output, types, strict=True)
+        _cast(a, t, origin, context) for a, t in zip(branch.output, types, strict=True)
     ]
     if all(new is old for new, old in zip(items, branch.output, strict=True)):
         return branch
     return Project(project_list=tuple(items), child=branch)
 
 
-def _cast(column: AttributeReference, target: DataType | None, context: Context) -> Expression:
+def _cast(
+    column: AttributeReference, target: DataType | None, origin: Origin | None, context: Context
+) -> Expression:
     if target is None or column.type_ == target:
         return column
-    return Alias(child=context.cast(column, target), name=column.name)
+    # A value that cannot be cast is told with the union's place.
+    cast = replace(context.cast(column, target), origin=origin)
+    return Alias(child=cast, name=column.name)

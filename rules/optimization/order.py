@@ -80,7 +80,7 @@ from .subqueries import (
     optimize_subqueries,
     rewrite_lone_exists,
 )
-from .unions import combine_unions, push_projections_through_unions
+from .unions import combine_unions, drop_repeated_inputs, push_projections_through_unions
 from .window_limits import infer_window_limits
 
 OPERATORS = (
@@ -178,6 +178,7 @@ BATCHES = (
             # Early and cheap: less is left for all others.
             rule(remove_noop_operators, Project),
             rule(combine_unions, Union),
+            rule(drop_repeated_inputs, Union),
             rule(optimize_limit_zero, GlobalLimit, LocalLimit),
             rule(convert_to_local_relations, LocalRelation),
             rule(propagate_empty_relations, LocalRelation),

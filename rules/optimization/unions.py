@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import Alias, Expression
+from ...planner.model.expressions import Alias, AttributeReference, Expression
 from ...planner.model.logical import Deduplicate, Distinct, Project, Union
 from ...planner.model.query_plan import LogicalPlan
+from ..signatures import signature
 from .collapse_projects import can_collapse, merged_list
 from .trees import replace_attributes, rewrite_down
 
@@ -63,6 +64,38 @@ def combine_unions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         return node
 
     return rewrite_down(plan, combine, _UNIONS)
+
+
+def drop_repeated_inputs(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Distinct, Union(a, b, a)` -> `Distinct, Union(a, b)`; dropDuplicates likewise. Idempotent.
+
+    The same: equal but for ids and names, and for Projects that only give other names.
+    """
+
+    def drop(node: LogicalPlan) -> LogicalPlan:
+        match node:
+            case Distinct(child=Union() as union) | Deduplicate(child=Union() as union):
+                first: dict[Hashable, LogicalPlan] = {}
+                for branch in union.inputs:
+                    first.setdefault(signature(_without_renaming(branch), {}), branch)
+                inputs = tuple(first.values())
+                if len(inputs) == 1:
+                    return replace(node, child=inputs[0])
+                if len(inputs) < len(union.inputs):
+                    return replace(node, child=replace(union, inputs=inputs))
+        return node
+
+    return rewrite_down(plan, drop, _UNIONS)
+
+
+def _without_renaming(plan: LogicalPlan) -> LogicalPlan:
+    match plan:
+        case Project(child=child, project_list=items):
+            given = [e.child if isinstance(e, Alias) else e for e in items]
+            ids = [e.expr_id for e in given if isinstance(e, AttributeReference)]
+            if ids == [a.expr_id for a in child.output] and len(ids) == len(items):
+                return child
+    return plan
 
 
 def _flattened(union: Union, *, distinct: bool) -> Union:
