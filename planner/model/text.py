@@ -202,7 +202,11 @@ def _window_expression(window: WindowExpression) -> str:
 
 def _default_frame(window: WindowExpression) -> str:
     function = window.function
-    if isinstance(function, Call) and function.spec.kind == "window":
+    if (
+        isinstance(function, Call)
+        and function.spec.kind == "window"
+        and function.name != "nth_value"
+    ):
         if function.name in ("lag", "lead") and len(function.arguments) > 1:
             offset = plan_text(function.arguments[1])
             place = f"{'-' if function.name == 'lag' else ''}{offset} FOLLOWING"

@@ -114,22 +114,21 @@ class CallParser(FormParser):
         kind = self._peek_word()
         self._advance()
         between = self._word("BETWEEN")
-        low, high = self._parse_bound(), "CURRENT ROW"
-        if between:
-            self._expect_word("AND")
-            high = self._parse_bound()
-        return exp.WindowSpec(kind=kind, start=f"{kind} BETWEEN {low} AND {high}")
+        low, start_side = self._parse_bound()
+        high, end_side = self._parse_bound(between) if between else (None, "CURRENT ROW")
+        return exp.WindowSpec(
+            kind=kind, start=low, start_side=start_side, end=high, end_side=end_side
+        )
 
-    def _parse_bound(self) -> str:
-        """A bound as it is shown: words in capitals."""
+    def _parse_bound(self, second: bool = False) -> tuple[Node | None, str]:
+        """A bound's value, if it has one, and the words behind it."""
+        if second:
+            self._expect_word("AND")
         if self._word("CURRENT", "ROW"):
-            return "CURRENT ROW"
-        value = "UNBOUNDED"
-        if not self._word("UNBOUNDED"):
-            first = self._index
-            self._parse_disjunction()
-            value = self._find_sql(self._tokens[first], self._prev)
-        if self._word("PRECEDING"):
-            return f"{value} PRECEDING"
-        self._expect_word("FOLLOWING")
-        return f"{value} FOLLOWING"
+            return None, "CURRENT ROW"
+        unbounded = self._word("UNBOUNDED")
+        value = None if unbounded else self._parse_disjunction()
+        side = "PRECEDING" if self._word("PRECEDING") else "FOLLOWING"
+        if side == "FOLLOWING":
+            self._expect_word("FOLLOWING")
+        return value, f"UNBOUNDED {side}" if unbounded else side

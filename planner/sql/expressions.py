@@ -23,6 +23,7 @@ from ..model.expressions import (
     Origin,
     SortOrder,
 )
+from ..model.text import pretty
 from ..model.types import STRING, DataType
 from ..model.unresolved import (
     UnresolvedAlias,
@@ -243,9 +244,18 @@ class ExpressionReader(SubqueryReader):
             function=function,
             partition_by=self.read_all(definition.args.get("partition_by") or []),
             order_by=tuple(self.sort_order(o) for o in order.expressions) if order else (),
-            frame=spec.args["start"] if spec else "",
+            frame=self._frame(spec) if spec else "",
             origin=self.origin(node),
         )
+
+    def _frame(self, spec: Node) -> str:
+        """`ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`."""
+        bounds = []
+        for value, side in (("start", "start_side"), ("end", "end_side")):
+            written = spec.args.get(value)
+            shown = "" if written is None else f"{pretty(self.read(written))} "
+            bounds.append(shown + spec.args[side])
+        return f"{spec.args['kind']} BETWEEN {' AND '.join(bounds)}"
 
     def sort_order(self, node: Node) -> SortOrder:
         """An entry of ORDER BY."""

@@ -22,6 +22,7 @@ from . import misc as misc
 from . import over as over
 from . import patterns as patterns
 from . import predicates as predicates
+from . import sketches as sketches
 from . import strings as strings
 from .null_intolerance import correct
 from .shapes import resolve as resolve

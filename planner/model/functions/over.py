@@ -72,4 +72,8 @@ register(
         )
         for name in ("lag", "lead")
     ),
+    FunctionSpec(
+        name="nth_value", kind="window", data_type=_first, nullable=lambda call: True,
+        text=lambda call, show: f"nth_value({', '.join(map(show, call.arguments))}, false)",
+    ),
 )  # fmt: skip

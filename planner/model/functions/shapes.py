@@ -297,8 +297,10 @@ def invocation_text(call: Call, show: Show) -> str:
     _, target, shown = call.options[:3]
     form = template(str(shown))
     assert form is not None
-    # A method of a column's own value.
-    name = str(target).replace("{0}", show(call.arguments[0]))
+    # A method of a column's own value, or of what an argument makes.
+    name = str(target)
+    for position, argument in enumerate(call.arguments):
+        name = name.replace(f"{{{position}}}", show(argument))
     return f"{call.name}({name}({form(call, show)}))"
 
 

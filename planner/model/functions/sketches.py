@@ -1,0 +1,115 @@
+"""Sketches, bitmaps, valid UTF-8 and XPath: functions that Spark mostly calls as methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..conf import Conf
+from ..expressions import Call, Expression, Literal
+from ..registry import Buffer, FunctionSpec, null_if_any, register
+from ..types import (
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    SHORT,
+    STRING,
+    ArrayType,
+    DataType,
+)
+from .aggregates_common import always, not_nullable, nullable, planned_only, typed_text
+from .shapes import always_null, check_types, invoked, scalar
+
+_BITMAPS = "BitmapExpressionUtils"
+_UTF8 = "ExpressionImplUtils"
+_FALSE = Literal(value=False, type_=BOOLEAN)
+_XPATHS: tuple[tuple[str, str, DataType], ...] = (
+    ("xpath", "List", ArrayType(STRING, False)),
+    ("xpath_string", "String", STRING),
+    ("xpath_boolean", "Boolean", BOOLEAN),
+    ("xpath_short", "Short", SHORT),
+    ("xpath_int", "Int", INT),
+    ("xpath_long", "Long", LONG),
+    ("xpath_float", "Float", FLOAT),
+    ("xpath_double", "Double", DOUBLE),
+    ("xpath_number", "Double", DOUBLE),
+)
+
+
+def _check_union(call: Call, conf: Conf) -> Expression:
+    """Different sizes are refused unless the last argument allows them."""
+    wanted = 2 if call.name == "hll_union_agg" else 3
+    if len(call.arguments) == wanted - 1:
+        call = replace(call, arguments=(*call.arguments, _FALSE))
+    return check_types(call, [*["binary"] * (wanted - 1), "boolean"], conf)
+
+
+def _check_count_min(call: Call, conf: Conf) -> Expression:
+    return check_types(call, ["any", "double", "double", "int"], conf)
+
+
+def _aggregate(name: str, result: DataType, buffer: str, **how: object) -> FunctionSpec:
+    forms = planned_only(Buffer(buffer, result))
+    defaults: dict[str, object] = {
+        "kind": "aggregate",
+        "data_type": always(result),
+        "nullable": nullable,
+        "forms": lambda call: forms,
+        "text": typed_text("0", "0"),
+    }
+    return FunctionSpec(name=name, **{**defaults, **how})  # type: ignore[arg-type]
+
+
+def _check_product(call: Call, conf: Conf) -> Expression:
+    return check_types(call, ["double"], conf)
+
+
+def _check_positions(call: Call, conf: Conf) -> Expression:
+    return check_types(call, ["bigint"], conf)
+
+
+def _check_bitmaps(call: Call, conf: Conf) -> Expression:
+    return check_types(call, ["binary"], conf)
+
+
+register(
+    scalar("hll_sketch_estimate", "binary", LONG, codegen=False),
+    FunctionSpec(
+        name="hll_union",
+        kind="scalar",
+        data_type=always(BINARY),
+        nullable=null_if_any,
+        check=_check_union,
+        null_intolerant=True,
+        codegen=False,
+    ),
+    _aggregate("hll_union_agg", BINARY, "buf", check=_check_union, object_hash=True),
+    _aggregate("count_min_sketch", BINARY, "buf", check=_check_count_min, object_hash=True),
+    _aggregate(
+        "bitmap_construct_agg", BINARY, "bitmap", check=_check_positions, nullable=not_nullable
+    ),
+    _aggregate("bitmap_or_agg", BINARY, "bitmap", check=_check_bitmaps, nullable=not_nullable),
+    _aggregate("bitmap_and_agg", BINARY, "bitmap", check=_check_bitmaps, nullable=not_nullable),
+    # DataFrames' product() makes it; SQL has no name for it.
+    _aggregate("product", DOUBLE, "product", check=_check_product, text=None),
+    invoked("bitmap_bit_position", "bigint", LONG, f"{_BITMAPS}.bitmapBitPosition"),
+    invoked("bitmap_bucket_number", "bigint", LONG, f"{_BITMAPS}.bitmapBucketNumber"),
+    invoked("bitmap_count", "binary", LONG, f"{_BITMAPS}.bitmapCount"),
+    invoked("validate_utf8", "string", STRING, f"{_UTF8}.validateUTF8String"),
+    invoked("try_validate_utf8", "string", STRING, f"{_UTF8}.tryValidateUTF8String"),
+    invoked("make_valid_utf8", "string", STRING, "{0}.makeValid", "", kind="invoke"),
+    *(
+        invoked(
+            name,
+            "string, string",
+            result,
+            f"XPath{kind}Evaluator({{1}}).evaluate",
+            "{0}",
+            kind="invoke",
+            nullable=always_null,
+        )
+        for name, kind, result in _XPATHS
+    ),
+)
