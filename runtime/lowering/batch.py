@@ -21,6 +21,7 @@ from ..state.storage import Location, located
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from .columns import Column, carrier_schema
 from .context import BatchResults, LoweringContext, OperatorResult, RanAgain
+from .deferred import deferred
 from .metrics import custom_metrics
 from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
 from .windows import windows_of
@@ -107,14 +108,14 @@ class Batch:
         """The rows by their keys, in SQL, in a partition a task; one task needs no exchange."""
         tasks = self.context.tasks
         if tasks == 1:
-            return frame.coalesce(1)
+            return deferred(frame.coalesce(1))
         from pyspark.sql import functions as F
 
-        return frame.repartition(tasks, *map(F.expr, keys))
+        return deferred(frame.repartition(tasks, *map(F.expr, keys)))
 
     def gathered(self, frame: DataFrame) -> DataFrame:
         """The rows in one partition if there is one task: grouping them then exchanges nothing."""
-        return frame.coalesce(1) if self.context.tasks == 1 else frame
+        return deferred(frame.coalesce(1)) if self.context.tasks == 1 else frame
 
     def run_kernel(
         self,
@@ -153,10 +154,10 @@ class Batch:
             place = f"shiftleft(CAST({place} AS BIGINT), 32) | {origin}"
         hash_ = f"xxhash64({hashed})" if keys else "0L"
         sent = (sql for column in columns for sql in column.sent)
-        rows = frame.selectExpr(f"{place} AS {PLACE}", f"{hash_} AS {HASH}", *sent)
+        rows = deferred(frame).selectExpr(f"{place} AS {PLACE}", f"{hash_} AS {HASH}", *sent)
         schema = spark_schema(carrier_schema(output)).add(META, "string")
         emitted = probe.over(rows.mapInArrow(_task_function(spec), schema))
-        return emitted.where(f"{META} IS NULL").selectExpr(*(c.inward for c in output))
+        return deferred(emitted.where(f"{META} IS NULL")).selectExpr(*(c.inward for c in output))
 
     def figures(self, node: StateStoreWriter) -> Mapping[str, int]:
         """What an operator said of the last batch that had rows: `RECEIVED`, `GROUPS`."""

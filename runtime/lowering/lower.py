@@ -14,6 +14,7 @@ from . import stateful as stateful
 from .batch import Batch
 from .columns import column_name
 from .context import LoweredBatch, LoweringContext
+from .deferred import deferred, settled
 from .operators import inputs_of, lower_operator
 
 if TYPE_CHECKING:
@@ -34,10 +35,11 @@ def lower(plan: SparkPlan, context: LoweringContext) -> LoweredBatch:
     def build(batch: Batch) -> DataFrame:
         frame = _lower(expand_reused_exchanges(plan), batch)
         names = (f"{column_name(a)} AS {quote(a.name)}" for a in plan.output)
-        return frame.selectExpr(*names)
+        return settled(frame.selectExpr(*names))
 
     return Batch(context, build)
 
 
 def _lower(node: SparkPlan, batch: Batch) -> DataFrame:
-    return lower_operator(node, [_lower(below, batch) for below in inputs_of(node)], batch)
+    inputs = [_lower(below, batch) for below in inputs_of(node)]
+    return deferred(lower_operator(node, inputs, batch))

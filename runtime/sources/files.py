@@ -142,9 +142,11 @@ class FileSource(Source):
         base = base_path(self.location)
         if base is not None:
             reader = reader.option("basePath", str(base))
-        return reader.load([f"file://{path}" for path in paths]).select(
-            *(f"`{field.name.replace('`', '``')}`" for field in self.schema.fields)
-        )
+        frame = reader.load([f"file://{path}" for path in paths])
+        if not any("=" in os.path.dirname(path) for path in paths):
+            return frame
+        # Spark puts the columns of partitions last.
+        return frame.select(*(f"`{field.name.replace('`', '``')}`" for field in self.schema.fields))
 
     def _groups(self, paths: Sequence[str]) -> list[list[str]]:
         """The files that Spark can read together.
