@@ -215,9 +215,9 @@ def test_a_watermark_follows_its_column_and_its_copies() -> None:
 
 
 def test_names_mind_case_if_asked() -> None:
-    assert columns("SELECT USER FROM STREAM events") == ["USER string"]
+    assert columns("SELECT QTY FROM STREAM events") == ["QTY int"]
     with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
-        analyzed("SELECT USER FROM STREAM events", spark__sql__caseSensitive="true")
+        analyzed("SELECT QTY FROM STREAM events", spark__sql__caseSensitive="true")
 
 
 def test_functions_with_over_stand_in_a_window_operator() -> None:

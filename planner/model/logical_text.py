@@ -43,6 +43,7 @@ from .relations import (
     View,
 )
 from .set_operations import SetOperation
+from .subqueries import LateralJoin
 from .text import plan_text
 from .unresolved import UnresolvedAttribute
 
@@ -168,6 +169,9 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
             return kind, [_list(order, limit), str(is_global).lower()]
         case GlobalLimit(limit=count) | LocalLimit(limit=count):
             return kind, [argument_text(count)]
+        case LateralJoin(query=query, join_type=join_type, condition=condition):
+            shown = "" if condition is None else argument_text(condition)
+            return kind, [plan_text(query), join_type, shown]
         case SetOperation(is_all=is_all):
             return f"{kind} All" if is_all else kind, [str(is_all).lower()]
         case Offset(offset=count):

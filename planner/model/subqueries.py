@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from .expressions import AttributeReference, Expression, GetStructField
 from .ids import fresh_id
 from .lazy import cached_property
-from .query_plan import LogicalPlan
-from .types import BOOLEAN, DataType
+from .logical import JoinType, join_output
+from .query_plan import LogicalPlan, UnaryNode
+from .types import BOOLEAN, NULL, DataType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +101,30 @@ class ListQuery(SubqueryExpression):
     @property
     def nullable(self) -> bool:
         return any(column.nullable for column in self.plan.output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateralSubquery(SubqueryExpression):
+    """The rows that a lateral join puts beside each row; no value."""
+
+    @property
+    def data_type(self) -> DataType:
+        return NULL
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateralJoin(UnaryNode):
+    """Each row beside the rows that a subquery gives for it."""
+
+    expression_fields = ("query", "condition")
+
+    query: LateralSubquery
+    join_type: JoinType = "Inner"
+    condition: Expression | None = None
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return join_output(self.join_type, self.child.output, self.query.plan.output)
 
 
 @dataclass(frozen=True, kw_only=True)

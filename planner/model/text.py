@@ -31,6 +31,7 @@ from .literal_text import literal_pretty, literal_text
 from .subqueries import (
     Exists,
     InSubquery,
+    LateralSubquery,
     ListQuery,
     OuterReference,
     ScalarSubquery,
@@ -263,6 +264,7 @@ _SUBQUERIES: dict[type[Expression], tuple[str, str]] = {
     ScalarSubquery: ("scalar-subquery", "scalarsubquery"),
     Exists: ("exists", "exists"),
     ListQuery: ("list", "listquery"),
+    LateralSubquery: ("lateral-subquery", "lateralsubquery"),
 }
 
 

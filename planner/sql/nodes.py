@@ -40,6 +40,36 @@ class MultiAlias(exp.Expression):  # type: ignore[misc]
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "names": True}
 
 
+class LateralRelation(exp.Expression):  # type: ignore[misc]
+    """`LATERAL (query) AS t` or `LATERAL explode(a) AS t` behind a comma or JOIN."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Sampled(exp.Expression):  # type: ignore[misc]
+    """`relation TABLESAMPLE (10 PERCENT)`: `kind` is PERCENT, ROWS or BUCKET."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "kind": True,
+        "sizes": True,
+        "seed": False,
+    }
+
+
+class Unpivoted(exp.Expression):  # type: ignore[misc]
+    """`relation UNPIVOT (value FOR name IN (a, b AS c))`; each column with its alias or None."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "values": True,
+        "name": True,
+        "columns": True,
+        "nulls": False,
+        "alias": False,
+    }
+
+
 class TableFunction(exp.Expression):  # type: ignore[misc]
     """`range(10) AS t(id)` in FROM."""
 

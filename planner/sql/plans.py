@@ -9,72 +9,41 @@ from sqlglot import exp
 
 from ..model.errors import AnalysisError
 from ..model.expressions import (
-    AttributeReference,
     Expression,
-    Literal,
-    Origin,
     SortOrder,
     lit,
 )
 from ..model.hints import RawParameter, UnresolvedHint
-from ..model.intervals import interval_text
 from ..model.logical import (
     Aggregate,
     Deduplicate,
     Distinct,
-    EventTimeWatermark,
     Filter,
-    Generate,
     GlobalLimit,
-    Join,
-    JoinType,
     LocalLimit,
     Offset,
     Project,
     Sort,
     Union,
     UnresolvedHaving,
-    watermark_node_id,
 )
 from ..model.partitions import PARTITION_HINTS, RepartitionByExpression
 from ..model.query_plan import LogicalPlan
 from ..model.relations import (
-    LocalRelation,
-    OneRowRelation,
     SubqueryAlias,
-    UnresolvedInlineTable,
-    UnresolvedRelation,
-    UnresolvedTableFunction,
     UnresolvedWith,
 )
 from ..model.set_operations import Except, Intersect
-from ..model.text import pretty
-from ..model.types import YearMonthIntervalType
 from ..model.unresolved import UnresolvedAttribute
 from .context import duplicate_names, unsupported
 from .expressions import ExpressionReader
 from .grouping import GroupingReader
-from .nodes import TableFunction, Watermark
+from .relations import RelationReader
 
 Node = Any  # sqlglot carries no types here
 
-_UNNAMED = "__auto_generated_subquery_name"
-_JOIN_TYPES: dict[tuple[str | None, str | None], JoinType] = {
-    (None, None): "Inner",
-    (None, "INNER"): "Inner",
-    (None, "COMMA"): "Inner",
-    (None, "CROSS"): "Cross",
-    ("LEFT", None): "LeftOuter",
-    ("RIGHT", None): "RightOuter",
-    ("FULL", None): "FullOuter",
-    ("LEFT", "SEMI"): "LeftSemi",
-    (None, "SEMI"): "LeftSemi",
-    ("LEFT", "ANTI"): "LeftAnti",
-    (None, "ANTI"): "LeftAnti",
-}
 
-
-class PlanReader(GroupingReader):
+class PlanReader(GroupingReader, RelationReader):
     """Turns one query into a logical plan."""
 
     def __init__(self, expressions: ExpressionReader) -> None:
@@ -116,7 +85,7 @@ class PlanReader(GroupingReader):
             case exp.Subquery():
                 return self.query(node.this)
             case exp.Values():
-                return self._values(node)
+                return self.inline_table(node)
             case exp.Except() | exp.Intersect():
                 return self._set_operation(node)
         raise unsupported(f"The query {type(node).__name__}", self.expressions.origin(node))
@@ -187,9 +156,9 @@ class PlanReader(GroupingReader):
     def _select(self, node: Node) -> LogicalPlan:
         windows = node.args.get("windows") or []
         self.expressions.windows = {w.args["alias"].name.lower(): w.this for w in windows}
-        plan = self._from(node)
+        plan = self.source(node)
         for view in node.args.get("laterals") or []:
-            plan = self._lateral_view(view, plan)
+            plan = self.lateral_view(view, plan)
         if where := node.args.get("where"):
             condition = self.expressions.read(where.this)
             plan = Filter(child=plan, condition=condition, origin=self.expressions.origin(node))
@@ -236,162 +205,3 @@ class PlanReader(GroupingReader):
         condition = self.expressions.read(having.this)
         origin = self.expressions.origin(node)
         return UnresolvedHaving(child=aggregate, condition=condition, origin=origin)
-
-    # -------------------------------------------------------------------------------------- FROM
-
-    def _from(self, node: Node) -> LogicalPlan:
-        clause = node.args.get("from_")
-        if clause is None:
-            return OneRowRelation()
-        plan = self.relation(clause.this, clause)
-        for join in node.args.get("joins") or []:
-            plan = self._join(join, plan)
-        return plan
-
-    def relation(self, node: Node, around: Node | None = None) -> LogicalPlan:
-        """Something of FROM with its alias, its watermark and the joins behind it.
-
-        `around` is the clause that it belongs to: a stream's alias is placed there, as in Spark.
-        """
-        place = around if around is not None and _is_stream(node) else node
-        plan = self._aliased(node, self._relation(node), self.expressions.origin(place))
-        for join in node.args.get("joins") or []:
-            plan = self._join(join, plan)
-        return plan
-
-    def _relation(self, node: Node) -> LogicalPlan:
-        match node:
-            case exp.Table():
-                return self._table(node, node, streaming=False)
-            case exp.Stream():
-                return self._table(node.this, node, streaming=True)
-            case exp.Subquery():
-                return self.query(node.this)
-            case exp.Paren():
-                return self.relation(node.this)
-            case exp.Values():
-                return self._values(node)
-            case Watermark():
-                return self._watermark(node)
-            case TableFunction():
-                return self._table_function(node)
-        raise unsupported(f"{type(node).__name__} in FROM", self.expressions.origin(node))
-
-    def _table(self, table: Node, place: Node, streaming: bool) -> LogicalPlan:
-        parts = tuple(part.name for part in table.parts)
-        origin = self.expressions.origin(place)
-        return UnresolvedRelation(parts=parts, streaming=streaming, origin=origin)
-
-    def _table_function(self, node: Node) -> LogicalPlan:
-        function = node.this
-        return UnresolvedTableFunction(
-            name=function.this,
-            arguments=self.expressions.read_all(function.expressions),
-            origin=self.expressions.origin(function),
-        )
-
-    def _aliased(self, node: Node, plan: LogicalPlan, origin: Origin) -> LogicalPlan:
-        if isinstance(node, exp.Values):
-            return plan
-        alias = node.args.get("alias")
-        if alias is None:
-            return (
-                SubqueryAlias(child=plan, alias=_UNNAMED)
-                if isinstance(node, exp.Subquery)
-                else plan
-            )
-        columns = tuple(column.name for column in alias.columns)
-        return SubqueryAlias(child=plan, alias=alias.name, columns=columns, origin=origin)
-
-    def _watermark(self, node: Node) -> LogicalPlan:
-        child = self.relation(node.this)
-        delay = self.expressions.read(node.args["delay"])
-        assert isinstance(delay, Literal) and isinstance(delay.value, int)
-        whole = delay.value
-        months = isinstance(delay.data_type, YearMonthIntervalType)
-        amount = (whole, 0, 0) if months else (0, 0, whole)
-        if whole < 0:
-            raise AnalysisError(
-                None,
-                f"requirement failed: delay threshold ({pretty(delay)}) should not be negative.",
-                hint="A watermark's delay is zero or more.",
-            )
-        return EventTimeWatermark(
-            child=child,
-            event_time=self.expressions.read(node.args["column"]),
-            delay=amount,
-            delay_text=interval_text(*amount),
-            node_id=watermark_node_id(next(self.watermarks)),
-            origin=self.expressions.origin(node),
-        )
-
-    def _join(self, node: Node, left: LogicalPlan) -> LogicalPlan:
-        using = node.args.get("using") or []
-        condition = node.args.get("on")
-        return Join(
-            left=left,
-            right=self.relation(node.this, node),
-            join_type=_JOIN_TYPES[(node.args.get("side"), node.args.get("kind"))],
-            condition=None if condition is None else self.expressions.read(condition),
-            using=tuple(name.name for name in using),
-            natural=node.args.get("method") == "NATURAL",
-            origin=self.expressions.origin(node),
-        )
-
-    def _lateral_view(self, node: Node, child: LogicalPlan) -> LogicalPlan:
-        alias = node.args["alias"]
-        return Generate(
-            child=child,
-            generator=self.expressions.read(node.this),
-            outer=bool(node.args.get("outer")),
-            generated=tuple(UnresolvedAttribute(parts=(c.name,)) for c in alias.columns),
-            alias=alias.name.lower(),
-            origin=self.expressions.origin(node),
-        )
-
-    def _values(self, node: Node) -> LogicalPlan:
-        rows = tuple(
-            self.expressions.read_all(row.expressions)
-            if isinstance(row, exp.Tuple)
-            else (self.expressions.read(row),)
-            for row in node.expressions
-        )
-        alias = node.args.get("alias")
-        names = tuple(c.name for c in alias.columns) if alias else ()
-        names = names or tuple(f"col{i + 1}" for i in range(len(rows[0])))
-        table = _local_relation(names, rows) or UnresolvedInlineTable(
-            names=names, rows=rows, origin=self.expressions.origin(node)
-        )
-        return SubqueryAlias(child=table, alias=alias.name) if alias else table
-
-
-def _is_stream(node: Node) -> bool:
-    while isinstance(node, Watermark):
-        node = node.this
-    return isinstance(node, exp.Stream)
-
-
-def _local_relation(
-    names: tuple[str, ...], rows: tuple[tuple[Expression, ...], ...]
-) -> LogicalPlan | None:
-    """Rows of literals whose types agree column by column; None where analysis has to look."""
-    if any(len(row) != len(names) for row in rows):
-        return None
-    literals = [tuple(v for v in row if isinstance(v, Literal)) for row in rows]
-    if any(len(row) != len(names) for row in literals):
-        return None
-    attributes = []
-    for index, name in enumerate(names):
-        column = [row[index] for row in literals]
-        kinds = {value.data_type for value in column if value.value is not None}
-        if len(kinds) != 1:
-            return None
-        nullable = any(value.value is None for value in column)
-        kind = kinds.pop()
-        attributes.append(AttributeReference(name=name, type_=kind, is_nullable=nullable))
-    kinds_ = [attribute.data_type for attribute in attributes]
-    typed = tuple(
-        tuple(Literal(value=v.value, type_=kind) for v, kind in zip(row, kinds_, strict=True))
-        for row in literals
-    )
-    return LocalRelation(attributes=tuple(attributes), rows=typed)

@@ -114,11 +114,27 @@ class StreamingParser(RelationParser):
             return self._mark(start, self._parse_select_body())
         if self._word("VALUES"):
             return self._mark(start, self._parse_values())
+        if self._word("FROM"):
+            return self._mark(start, self._parse_from_first())
         if self._word("TABLE"):
             relation = exp.From(this=self._parse_table_name())
             return self._mark(start, exp.Select(expressions=[exp.Star()], from_=relation))
         self.raise_error("Expected a query")
         return None
+
+    def _parse_from_first(self) -> Node:
+        """`FROM t SELECT a WHERE b`."""
+        source = exp.Select()
+        self._parse_from_clause(source)
+        laterals = self._parse_lateral_views()
+        self._expect_word("SELECT")
+        select = self._parse_select_body()
+        for name in ("from_", "joins"):
+            if source.args.get(name):
+                select.set(name, source.args[name])
+        if laterals:
+            select.set("laterals", [*laterals, *select.args.get("laterals", [])])
+        return select
 
     def _parse_organization(self, node: Node) -> Node:
         """ORDER BY, SORT BY, LIMIT, OFFSET behind a whole query term."""

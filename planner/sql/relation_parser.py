@@ -7,13 +7,13 @@ from sqlglot.tokens import TokenType
 
 from .cursor import STOP_WORDS, Node
 from .expression_parser import ExpressionParser
-from .nodes import TableFunction, Watermark
+from .nodes import LateralRelation, Sampled, TableFunction, Unpivoted, Watermark
 
 _JOIN_WORDS = frozenset(
     {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
 )
 # Words that may follow a relation; none of them is its alias unless AS or quotes say so.
-_AFTER_RELATION = STOP_WORDS | {"DELAY"}
+_AFTER_RELATION = STOP_WORDS | {"DELAY", "SELECT"}
 
 
 class RelationParser(ExpressionParser):
@@ -24,9 +24,21 @@ class RelationParser(ExpressionParser):
         select.set("from_", self._mark(start, exp.From(this=self._parse_relation())))
         joins = []
         while self._match(TokenType.COMMA):
-            joins.append(exp.Join(this=self._parse_relation(), kind="COMMA"))
+            joins.append(self._parse_comma_join())
         if joins:
             select.set("joins", joins)
+
+    def _parse_comma_join(self) -> Node:
+        start = self._index
+        if self._ahead("LATERAL"):
+            node = exp.Join(this=self._parse_lateral(), kind="COMMA")
+            return self._mark(start, node)
+        return exp.Join(this=self._parse_relation(), kind="COMMA")
+
+    def _parse_lateral(self) -> Node:
+        start = self._index
+        self._expect_word("LATERAL")
+        return self._mark(start, LateralRelation(this=self._parse_relation_primary()))
 
     def _parse_lateral_views(self) -> list[Node]:
         views: list[Node] = []
@@ -81,7 +93,9 @@ class RelationParser(ExpressionParser):
             kind = self._peek_word()
             self._advance()
         self._expect_word("JOIN")
-        join = exp.Join(this=self._parse_relation_primary(), side=side, kind=kind)
+        lateral = self._ahead("LATERAL")
+        right = self._parse_lateral() if lateral else self._parse_relation_primary()
+        join = exp.Join(this=right, side=side, kind=kind)
         if natural:
             join.set("method", "NATURAL")
         if self._word("ON"):
@@ -163,8 +177,10 @@ class RelationParser(ExpressionParser):
         """WATERMARK and the alias; Spark writes the alias last and applies it first."""
         watermark = None
         clause = self._index
-        if self._ahead("TABLESAMPLE"):
-            self.raise_error("TABLESAMPLE is not supported")
+        sampled = None if isinstance(node, exp.Stream) else self._parse_sample()
+        if sampled is not None:
+            sampled.set("this", self._mark(start, node))
+            node = self._mark(clause, sampled)
         if self._word("WATERMARK"):
             column = self._parse_watermark_column()
             self._expect_word("DELAY", "OF")
@@ -176,7 +192,61 @@ class RelationParser(ExpressionParser):
         if watermark is not None:
             column, delay = watermark
             node = self._mark(clause, Watermark(this=node, column=column, delay=delay))
+        while self._ahead("UNPIVOT"):
+            node = self._parse_unpivot(start, node)
         return node
+
+    def _parse_sample(self) -> Node:
+        """`TABLESAMPLE (10 PERCENT) REPEATABLE (5)`, or None."""
+        if not self._word("TABLESAMPLE"):
+            return None
+        self._expect(TokenType.L_PAREN)
+        if self._word("BUCKET"):
+            sizes = [self._parse_bitwise()]
+            self._expect_word("OUT", "OF")
+            sizes.append(self._parse_bitwise())
+            kind = "BUCKET"
+        else:
+            sizes = [self._parse_bitwise()]
+            kind = "PERCENT" if self._word("PERCENT") else "ROWS"
+            if kind == "ROWS":
+                self._expect_word("ROWS")
+        self._expect(TokenType.R_PAREN)
+        seed = self._wrapped(self._parse_bitwise) if self._word("REPEATABLE") else None
+        return Sampled(kind=kind, sizes=sizes, seed=seed)
+
+    def _parse_unpivot(self, start: int, node: Node) -> Node:
+        self._expect_word("UNPIVOT")
+        nulls = self._word("INCLUDE", "NULLS")
+        if not nulls:
+            self._word("EXCLUDE", "NULLS")
+        self._expect(TokenType.L_PAREN)
+        values = self._parse_names()
+        self._expect_word("FOR")
+        name = self._parse_name()
+        self._expect_word("IN")
+        columns = self._wrapped(lambda: self._list(self._parse_unpivoted_column))
+        self._expect(TokenType.R_PAREN)
+        alias = self._parse_relation_alias()
+        pivoted = Unpivoted(
+            this=node, values=values, name=name, columns=columns, nulls=nulls, alias=alias
+        )
+        return self._mark(start, pivoted)
+
+    def _parse_names(self) -> list[Node]:
+        if self._curr.token_type == TokenType.L_PAREN:
+            names: list[Node] = self._wrapped(lambda: self._list(self._parse_name))
+            return names
+        return [self._parse_name()]
+
+    def _parse_unpivoted_column(self) -> Node:
+        start = self._index
+        if self._curr.token_type == TokenType.L_PAREN:
+            columns = self._wrapped(lambda: self._list(self._parse_reference))
+        else:
+            columns = [self._parse_reference()]
+        alias = self._parse_name() if self._word("AS") or self._is_alias() else None
+        return self._mark(start, exp.Tuple(expressions=columns, alias=alias))
 
     def _parse_delay(self) -> Node:
         """An interval with its units outside the string: Spark takes no other here."""

@@ -55,11 +55,14 @@ from ...planner.model.set_operations import SetOperation
 from ...planner.model.subqueries import (
     Exists,
     InSubquery,
+    LateralJoin,
+    LateralSubquery,
     SubqueryExpression,
     outer_references,
 )
 from ...planner.model.text import pretty
 from ...planner.model.types import BOOLEAN
+from ...planner.model.unpivot import UnresolvedUnpivot
 from ...planner.model.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
@@ -77,7 +80,7 @@ from .function_names import check_function_names
 from .hidden_columns import cut_back, with_hidden_columns
 from .hints import resolve_hint
 from .inline_tables import resolve_inline_table
-from .joins import keep_subqueries_apart, resolve_join
+from .joins import keep_apart, keep_subqueries_apart, resolve_join
 from .missing import resolve_over, restored
 from .names import qualified
 from .over import refuse_window_in_where
@@ -87,6 +90,7 @@ from .selects import generate_node, generators_in, is_generator, resolve_aggrega
 from .table_functions import resolve_table_function
 from .time_windows import expand_windows
 from .unions import widen_sides, widen_union
+from .unpivot import resolve_unpivot
 
 Names = dict[str, CTERelationDef]
 
@@ -244,6 +248,10 @@ class Analyzer:
                 return resolve_deduplicate(plan, child, self.context)
             case Generate():
                 return self._generate(plan, child)
+            case UnresolvedUnpivot():
+                return resolve_unpivot(plan, child, self.context)
+            case LateralJoin():
+                return self._lateral_join(plan, child)
             case GlobalLimit() | LocalLimit() | Offset():
                 resolver = self._resolver(child)
                 return replace(plan, child=child).map_expressions(resolver.resolve)
@@ -361,6 +369,18 @@ class Analyzer:
             )
         projected = Project(project_list=(event_time, *child.output), child=child)
         return replace(plan, event_time=event_time.to_attribute(), child=projected)
+
+    def _lateral_join(self, plan: LateralJoin, child: LogicalPlan) -> LogicalPlan:
+        query = self.analyze_subquery(plan.query, self.context.scope(child.output))
+        assert isinstance(query, LateralSubquery)
+        if query.plan.resolved:
+            query = replace(query, plan=keep_apart(child, query.plan))
+        plan = replace(plan, query=query, child=child)
+        if plan.condition is None or not query.plan.resolved:
+            return plan
+        columns = (*child.output, *query.plan.output)
+        condition = Resolver(self.context.scope(columns), self.context).resolve(plan.condition)
+        return replace(plan, condition=condition)
 
     def _generate(self, plan: Generate, child: LogicalPlan) -> LogicalPlan:
         generator = self._resolver(child).resolve(plan.generator)

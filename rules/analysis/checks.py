@@ -42,7 +42,12 @@ from ...planner.model.unresolved import UnresolvedAttribute
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .failures import SEARCH_PATH, failure, mismatch, quoted
-from .misplaced import misplaced_aggregates, misplaced_in_operator, sort_types
+from .misplaced import (
+    misplaced_aggregates,
+    misplaced_in_operator,
+    random_in_operator,
+    sort_types,
+)
 from .names import qualified
 from .over import check_windows
 from .subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
@@ -377,4 +382,5 @@ CHECKS: tuple[Check, ...] = (
     distinct_maps,
     misplaced_aggregates,
     misplaced_in_operator,
+    random_in_operator,
 )

@@ -55,6 +55,11 @@ from .window_functions import (
     check_window_time,
 )
 
+_LITERAL_FUNCTIONS = {
+    **{name: name for name in ("current_date", "current_timestamp", "current_user")},
+    **dict.fromkeys(("user", "session_user"), "current_user"),
+}
+
 
 class Resolver:
     """Resolves expressions over the columns of one operator's input."""
@@ -108,11 +113,16 @@ class Resolver:
         """The column or field of the query around this one that a name means, if any."""
         found = None if self.context.outer is None else self.context.outer.find(parts)
         if found is None:
-            return None
+            return self._literal_function(parts)
         result: Expression = OuterReference(column=found[0], origin=at.origin)
         for name in found[1]:
             result = extract(result, lit(name), self.context, at.origin)
         return result
+
+    def _literal_function(self, parts: tuple[str, ...]) -> Expression | None:
+        """`current_date` and the like, which need no parentheses where no column is called so."""
+        name = _LITERAL_FUNCTIONS.get(parts[0].lower()) if len(parts) == 1 else None
+        return None if name is None else self.context.call(name)
 
     def _subquery(self, subquery: SubqueryExpression) -> Expression:
         analyze = self.context.analyze_subquery

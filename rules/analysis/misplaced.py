@@ -48,6 +48,23 @@ def misplaced_in_operator(plan: LogicalPlan) -> AnalysisError | None:
     )
 
 
+def random_in_operator(plan: LogicalPlan) -> AnalysisError | None:
+    """Expressions that differ from row to row where rows may be compared more than once."""
+    if not isinstance(plan, Join):
+        return None
+    found = [e for e in plan.expressions if not e.deterministic]
+    if not found:
+        return None
+    listed = ", ".join(f'"{pretty(node)}"' for node in found)
+    return failure(
+        "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+        f"The operator expects a deterministic expression, but the actual expression is {listed}.",
+        state="42K0E",
+        origin=plan.origin,
+        hint="Compute it in a subquery first.",
+    )
+
+
 def sort_types(plan: LogicalPlan) -> AnalysisError | None:
     """ORDER BY a type without an order."""
     if not isinstance(plan, Sort):

@@ -43,7 +43,8 @@ def resolve_over(
     """
     aggregate = _aggregate_below(child)
     if aggregate is not None:
-        resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first)
+        cut = _is_cut(child)
+        resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first, cut)
     else:
         resolver = Resolver(context.scope(child.output), context)
         resolved = tuple(resolver.resolve(e) for e in expressions)
@@ -68,6 +69,11 @@ def _aggregate_below(plan: LogicalPlan) -> Aggregate | None:
     return plan if isinstance(plan, Aggregate) else None
 
 
+def _is_cut(plan: LogicalPlan) -> bool:
+    """Whether a Project stands over the aggregation's filter."""
+    return isinstance(plan, Project) or (isinstance(plan, Filter) and _is_cut(plan.child))
+
+
 def _is_covered(expression: Expression, plan: LogicalPlan) -> bool:
     return expression.references <= plan.output_ids and not has_aggregate(expression)
 
@@ -78,13 +84,17 @@ def _over_aggregate(
     aggregate: Aggregate,
     context: Context,
     input_first: bool,
+    cut: bool,
 ) -> Expressions:
+    # Columns that HAVING added are cut off: an aggregate function has nothing to stand on there.
     above = Resolver(context.scope(output), context)
     below = Resolver(context.scope(aggregate.child.output), context)
     grouping = {canonical(e) for e in aggregate.grouping}
 
     def resolve(expression: Expression) -> Expression:
         if isinstance(expression, UnresolvedFunction) and _is_aggregate(expression):
+            if cut:
+                return above.resolve(expression)
             first, second = (below, above) if input_first else (above, below)
             inner = first.resolve(expression)
             return inner if inner.resolved else second.resolve(inner)

@@ -134,7 +134,8 @@ def _item(item: Expression, resolver: Resolver) -> Expression:
         return item
     if isinstance(found, AttributeReference):
         return found
-    return Alias(child=found, name=inner.parts[-1], origin=inner.origin)
+    name = inner.parts[-1] if len(inner.parts) > 1 else pretty(found)
+    return Alias(child=found, name=name, origin=inner.origin)
 
 
 # ----------------------------------------------------------------------------------- generators

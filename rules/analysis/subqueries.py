@@ -17,6 +17,7 @@ from ...planner.model.logical import Aggregate, Filter, Join, Project, Unresolve
 from ...planner.model.logical_text import tree_text
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import (
+    Exists,
     InSubquery,
     ListQuery,
     ScalarSubquery,
@@ -134,7 +135,9 @@ def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
                     error = _ungrouped(subquery, expression, plan)
                     if error is not None:
                         return error
-            elif not isinstance(plan, _TAKE_PREDICATES):
+            elif isinstance(subquery, ListQuery | Exists) and not isinstance(
+                plan, _TAKE_PREDICATES
+            ):
                 return failure(
                     "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY",
                     "Unsupported subquery expression: IN/EXISTS predicate subqueries can only be"

@@ -21,6 +21,7 @@ from ...planner.model.logical import (
 from ...planner.model.python_operators import EvaluatePython
 from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
 from ...planner.model.set_operations import Except, Intersect
+from ...planner.model.subqueries import LateralJoin
 from .collapse_projects import collapse_projects
 from .common_expressions import pull_out_common_expressions
 from .comparisons import simplify_comparisons_below_null_checks
@@ -43,6 +44,7 @@ from .grouping import (
 )
 from .hints import move_hints_to_joins
 from .infer_filters import infer_filters_from_constraints, infer_filters_from_generators
+from .lateral_joins import inline_lateral_joins, rewrite_lateral_joins
 from .limits import (
     eliminate_limits,
     push_limits_down,
@@ -189,11 +191,13 @@ BATCHES = (
         "correlated subqueries",
         (
             rule(inline_one_row_subqueries),
+            rule(inline_lateral_joins, LateralJoin),
             # While a subquery's filters are as they were written.
             rule(pull_up_correlated_predicates),
             rule(optimize_subqueries),
             # Optimized, more of them read nothing.
             rule(inline_one_row_subqueries),
+            rule(rewrite_lateral_joins, LateralJoin),
         ),
         once=True,
     ),

@@ -1,0 +1,30 @@
+"""UNPIVOT as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .expressions import Expression
+from .query_plan import UnaryNode
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedUnpivot(UnaryNode):
+    """Each row once per entry of `columns`: their values under `value_names`, and a name.
+
+    `names` are the entries' own (None: made of the columns'); they go to `name_column`. Rows whose
+    values are all null are left out unless `include_nulls`.
+    """
+
+    expression_fields = ("columns",)
+
+    columns: tuple[tuple[Expression, ...], ...]
+    names: tuple[str | None, ...]
+    value_names: tuple[str, ...]
+    name_column: str
+    include_nulls: bool = False
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False

@@ -1,0 +1,86 @@
+"""Lateral joins: as operators over the left side, or as joins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.conf import Conf
+from ...planner.model.logical import Filter, Generate, Join, Project
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import OneRowRelation, SubqueryAlias
+from ...planner.model.subqueries import LateralJoin
+from .calls import conjunction
+from .subqueries import without_outer
+from .trees import rewrite_up
+
+_LATERAL = frozenset((LateralJoin,))
+
+
+def inline_lateral_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`LateralJoin (Project [outer(a) + 1 AS b], OneRow), t` -> `Project [t.*, a + 1 AS b], t`.
+
+    So with generators, whose empty results drop the row even of a left join, as in Spark; only
+    where the subquery reads nothing. Idempotent.
+    """
+
+    def inline(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, LateralJoin):
+            return node
+        made = _over(node.query.plan, node.child)
+        if made is None:
+            return node
+        wanted = (*node.child.output, *node.query.plan.output)
+        if [a.expr_id for a in made.output] != [a.expr_id for a in wanted]:
+            made = Project(project_list=wanted, child=made)
+        if node.condition is None:
+            return made
+        if node.join_type not in ("Inner", "Cross"):
+            return node
+        return Filter(condition=node.condition, child=made)
+
+    return rewrite_up(plan, inline, _LATERAL)
+
+
+def _over(plan: LogicalPlan, below: LogicalPlan) -> LogicalPlan | None:
+    """What stands over no relation, over the left side of the join instead."""
+    match plan:
+        case OneRowRelation():
+            return below
+        case SubqueryAlias(child=child):
+            return _over(child, below)
+        case Project(project_list=items, child=child):
+            inner = _over(child, below)
+            if inner is None:
+                return None
+            new = tuple(e.transform_up(without_outer) for e in items)
+            return Project(project_list=(*below.output, *new), child=inner)
+        case Generate(generator=generator, child=child):
+            inner = _over(child, below)
+            if inner is None:
+                return None
+            new_generator = generator.transform_up(without_outer)
+            return replace(plan, generator=new_generator, child=inner)
+        case _:
+            return None
+
+
+def rewrite_lateral_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`LateralJoin q [a = b], t` -> `Join (a = b), t, q`.
+
+    Requires optimized subqueries whose correlated conditions are pulled out. Idempotent.
+    """
+
+    def rewrite(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, LateralJoin):
+            return node
+        own = [] if node.condition is None else [node.condition]
+        parts = [*own, *node.query.conditions]
+        return Join(
+            left=node.child,
+            right=node.query.plan,
+            join_type=node.join_type,
+            condition=conjunction(parts) if parts else None,
+            origin=node.origin,
+        )
+
+    return rewrite_up(plan, rewrite, _LATERAL)
