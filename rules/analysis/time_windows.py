@@ -44,6 +44,7 @@ from ...planner.model.windows import (
     TimeWindow,
     WindowTime,
 )
+from ..optimization.simplify import simplify
 from .context import Context
 from .failures import InvalidSessionWindow, InvalidTimeWindow, failure
 from .window_functions import is_window
@@ -296,6 +297,8 @@ def _is_positive_constant(gap: Expression) -> bool:
     """Whether the gap is a constant above zero; others are judged row by row."""
     if isinstance(gap, Cast) and isinstance(gap.child.data_type, StringType):
         gap = gap.child
+    if gap.foldable:
+        gap = simplify(gap)
     if not isinstance(gap, Literal) or gap.value is None:
         return False
     try:

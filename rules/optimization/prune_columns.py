@@ -19,7 +19,9 @@ from ...planner.model.logical import (
 )
 from ...planner.model.query_plan import LogicalPlan
 from .alias_nested_fields import alias_fields_below, alias_fields_below_generate
-from .trees import pruned
+from .trees import pruned, rewrite_down
+
+_PRUNED = frozenset((Project, Aggregate, Expand, Join))
 
 
 def prune_columns(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -29,13 +31,9 @@ def prune_columns(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     A Project keeps the order of its input's columns. A Project between a Project and a Filter that
     only drops columns is not worth its while and goes. Idempotent.
     """
-    result = _without_projects_below_filters(_prune_down(plan))
+    result = _without_projects_below_filters(rewrite_down(plan, _prune, _PRUNED))
     # What was added above a filter's input may have gone again: that is no change.
     return plan if result == plan else result
-
-
-def _prune_down(plan: LogicalPlan) -> LogicalPlan:
-    return _prune(plan).map_children(_prune_down)
 
 
 def _prune(node: LogicalPlan) -> LogicalPlan:
