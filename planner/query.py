@@ -13,6 +13,7 @@ from ..physical.stateful import OutputMode
 from .description import Description, SinkDescription, SourceDescription
 from .model.catalog import Source
 from .model.conf import Conf
+from .model.conf_checks import check_settings
 from .model.ddl import parse_schema, timestamp_type
 from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
@@ -110,6 +111,7 @@ class Query:
         """
         from .incremental_execution import IncrementalExecution
 
+        check_settings(self.conf)
         if self._query == "" and self.description.python is not None:
             return self._python_execution(self.description.python)
         ids = itertools.count()

@@ -253,7 +253,7 @@ def feed(folder: Path, number: int, *rows: str) -> None:
         ({"checkpoint": "s3a://bucket/x"}, "STATEPLAN_FILE_SYSTEM_NOT_SUPPORTED", ["s3a://"]),
         (
             {"conf": {"spark.sql.session.timeZone": "Mars/Base"}},
-            "CANNOT_MODIFY_CONFIG",
+            "INVALID_CONF_VALUE.TIME_ZONE",
             ["Mars/Base"],
         ),
         (

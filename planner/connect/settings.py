@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ..model.conf import DEFAULTS
+from ..model.conf import DEFAULTS, Conf
+from ..model.conf_checks import check_settings
 from ..model.errors import DescriptionError
 from .places import Message
 
@@ -63,6 +64,7 @@ def configure(session: PlannerSession, operation: Message) -> list[tuple[str, st
     asked = getattr(operation, kind)
     match kind:
         case "set":
+            check_settings(Conf({pair.key: pair.value for pair in asked.pairs}))
             for pair in asked.pairs:
                 session.settings[pair.key] = pair.value
             return []

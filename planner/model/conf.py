@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .errors import DescriptionError
+from .errors import SettingError
 
 DEFAULTS: dict[str, str] = {
     "spark.sql.shuffle.partitions": "200",
@@ -30,6 +30,13 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.groupByAliases": "true",
+    "spark.sql.crossJoin.enabled": "true",
+    "spark.sql.legacy.allowHashOnMapType": "false",
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "true",
+    "spark.sql.optimizer.excludedRules": "",
+    "spark.sql.optimizer.inSetConversionThreshold": "10",
+    "spark.sql.adaptive.forceApply": "false",
+    "spark.sql.legacy.integerGroupingId": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.execution.topKSortFallbackThreshold": str(2**31 - 1 - 15),
     "spark.sql.constraintPropagation.enabled": "true",
@@ -74,11 +81,11 @@ class Conf(Mapping[str, str]):
         """A boolean setting.
 
         Raises:
-            DescriptionError: the value is neither true nor false.
+            SettingError: the value is neither true nor false.
         """
         value = self[key].strip().lower()
         if value not in ("true", "false"):
-            raise DescriptionError(
+            raise SettingError(
                 "INVALID_CONF_VALUE.TYPE_MISMATCH",
                 _mismatch(key, self[key], "boolean"),
                 hint=f"Set {key} to true or false.",
@@ -89,12 +96,12 @@ class Conf(Mapping[str, str]):
         """A whole-number setting.
 
         Raises:
-            DescriptionError: the value is not a whole number.
+            SettingError: the value is not a whole number.
         """
         try:
             return int(self[key])
         except ValueError:
-            raise DescriptionError(
+            raise SettingError(
                 "INVALID_CONF_VALUE.TYPE_MISMATCH",
                 _mismatch(key, self[key], "int"),
                 hint=f"Set {key} to a whole number.",
@@ -104,13 +111,13 @@ class Conf(Mapping[str, str]):
         """A setting in bytes: a number, or one with b, k, m, g or t behind it (`10MB`).
 
         Raises:
-            DescriptionError: the value is no such size.
+            SettingError: the value is no such size.
         """
         found = _SIZE.fullmatch(self[key].strip().lower())
         if found is None:
-            raise DescriptionError(
+            raise SettingError(
                 "INVALID_CONF_VALUE.TYPE_MISMATCH",
-                _mismatch(key, self[key], "bytes"),
+                _mismatch(key, self[key], "bytes in BYTE"),
                 hint=f"Set {key} to a number of bytes, or to a size such as 10MB.",
             )
         number, unit = found.groups()
@@ -121,12 +128,12 @@ class Conf(Mapping[str, str]):
         """The number of state stores of each operator.
 
         Raises:
-            DescriptionError: it is no positive whole number.
+            SettingError: it is no positive whole number.
         """
         key = "spark.sql.shuffle.partitions"
         number = self.integer(key)
         if number < 1:
-            raise DescriptionError(
+            raise SettingError(
                 "INVALID_CONF_VALUE.REQUIREMENT",
                 f"[INVALID_CONF_VALUE.REQUIREMENT] The value '{self[key]}' in the config \"{key}\""
                 f" is invalid. The value of {key} must be positive SQLSTATE: 22022",

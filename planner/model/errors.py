@@ -61,7 +61,13 @@ class StateplanError(Exception):
 class DescriptionError(StateplanError):
     """A query description, configuration or scenario file is unusable."""
 
-    phase = "description"
+    phase: Phase = "description"
+
+
+class SettingError(DescriptionError):
+    """A setting has a value that Spark does not take: it says so before anything else."""
+
+    phase = "analysis"
 
 
 class AnalysisError(StateplanError):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress, product
 
+from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -55,9 +56,10 @@ def _joined(entries: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(place for entry in entries for place in entry))
 
 
-def grouping_id() -> AttributeReference:
-    """The column of the id, fresh."""
-    return AttributeReference(name=ID, type_=LONG, is_nullable=False)
+def grouping_id(conf: Conf) -> AttributeReference:
+    """The column of the id, fresh: a BIGINT, or an INT as it was before Spark 3.1."""
+    short = conf.flag("spark.sql.legacy.integerGroupingId")
+    return AttributeReference(name=ID, type_=INT if short else LONG, is_nullable=False)
 
 
 def with_grouping_functions(
@@ -124,7 +126,7 @@ def _bit(
         )
     shift = Literal(value=len(keys) - 1 - known.index(canonical(argument)), type_=INT)
     shifted = Call(name="shiftright", arguments=(identity, shift))
-    one = Literal(value=1, type_=LONG)
+    one = Literal(value=1, type_=identity.type_)
     masked = Call(name="&", arguments=(shifted, one))
     return Cast(child=masked, type_=BYTE, mode="ANSI")
 
@@ -159,7 +161,7 @@ def expand_grouping_sets(plan: Aggregate, sets: Sets, identity: AttributeReferen
         (
             *child.output,
             *(a if i in one else Literal(value=None, type_=a.type_) for i, a in enumerate(sources)),
-            Literal(value=_bits(one, len(keys)), type_=LONG),
+            Literal(value=_bits(one, len(keys)), type_=identity.type_),
             *((Literal(value=place, type_=INT),) if repeated else ()),
         )
         for place, one in enumerate(sets)

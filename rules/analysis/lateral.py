@@ -57,7 +57,8 @@ def refer_to_aliases(items: Items, resolver: Resolver) -> Items:
     Raises:
         AnalysisError: several aliases have the name, or an aggregate function uses one.
     """
-    if all(item.resolved for item in items):
+    implicit = resolver.context.conf.flag("spark.sql.lateralColumnAlias.enableImplicitResolution")
+    if not implicit or all(item.resolved for item in items):
         return items
     known: dict[str, list[Alias]] = {}
     result: list[Expression] = []

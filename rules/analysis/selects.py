@@ -53,7 +53,7 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     written = with_ordinals(plan.grouping, context.conf.flag("spark.sql.groupByOrdinal"))
     _refuse_star_with_positions(plan.aggregates, written)
     grouping = tuple(resolver.resolve(item) for item in written)
-    entries, identity = plan.aggregates, grouping_id()
+    entries, identity = plan.aggregates, grouping_id(context.conf)
     if plan.grouping_analytics is not None:
         entries = with_grouping_functions(entries, written, resolver, identity)
     items = resolve_items(entries, resolver)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ...planner.model.conf import Conf
 from ...planner.model.query_plan import LogicalPlan
+from .cartesian import refuse_cartesian_products
 from .executor import run_batch
 from .merge_subqueries import merge_scalar_subqueries
 from .order import AFTER_INFERENCE, BATCHES, INFERENCE, SUBQUERIES
+from .settings import settings_of
 from .subqueries import has_subquery
 
 
@@ -16,6 +18,11 @@ def optimize(analyzed: LogicalPlan, conf: Conf, *, nested: bool = False) -> Logi
     Raises:
         InternalError: a rule broke an invariant, which is our mistake.
     """
+    with settings_of(conf):
+        return _optimized(analyzed, conf, nested)
+
+
+def _optimized(analyzed: LogicalPlan, conf: Conf, nested: bool) -> LogicalPlan:
     plan = analyzed
     late = False  # whether something moved after the operators had come to rest
     for batch in BATCHES:
@@ -26,4 +33,5 @@ def optimize(analyzed: LogicalPlan, conf: Conf, *, nested: bool = False) -> Logi
         late = late or (batch.name == "finish" and plan is not before)
         if batch is INFERENCE and plan is not before:
             plan = run_batch(AFTER_INFERENCE, plan, conf)
+    plan = refuse_cartesian_products(plan, conf)
     return plan if nested else merge_scalar_subqueries(plan, conf)

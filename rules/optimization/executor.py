@@ -9,6 +9,7 @@ from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import same_type
+from . import settings
 from .trees import Kinds, kinds_of
 
 MAX_ITERATIONS = 100
@@ -53,10 +54,13 @@ def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     Raises:
         InternalError: a rule changed the columns, or the batch does not come to an end.
     """
+    excluded = settings.current().excluded
     for _ in range(1 if batch.once else MAX_ITERATIONS):
         before = plan
         for current in batch.rules:
             if current.kinds and current.kinds.isdisjoint(kinds_of(plan)):
+                continue
+            if current.name in excluded:
                 continue
             # Rules are functions of the plan: what one left as it was, it will again.
             idle = plan.__dict__.setdefault("_idle", set())

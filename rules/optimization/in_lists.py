@@ -7,8 +7,7 @@ from dataclasses import replace
 from ...planner.model.expressions import Call, Expression, Literal
 from .calls import call
 from .semantics import ExpressionSet
-
-INSET_THRESHOLD = 10
+from .settings import current
 
 
 def optimize_in(expression: Expression) -> Expression:
@@ -23,7 +22,7 @@ def optimize_in(expression: Expression) -> Expression:
     distinct = list(ExpressionSet(items))
     if len(distinct) == 1 and not _is_struct(value) and not _is_struct(distinct[0]):
         return call("=", value, distinct[0])
-    if len(distinct) > INSET_THRESHOLD:
+    if len(distinct) > current().in_set:
         return replace(expression, name="inset", arguments=(value, *distinct))
     if len(distinct) < len(items):
         return replace(expression, arguments=(value, *distinct))

@@ -19,7 +19,7 @@ from ...planner.model.expressions import (
     GetStructField,
 )
 from ...planner.model.query_plan import LogicalPlan
-from . import branches
+from . import branches, settings
 from .aggregate_filters import eliminate_aggregate_filter
 from .associativity import gather_constants
 from .booleans import simplify_booleans
@@ -70,6 +70,12 @@ _FOR_CLASS: dict[type[Expression], tuple[Rewrite, ...]] = {}
 
 
 def _rewrites_for(expression: Expression) -> tuple[Rewrite, ...]:
+    found = _all_rewrites_for(expression)
+    excluded = settings.current().excluded
+    return tuple(f for f in found if f.__name__ not in excluded) if excluded else found
+
+
+def _all_rewrites_for(expression: Expression) -> tuple[Rewrite, ...]:
     if isinstance(expression, Call):
         found = _FOR_CALL.get(expression.name)
         if found is None:
@@ -95,7 +101,7 @@ def simplify(expression: Expression) -> Expression:
     """The expression in its simplest form; itself if it is in that form already."""
     if "_simple" in expression.__dict__:
         return expression
-    if expression.children and expression.foldable:
+    if expression.children and expression.foldable and "fold" not in settings.current().excluded:
         # Computed as a whole; one that fails stays as it was written.
         value = fold(expression)
         if value is not expression or _may_fail(expression):

@@ -30,7 +30,7 @@ def adapts(plan: SparkPlan, execution: Execution) -> bool:
         return False
     if plan.exists(lambda node: isinstance(node, StatefulOperator)):
         return False
-    return plan.exists(_shuffles)
+    return execution.conf.flag("spark.sql.adaptive.forceApply") or plan.exists(_shuffles)
 
 
 def _is_subquery(expression: Expression) -> bool:

@@ -41,7 +41,8 @@ from .shapes import (
 def _check_hash(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
         raise wrong_argument_count(call.name, "> 0", 0, placeless=True)
-    if any(contains_type(a.data_type, MapType) for a in call.arguments):
+    allowed = conf.flag("spark.sql.legacy.allowHashOnMapType")
+    if not allowed and any(contains_type(a.data_type, MapType) for a in call.arguments):
         raise type_mismatch(
             "HASH_MAP_TYPE",
             pretty(call),
