@@ -96,7 +96,6 @@ def test_the_stateful_view_names_the_line_of_code() -> None:
         ('events.withWatermark("ts", "-1 minute")', None, "should not be negative"),
         ('events.toDF("a")', None, "number of columns doesn't match"),
         ('events.groupBy("user").pivot("qty", [1]).count()', "STATEPLAN_UNSUPPORTED_PYTHON", "p"),
-        ("events.sample(0.5)", "STATEPLAN_UNSUPPORTED_PYTHON", "sample() is not supported"),
         ("events.collect()", "STATEPLAN_NOTHING_IS_EXECUTED", "no query is executed"),
         ("events.count()", "STATEPLAN_NOTHING_IS_EXECUTED", "(python:1)"),
         ("events +", "STATEPLAN_PYTHON_SYNTAX", "cannot be read"),

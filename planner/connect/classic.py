@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark.errors import PySparkAttributeError, PySparkException
+from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkException
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.group import GroupedData
+from pyspark.sql.types import NumericType
 
 _JOIN_TYPES = (
     "[UNSUPPORTED_JOIN_TYPE] Unsupported join type ",
     " SQLSTATE: 0A000",
 )
+_PARTITIONS = re.compile(r"`numPartitions` must be positive, got '(-?\d+)'")
+_NOT_NUMERIC = "_LEGACY_ERROR_TEMP_1323"
 _BITS = 0xFFFFFFFF
 
 
@@ -43,9 +47,10 @@ def adopt_habits() -> Callable[[], None]:
     """Take up what classic PySpark does; gives a function that ends it.
 
     `agg({...})` goes through a Java map, which has an order of its own; a DataFrame's attribute
-    that is no column is refused at once.
+    that is no column is refused at once; `max(name)` and its kin look at each column by itself.
     """
     aggregated, looked_up = GroupedData.agg, DataFrame.__getattr__
+    numeric = GroupedData._numeric_agg
 
     def agg(self: Any, *expressions: Any) -> Any:
         if len(expressions) == 1 and isinstance(expressions[0], dict):
@@ -61,24 +66,43 @@ def adopt_habits() -> Callable[[], None]:
             )
         return found
 
+    def numeric_agg(self: Any, function: str, names: Any) -> Any:
+        for name in names:
+            (field,) = self._df.select(name).schema.fields
+            if not isinstance(field.dataType, NumericType):
+                raise AnalysisException(
+                    f'"{name}" is not a numeric column. Aggregation function can only be applied'
+                    " on a numeric column.",
+                    errorClass=_NOT_NUMERIC,
+                )
+        return numeric(self, function, names)
+
     group, frame = GroupedData, DataFrame
+    group._numeric_agg = numeric_agg  # type: ignore[assignment, method-assign]
     group.agg = agg  # type: ignore[method-assign]
     frame.__getattr__ = attribute  # type: ignore[method-assign]
 
     def end() -> None:
         group.agg = aggregated  # type: ignore[method-assign]
+        group._numeric_agg = numeric  # type: ignore[method-assign]
         frame.__getattr__ = looked_up  # type: ignore[method-assign]
 
     return end
 
 
-def spark_words(error: PySparkException) -> str:
-    """An error's message as Spark has it, where the client refuses in words of its own."""
-    message = str(error)
-    if error.getCondition() == "UNSUPPORTED_JOIN_TYPE":
-        start, end = _JOIN_TYPES
-        return start + message.removeprefix(f"{start.rstrip()}: ") + end
-    return message
+def spark_words(error: PySparkException) -> tuple[str | None, str]:
+    """An error's condition and message as Spark has it, where the client's are its own."""
+    condition, message = error.getCondition(), str(error)
+    match condition:
+        case "UNSUPPORTED_JOIN_TYPE":
+            start, end = _JOIN_TYPES
+            return condition, start + message.removeprefix(f"{start.rstrip()}: ") + end
+        case "VALUE_NOT_POSITIVE" if found := _PARTITIONS.search(message):
+            number = found[1]
+            return None, f"requirement failed: Number of partitions ({number}) must be positive."
+        case "_LEGACY_ERROR_TEMP_1323":
+            return _NOT_NUMERIC, message.removeprefix(f"[{_NOT_NUMERIC}] ")
+    return condition, message
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from ..model.expressions import (
     Cast,
     Expression,
     Literal,
+    Metadata,
     Origin,
     lit,
 )
@@ -29,12 +30,14 @@ from ..model.types import (
     FloatType,
     NumericType,
     StringType,
+    StructType,
 )
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .failures import unsupported
 from .literals import literal_of
 from .names import name_parts
 from .places import Message
+from .types import from_proto
 
 if TYPE_CHECKING:
     from ...rules.analysis.context import Context
@@ -45,15 +48,21 @@ def with_columns(reader: RelationReader, message: Message, origin: Origin | None
     """`withColumn`: columns of those names are replaced where they stand, others added behind."""
     child = reader.child(message.input)
     new = {a.name[0]: reader.expressions.read(a.expr) for a in message.aliases}
+    given = {a.name[0]: a.metadata for a in message.aliases if a.HasField("metadata")}
     fold = reader.session.fold
     _refuse_duplicates([alias.name[0] for alias in message.aliases], reader)
     by_name = {fold(name): (name, value) for name, value in new.items()}
     entries: list[Expression] = []
+
+    def made(name: str, value: Expression) -> Alias:
+        told = Metadata(given=given[name]) if name in given else None
+        return Alias(child=value, name=name, explicit_metadata=told)
+
     for column in child.output:
         found = by_name.get(fold(column.name))
-        entries.append(column if found is None else Alias(child=found[1], name=found[0]))
+        entries.append(column if found is None else made(*found))
     existing = {fold(column.name) for column in child.output}
-    entries += [Alias(child=v, name=n) for n, v in new.items() if fold(n) not in existing]
+    entries += [made(n, v) for n, v in new.items() if fold(n) not in existing]
     return Project(child=child, project_list=tuple(entries), origin=origin)
 
 
@@ -142,6 +151,32 @@ def fill_na(reader: RelationReader, message: Message, origin: Origin | None) -> 
         for c in child.output
     )
     return Project(child=child, project_list=entries, origin=origin)
+
+
+def to_schema(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`to(schema)`: columns by name, in the schema's order, cast to its types.
+
+    Raises:
+        AnalysisError: a column is missing that may not be null.
+    """
+    child = reader.child(message.input)
+    wanted = from_proto(message.schema)
+    assert isinstance(wanted, StructType)
+    context = reader.session.context()
+    entries: list[Expression] = []
+    for field in wanted.fields:
+        found = reader.session.resolved_over(child, UnresolvedAttribute(parts=(field.name,)))
+        if found is None:
+            if not field.nullable:
+                raise reader.session.unknown((field.name,), child, origin)
+            nothing = Literal(value=None, type_=field.data_type)
+            entries.append(Alias(child=nothing, name=field.name))
+        elif found.data_type == field.data_type and isinstance(found, AttributeReference):
+            same = found.name == field.name
+            entries.append(found if same else Alias(child=found, name=field.name))
+        else:
+            entries.append(Alias(child=context.cast(found, field.data_type), name=field.name))
+    return Project(child=child, project_list=tuple(entries), origin=origin)
 
 
 def drop_na(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:

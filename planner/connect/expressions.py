@@ -15,6 +15,7 @@ from ..model.expressions import (
     EvalMode,
     Expression,
     LambdaFunction,
+    Literal,
     Origin,
     SortOrder,
     lit,
@@ -124,6 +125,8 @@ class ExpressionReader:
     def function(self, message: Message, origin: Origin | None) -> Expression:
         name = message.function_name
         arguments = self.read_all(message.arguments)
+        if name == "mode" and len(arguments) == 2 and _is_false(arguments[1]):
+            arguments = arguments[:1]  # as Spark's own function: not deterministic
         if name == "when":
             return _case(arguments, origin)
         # count("*") counts rows: Spark's own functions make it count(1).
@@ -202,7 +205,12 @@ class ExpressionReader:
         )
 
     def update(self, message: Message, origin: Origin | None) -> Expression:
-        raise unsupported("withField and dropFields", origin)
+        """`withField` and `dropFields`; a dotted name reaches into a struct within."""
+        struct = self.read(message.struct_expression)
+        value = None
+        if message.HasField("value_expression"):
+            value = self.read(message.value_expression)
+        return _updated(struct, name_parts(message.field_name), value, origin)
 
     def sort_order(self, message: Message, origin: Origin | None) -> Expression:
         return replace(self.order(message), origin=origin)
@@ -224,6 +232,10 @@ class ExpressionReader:
         raise unsupported("MERGE", origin)
 
 
+def _is_false(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and expression.value is False
+
+
 def as_named(expression: Expression) -> Expression:
     """An entry of a select list: with the name it has, or waiting for one."""
     if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | MultiAlias):
@@ -240,6 +252,23 @@ def _case(arguments: tuple[Expression, ...], origin: Origin | None) -> CaseWhen:
         otherwise=arguments[-1] if len(arguments) % 2 else None,
         origin=origin,
     )
+
+
+def _updated(
+    struct: Expression, name: tuple[str, ...], value: Expression | None, origin: Origin | None
+) -> UnresolvedFunction:
+    """The update; one of an update adds to that one's changes."""
+    first, *rest = name
+    if rest:
+        inner = UnresolvedExtractValue(child=struct, extraction=lit(first), origin=origin)
+        value = _updated(inner, tuple(rest), value, origin)
+    put = UnresolvedFunction(name="dropfield", arguments=(lit(first),), origin=origin)
+    if value is not None:
+        put = UnresolvedFunction(name="withfield", arguments=(lit(first), value), origin=origin)
+    match struct:
+        case UnresolvedFunction(name="update_fields", arguments=arguments):
+            return replace(struct, arguments=(*arguments, put))
+    return UnresolvedFunction(name="update_fields", arguments=(struct, put), origin=origin)
 
 
 def _frame(message: Message, read: Callable[[Message], Expression]) -> str:

@@ -81,9 +81,9 @@ def _decimal(value: Message, origin: Origin | None) -> Literal:
     number = Decimal(value.value)
     exponent = number.as_tuple().exponent
     assert isinstance(exponent, int)  # NaN and infinity are no decimals
-    scale = value.scale if value.HasField("scale") else max(-exponent, 0)
-    digits = max(len(number.as_tuple().digits), scale)
-    precision = value.precision if value.HasField("precision") else digits
+    # The type that the client tells is (10, 0) for any number: Spark takes the number's own.
+    scale = max(-exponent, 0)
+    precision = max(len(number.as_tuple().digits) + max(exponent, 0), scale)
     return Literal(value=number, type_=DecimalType(precision, scale), origin=origin)
 
 

@@ -132,7 +132,7 @@ def _told() -> Iterator[None]:
     except (StateplanError, RecursionError):
         raise
     except PySparkException as error:
-        raise AnalysisError(error.getCondition(), spark_words(error), hint=hint) from None
+        raise AnalysisError(*spark_words(error), hint=hint) from None
     except Exception as error:
         message = f"The Python expression failed: {type(error).__name__}: {error}"
         raise AnalysisError(None, message, hint=hint) from None

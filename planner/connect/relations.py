@@ -31,12 +31,13 @@ from ..model.logical import (
     Union,
     watermark_node_id,
 )
+from ..model.partitions import PARTITION_HINTS
 from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, SubqueryAlias
 from ..model.set_operations import Except, Intersect
 from ..model.types import INT
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
-from . import columns, grouping, python_functions, reads
+from . import columns, grouping, partitions, python_functions, reads
 from .expressions import ExpressionReader
 from .failures import unsupported
 from .names import name_parts
@@ -57,15 +58,10 @@ _JOIN_TYPES: dict[int, JoinType] = {
 }
 # What the messages call it, and what the user does.
 _UNSUPPORTED = {
-    "sample": "sample()",
     "tail": "tail()",
     "range": "spark.range()",
-    "repartition": "repartition() and coalesce()",
-    "repartition_by_expression": "repartition() by columns",
     "transpose": "transpose()",
-    "to_schema": "to()",
     "parse": "Reading JSON or CSV from a DataFrame",
-    "collect_metrics": "observe()",
     "common_inline_user_defined_table_function": "A Python table function",
     "common_inline_user_defined_data_source": "A Python data source",
     "unresolved_table_valued_function": "A table function",
@@ -182,7 +178,18 @@ class RelationReader:
 
     def hint(self, message: Message, origin: Origin | None) -> LogicalPlan:
         """A join's hint; any other is as Spark's unknown ones: it changes nothing."""
-        return UnresolvedHint(child=self.child(message.input), name=message.name, origin=origin)
+        child = self.child(message.input)
+        if message.name.upper() not in PARTITION_HINTS:
+            return UnresolvedHint(child=child, name=message.name, origin=origin)
+        parameters = tuple(self._parameter(item) for item in message.parameters)
+        return UnresolvedHint(child=child, name=message.name, parameters=parameters, origin=origin)
+
+    def _parameter(self, message: Message) -> Expression:
+        """A hint's parameter: a number, or a column by its name."""
+        value = self.expressions.read(message)
+        if isinstance(value, Literal) and isinstance(value.value, str):
+            return UnresolvedAttribute(parts=name_parts(value.value))
+        return value
 
     # ----------------------------------------------------------------------------- two inputs
 
@@ -271,6 +278,9 @@ _READERS: dict[str | None, Reader] = {
     "subquery_alias": RelationReader.alias,
     "with_relations": RelationReader.with_relations,
     "hint": RelationReader.hint,
+    "repartition": partitions.repartition,
+    "repartition_by_expression": partitions.repartition_by,
+    "sample": partitions.sample,
     "set_op": RelationReader.set_operation,
     "join": RelationReader.join,
     "aggregate": grouping.aggregate,
@@ -282,6 +292,8 @@ _READERS: dict[str | None, Reader] = {
     "with_columns_renamed": columns.with_columns_renamed,
     "drop": columns.drop,
     "to_df": columns.to_df,
+    "to_schema": columns.to_schema,
+    "collect_metrics": partitions.collect_metrics,
     "fill_na": columns.fill_na,
     "drop_na": columns.drop_na,
     "replace": columns.replace_values,

@@ -54,10 +54,12 @@ class Metadata:
     Attributes:
         delay_ms: the watermark's delay in milliseconds, if this is an event-time column.
         window: whether the column is a time window or session window made by the analyzer.
+        given: what the user's code gives it, as JSON.
     """
 
     delay_ms: int | None = None
     window: Lit["time", "session"] | None = None
+    given: str | None = None
 
 
 NO_METADATA = Metadata()

@@ -28,6 +28,7 @@ from .logical import (
     UnresolvedHaving,
     Window,
 )
+from .metrics import CollectMetrics
 from .query_plan import LogicalPlan
 from .relations import (
     AnalyzedPlan,
@@ -181,6 +182,8 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
         case Join(join_type=join_type, condition=condition):
             shown = "" if condition is None else argument_text(condition)
             return kind, [_join_type(plan, join_type), shown]
+        case CollectMetrics(name=name, metrics=metrics):
+            return kind, [name, _list(metrics, limit)]
         case Expand(projections=projections, attributes=attributes):
             shown = listed((_list(p, limit) for p in projections), limit)
             return kind, [shown, _list(attributes, limit)]

@@ -17,6 +17,7 @@ from ...physical.basic import (
     UnionExec,
 )
 from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
+from ...physical.metrics import CollectMetricsExec
 from ...physical.plan import SparkPlan
 from ...physical.windows import WindowExec, WindowGroupLimitExec
 from ..model.expressions import Literal, to_attribute
@@ -34,6 +35,7 @@ from ..model.logical import (
     Window,
     WindowGroupLimit,
 )
+from ..model.metrics import CollectMetrics
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, OneRowRelation
 from .base import PlanLater
@@ -70,6 +72,8 @@ def basic_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | 
             return FilterExec(condition=condition, child=plan_later(child))
         case Aggregate():
             return plan_batch_aggregation(logical, plan_later)
+        case CollectMetrics(name=name, metrics=metrics, child=child):
+            return CollectMetricsExec(name=name, metrics=metrics, child=plan_later(child))
         case Expand(projections=projections, attributes=attributes, child=child):
             return ExpandExec(
                 projections=projections, attributes=attributes, child=plan_later(child)

@@ -38,6 +38,7 @@ from ...planner.model.logical import (
     UnresolvedHaving,
 )
 from ...planner.model.logical_text import tree_text
+from ...planner.model.metrics import CollectMetrics
 from ...planner.model.partitions import PARTITION_HINTS, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.relations import (
@@ -81,6 +82,7 @@ from .hidden_columns import cut_back, with_hidden_columns
 from .hints import resolve_hint
 from .inline_tables import resolve_inline_table
 from .joins import keep_apart, keep_subqueries_apart, resolve_join
+from .metrics import resolve_metrics
 from .missing import resolve_over, restored
 from .names import qualified
 from .over import refuse_window_in_where
@@ -246,6 +248,8 @@ class Analyzer:
                 return self._watermark(plan, child)
             case Deduplicate():
                 return resolve_deduplicate(plan, child, self.context)
+            case CollectMetrics():
+                return resolve_metrics(replace(plan, child=child), self._resolver(child))
             case Generate():
                 return self._generate(plan, child)
             case UnresolvedUnpivot():

@@ -20,6 +20,7 @@ from ...planner.model.logical import (
     Union,
     Window,
 )
+from ...planner.model.partitions import Sample
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.set_operations import Except, Intersect
 from ...planner.model.text import plan_text, pretty
@@ -185,6 +186,16 @@ def sorts(question: Question) -> Refusal:
     )
 
 
+def samples(question: Question) -> Refusal:
+    """A sample of a stream would depend on how its rows come."""
+    if not isinstance(question.plan, Sample) or not question.plan.is_streaming:
+        return None
+    return (
+        "Sampling is not supported on streaming DataFrames/Datasets",
+        "Filter by a hash of a column instead.",
+    )
+
+
 def answers(question: Question) -> Refusal:
     """A stream's rows cannot go to the caller at once."""
     plan = question.plan
@@ -227,6 +238,7 @@ CHECKS: tuple[Callable[[Question], Refusal], ...] = (
     limits,
     offsets,
     sorts,
+    samples,
     answers,
     positional_expressions,
 )

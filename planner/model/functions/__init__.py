@@ -24,6 +24,7 @@ from . import patterns as patterns
 from . import predicates as predicates
 from . import sketches as sketches
 from . import strings as strings
+from . import struct_updates as struct_updates
 from .null_intolerance import correct
 from .shapes import resolve as resolve
 

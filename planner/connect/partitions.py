@@ -1,0 +1,67 @@
+"""`repartition`, `coalesce`, `sample` and `observe`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..model.errors import AnalysisError
+from ..model.expressions import Origin
+from ..model.metrics import CollectMetrics
+from ..model.partitions import Repartition, RepartitionByExpression, Sample
+from ..model.query_plan import LogicalPlan
+from .places import Message
+
+if TYPE_CHECKING:
+    from .relations import RelationReader
+
+
+def repartition(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`repartition(n)` shuffles, `coalesce(n)` does not.
+
+    Raises:
+        AnalysisError: the number is not positive.
+    """
+    child = reader.child(message.input)
+    count = _positive(message.num_partitions)
+    # As in the protocol: without a word it does not shuffle.
+    return Repartition(child=child, num_partitions=count, shuffle=message.shuffle, origin=origin)
+
+
+def repartition_by(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`repartition(columns)` and `repartitionByRange`, with or without a number."""
+    child = reader.child(message.input)
+    by = reader.expressions.read_all(message.partition_exprs)
+    count = _positive(message.num_partitions) if message.HasField("num_partitions") else None
+    return RepartitionByExpression(child=child, by=by, num_partitions=count, origin=origin)
+
+
+def sample(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`sample`: the client draws a seed where the code gives none."""
+    return Sample(
+        child=reader.child(message.input),
+        lower=message.lower_bound,
+        upper=message.upper_bound,
+        with_replacement=message.with_replacement,
+        seed=message.seed,
+        origin=origin,
+    )
+
+
+def collect_metrics(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`observe`: aggregates over the rows that pass."""
+    return CollectMetrics(
+        child=reader.child(message.input),
+        name=message.name,
+        metrics=reader.expressions.named_all(message.metrics),
+        origin=origin,
+    )
+
+
+def _positive(count: int) -> int:
+    if count > 0:
+        return count
+    raise AnalysisError(
+        None,
+        f"requirement failed: Number of partitions ({count}) must be positive.",
+        hint="Give a number of partitions that is one or more.",
+    )

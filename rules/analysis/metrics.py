@@ -1,0 +1,46 @@
+"""Observed metrics: aggregates with names, over the rows that pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Expression,
+)
+from ...planner.model.metrics import CollectMetrics
+from ...planner.model.text import pretty
+from .expressions import Resolver
+from .failures import failure
+from .names import named
+from .selects import resolve_items
+
+
+def resolve_metrics(plan: CollectMetrics, resolver: Resolver) -> CollectMetrics:
+    """The metrics resolved over the columns that pass, and named.
+
+    Raises:
+        AnalysisError: a column stands outside of an aggregate.
+    """
+    metrics = tuple(named(item) for item in resolve_items(plan.metrics, resolver))
+    for metric in metrics:
+        _check(metric.child if isinstance(metric, Alias) else metric, plan)
+    return replace(plan, metrics=metrics)
+
+
+def _check(expression: Expression, plan: CollectMetrics) -> None:
+    if isinstance(expression, AggregateExpression):
+        return
+    if isinstance(expression, AttributeReference):
+        raise failure(
+            "INVALID_OBSERVED_METRICS.NON_AGGREGATE_FUNC_ARG_IS_ATTRIBUTE",
+            f'Invalid observed metrics. Attribute "{pretty(expression)}" can only be used as an'
+            " argument to an aggregate function.",
+            state="42K0E",
+            origin=plan.origin,
+            hint="Aggregate the column: observe(name, max(column)).",
+        )
+    for child in expression.children:
+        _check(child, plan)
