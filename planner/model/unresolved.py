@@ -34,15 +34,29 @@ class UnresolvedStar(Unresolved):
 
 @dataclass(frozen=True, kw_only=True)
 class UnresolvedFunction(Unresolved):
-    """A call as written. Operators are calls too, under Spark's names (`+`, `=`, `and`, ...)."""
+    """A call as written. Operators are calls too, under Spark's names (`+`, `=`, `and`, ...).
 
-    child_fields = ("arguments", "filter")
+    `within` is the order of WITHIN GROUP.
+    """
+
+    child_fields = ("arguments", "within", "filter")
 
     name: str
     arguments: tuple[Expression, ...]
     distinct: bool = False
+    within: tuple[Expression, ...] = ()
     filter: Expression | None = None
     ignore_nulls: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedArgument(Unresolved):
+    """`name => value` among a call's arguments."""
+
+    child_fields = ("value",)
+
+    name: str
+    value: Expression
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,7 @@ from ..model.windows import WindowExpression
 from .context import fragment_error, marked, missing_window, origin_at, unsupported
 from .literal_reader import Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
+from .rows import as_variable, field_name, identifier, unnamed
 from .subqueries import SubqueryReader
 
 _BINARY = {
@@ -202,6 +203,8 @@ class ExpressionReader(SubqueryReader):
             arguments, distinct = arguments[0].expressions, True
         name = node.this
         values = self.read_all(arguments)
+        if name.upper() == "IDENTIFIER" and (named := identifier(values)):
+            return UnresolvedAttribute(parts=named, origin=self.origin(node))
         # count(*) counts rows: Spark's parser writes count(1).
         counts_rows = name.lower() == "count" and not distinct and len(values) == 1
         if counts_rows and isinstance(values[0], UnresolvedStar) and not values[0].target:
@@ -225,10 +228,12 @@ class ExpressionReader(SubqueryReader):
         return replace(self._inner_function(node), ignore_nulls=ignore)
 
     def within_group(self, node: Node) -> Expression:
-        raise unsupported("WITHIN GROUP", self.origin(node))
+        order = tuple(self.sort_order(item) for item in node.expression.expressions)
+        return replace(self._inner_function(node), within=order)
 
     def keyword_argument(self, node: Node) -> Expression:
-        raise unsupported("An argument by name", self.origin(node))
+        value = self.read(node.expression)
+        return unresolved.NamedArgument(name=node.this.name, value=value, origin=self.origin(node))
 
     def window(self, node: Node) -> Expression:
         function = self.read(node.this)
@@ -267,14 +272,14 @@ class ExpressionReader(SubqueryReader):
         )
 
     def lambda_(self, node: Node) -> Expression:
-        body = self.read(node.this).transform_up(_as_variable)
+        body = self.read(node.this).transform_up(as_variable)
         parameters = tuple(UnresolvedLambdaVariable(parts=(n.name,)) for n in node.expressions)
         return LambdaFunction(body=body, parameters=parameters, origin=self.origin(node))
 
     def row(self, node: Node) -> Expression:
         fields: list[Expression] = []
         for position, value in enumerate(self.read_all(node.expressions), start=1):
-            fields += [model.lit(_field_name(value, position)), _unnamed(value)]
+            fields += [model.lit(field_name(value, position)), unnamed(value)]
         return UnresolvedFunction(
             name="named_struct", arguments=tuple(fields), origin=self.origin(node)
         )
@@ -348,24 +353,6 @@ class ExpressionReader(SubqueryReader):
 
     def collate(self, node: Node) -> Expression:
         raise unsupported("COLLATE", self.origin(node))
-
-
-def _field_name(value: Expression, position: int) -> str:
-    """The name of a row's field: the column's or alias's own, else by position."""
-    if isinstance(value, UnresolvedAttribute):
-        return value.parts[-1]
-    return value.name if isinstance(value, Alias) else f"col{position}"
-
-
-def _unnamed(value: Expression) -> Expression:
-    return value.child if isinstance(value, Alias) else value
-
-
-def _as_variable(node: Expression) -> Expression:
-    """Inside a lambda any name may be a parameter."""
-    if isinstance(node, UnresolvedAttribute):
-        return UnresolvedLambdaVariable(parts=node.parts, origin=node.origin)
-    return node
 
 
 _READERS: dict[Any, Callable[[ExpressionReader, Node], Expression]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
@@ -47,7 +49,7 @@ class RelationParser(ExpressionParser):
             if not self._word("LATERAL", "VIEW"):
                 return views
             outer = self._word("OUTER")
-            function = self._parse_call_of_name()
+            function = self._parse_call_of_name(self._parse_disjunction)
             table = self._parse_name()
             columns: list[Node] = []
             if self._word("AS") or self._is_alias():
@@ -56,13 +58,13 @@ class RelationParser(ExpressionParser):
             lateral = exp.Lateral(this=function, view=True, outer=outer, alias=alias)
             views.append(self._mark(start, lateral))
 
-    def _parse_call_of_name(self) -> Node:
+    def _parse_call_of_name(self, argument: Callable[[], Node]) -> Node:
         start = self._index
         name = ".".join(part.name for part in self._parse_qualified_name().expressions)
         self._expect(TokenType.L_PAREN)
         arguments: list[Node] = []
         if not self._match(TokenType.R_PAREN):
-            arguments = self._list(self._parse_argument)
+            arguments = self._list(argument)
             self._expect(TokenType.R_PAREN)
         return self._mark(start, exp.Anonymous(this=name, expressions=arguments))
 
@@ -169,7 +171,7 @@ class RelationParser(ExpressionParser):
         while self._peek_type(offset) == TokenType.DOT:
             offset += 2
         if self._peek_type(offset) == TokenType.L_PAREN:
-            function = TableFunction(this=self._parse_call_of_name())
+            function = TableFunction(this=self._parse_call_of_name(self._parse_argument))
             return self._parse_relation_suffix(start, function)
         return self._parse_relation_suffix(start, self._parse_table_name())
 

@@ -46,6 +46,7 @@ from .failures import (
     unsupported_syntax,
 )
 from .lambdas import is_higher_order, resolve_higher_order
+from .named_arguments import with_positions
 from .over import with_order
 from .subqueries import coerce_in_subquery
 from .window_functions import (
@@ -54,6 +55,7 @@ from .window_functions import (
     check_time_window,
     check_window_time,
 )
+from .within_group import ordered_call
 
 _LITERAL_FUNCTIONS = {
     **{name: name for name in ("current_date", "current_timestamp", "current_user")},
@@ -204,6 +206,7 @@ class Resolver:
         spec = registry.find(name)
         if spec is None:
             raise unresolved_routine(function.name, function.origin)
+        function = with_positions(function)
         if is_higher_order(function):
             return resolve_higher_order(function, self, self.context)
         function = self._with_arguments(function)
@@ -217,6 +220,7 @@ class Resolver:
         return replace(
             function,
             arguments=tuple(self.resolve(a) for a in function.arguments),
+            within=tuple(self.resolve(o) for o in function.within),
             filter=None if function.filter is None else self.resolve(function.filter),
         )
 
@@ -241,7 +245,8 @@ class Resolver:
             syntax = "DISTINCT" if function.distinct else "FILTER CLAUSE"
             raise unsupported_syntax(spec.name, syntax, function.origin)
         given = function.ignore_nulls is not None and treats_nulls
-        call = self.context.call(
+        ordered = ordered_call(function, spec.name, self.context)
+        call = ordered or self.context.call(
             function.name,
             *function.arguments,
             origin=function.origin,

@@ -10,7 +10,7 @@ from ...planner.model.logical import Aggregate, Deduplicate, Distinct
 from ...planner.model.query_plan import LogicalPlan
 from .trees import rewrite_up
 
-_DUPLICATES_DO_NOT_MATTER = frozenset(
+DUPLICATES_DO_NOT_MATTER = frozenset(
     ("max", "min", "bit_and", "bit_or", "collect_set", "first", "last", "any_value")
 )
 
@@ -63,7 +63,7 @@ def eliminate_distinct_in_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPl
         if (
             isinstance(expression, AggregateExpression)
             and expression.distinct
-            and expression.function.name in _DUPLICATES_DO_NOT_MATTER
+            and expression.function.name in DUPLICATES_DO_NOT_MATTER
         ):
             return replace(expression, distinct=False)
         return expression

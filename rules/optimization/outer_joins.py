@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.logical import Filter, Join, JoinType
+from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
+from ...planner.model.logical import Aggregate, Filter, Join, JoinType, Project
 from ...planner.model.query_plan import LogicalPlan
-from .calls import is_false, is_null, split
+from .calls import is_call, is_false, is_null, split
 from .constraints import constraints
+from .distinct import DUPLICATES_DO_NOT_MATTER
+from .distinct_keys import distinct_keys
 from .simplify import simplify
 from .trees import replace_attributes, rewrite_down
 
@@ -17,10 +19,20 @@ from .trees import replace_attributes, rewrite_down
 def eliminate_outer_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Filter r > 1, Join LeftOuter` -> `Filter r > 1, Join Inner`, r being a right column.
 
-    A condition that no padded row can pass makes the padding useless. Idempotent.
+    A condition that no padded row can pass makes the padding useless. A side that is padded and
+    whose columns nobody asks for goes, where it has at most one match for each row, or where rows
+    are aggregated so that repetitions do not matter. Idempotent.
     """
 
     def visit(node: LogicalPlan) -> LogicalPlan:
+        match node:
+            case Project(child=Join() as join):
+                kept = _kept_side(join, node.references)
+                if kept is not None and _matches_once(join):
+                    return replace(node, child=kept)
+                return node
+            case Aggregate() if _ignores_repetition(node):
+                return _without_padding(node)
         if not isinstance(node, Filter) or not isinstance(node.child, Join):
             return node
         join = node.child
@@ -28,6 +40,53 @@ def eliminate_outer_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         return node if new == join.join_type else replace(node, child=replace(join, join_type=new))
 
     return rewrite_down(plan, visit, frozenset((Join,)))
+
+
+def _kept_side(join: Join, needed: frozenset[int]) -> LogicalPlan | None:
+    """The side whose rows an outer join keeps, if no column of the other is needed."""
+    match join.join_type:
+        case "LeftOuter" if needed <= join.left.output_ids:
+            return join.left
+        case "RightOuter" if needed <= join.right.output_ids:
+            return join.right
+        case _:
+            return None
+
+
+def _matches_once(join: Join) -> bool:
+    """Whether the padded side has no two rows with the same keys."""
+    left_kept = join.join_type == "LeftOuter"
+    kept, padded = (join.left, join.right) if left_kept else (join.right, join.left)
+    keys: set[int] = set()
+    for part in [] if join.condition is None else split(join.condition, "and"):
+        if not is_call(part, "=") and not is_call(part, "<=>"):
+            continue
+        one, other = part.children
+        if one.references <= padded.output_ids and other.references <= kept.output_ids:
+            one, other = other, one
+        of_kept = bool(one.references) and one.references <= kept.output_ids
+        if of_kept and isinstance(other, AttributeReference):
+            keys.add(other.expr_id)
+    return bool(keys) and any(key <= keys for key in distinct_keys(padded))
+
+
+def _ignores_repetition(plan: Aggregate) -> bool:
+    found = [a for e in plan.aggregates for a in e.collect(AggregateExpression)]
+    return all(a.function.name in DUPLICATES_DO_NOT_MATTER for a in found)
+
+
+def _without_padding(plan: Aggregate) -> LogicalPlan:
+    match plan.child:
+        case Join() as join:
+            kept = _kept_side(join, plan.references)
+            return plan if kept is None else replace(plan, child=kept)
+        case Project(child=Join() as join) as project if all(
+            e.deterministic for e in project.project_list
+        ):
+            kept = _kept_side(join, project.references)
+            return plan if kept is None else replace(plan, child=replace(project, child=kept))
+        case _:
+            return plan
 
 
 def _join_type(node: Filter, join: Join) -> JoinType:

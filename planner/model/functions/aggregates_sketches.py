@@ -106,6 +106,36 @@ def _check_median(call: Call, conf: Conf) -> Expression:
     return with_arguments(call, _number(call, conf))
 
 
+def _is_reversed(call: Call) -> str:
+    """Whether WITHIN GROUP orders downwards."""
+    return "true" if call.options and call.options[0] else "false"
+
+
+def _percentile_text(call: Call, show: Show) -> str:
+    shown = ", ".join(show(a) for a in call.arguments)
+    return f"{call.name}({shown}, 0, 0, {_is_reversed(call)})"
+
+
+def _discrete_text(call: Call, show: Show) -> str:
+    shown = ", ".join(show(a) for a in call.arguments)
+    return f"{call.name}({shown}, {_is_reversed(call)}, 0, 0, false)"
+
+
+def _ordered_pretty(call: Call, show: Show) -> str:
+    value, *rest = (show(a) for a in call.arguments)
+    direction = " DESC" if call.options and call.options[0] else ""
+    return f"{call.name}({', '.join(rest)}) WITHIN GROUP (ORDER BY {value}{direction})"
+
+
+def _check_ordered_percentile(call: Call, conf: Conf) -> Expression:
+    require_count(call, 2)
+    return with_arguments(call, _number(call, conf), _shares(call.arguments[1], conf))
+
+
+def _continuous(call: Call) -> Expression:
+    return Call(name="percentile", arguments=(*call.arguments, lit(1)), options=call.options)
+
+
 def _median(call: Call) -> Expression:
     half = Literal(value=0.5, type_=DOUBLE)
     return Call(name="percentile", arguments=(call.arguments[0], half, lit(1)))
@@ -139,6 +169,8 @@ def _check_mode(call: Call, conf: Conf) -> Expression:
 
 def _mode_text(call: Call, show: Show) -> str:
     chosen = "None" if len(call.arguments) == 1 else "Some(true)"
+    if call.options:  # the order of WITHIN GROUP
+        chosen = "Some(true)" if call.options[0] else "Some(false)"
     return f"mode({show(call.arguments[0])}, 0, 0, {chosen})"
 
 
@@ -184,6 +216,8 @@ def lit_null() -> Literal:
 
 def _listagg_forms(call: Call) -> AggregateForms:
     separator = call.arguments[1]
+    if len(call.arguments) > 2:  # ordered, which is not computed in steps here
+        return _OBJECT
     if not (isinstance(separator, Literal) and isinstance(call.data_type, StringType)):
         return _OBJECT
     text = str(separator.value or "").replace("\\", "\\\\").replace("'", "\\'")
@@ -237,7 +271,22 @@ SPECS = (
         "percentile",
         data_type=_percentile_type,
         check=_check_percentile,
-        text=typed_text("0", "0", "false"),
+        text=_percentile_text,
+    ),
+    _object(
+        "percentile_cont",
+        data_type=_percentile_type,
+        check=_check_ordered_percentile,
+        replacement=_continuous,
+        text=_ordered_pretty,
+        pretty=_ordered_pretty,
+    ),
+    _object(
+        "percentile_disc",
+        data_type=_percentile_type,
+        check=_check_ordered_percentile,
+        text=_discrete_text,
+        pretty=_ordered_pretty,
     ),
     *(
         _object(name, data_type=_approximate_type, check=_check_approximate)
