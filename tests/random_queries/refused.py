@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .grouped import Made
 from .several import SeveralRelations
-from .single import Made
 
 
 class RefusedQueries(SeveralRelations):
