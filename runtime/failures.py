@@ -16,6 +16,12 @@ _WORKER_ERROR = re.compile(r"^[\w.]+: (\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILIN
 # The same of an error without a condition; the line above it names the place.
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception)(?:: .*)?)$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last)"
+RESTORE = "Restore the checkpoint from a copy, or start the query on a new one."
+DAMAGED = (
+    "STATEPLAN_CORRUPT_STATE",
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
+    "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+)
 _READING = re.compile(r"while reading file (\S+?)\.?\s")
 
 
@@ -51,12 +57,12 @@ def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False)
             "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function "
             f"in foreach batch sink. Reason: {type(error).__name__}: {error} SQLSTATE: 39000"
         )
+    hint = f"Batch {batch_id} is not committed: mend the cause and start the query again; it goes "
+    hint += "on from the last commit."
+    if condition in DAMAGED:
+        hint = f"Batch {batch_id} is not committed. {RESTORE}"
     return BatchFailure(
-        condition or "STATEPLAN_BATCH_FAILED",
-        message,
-        batch_id=batch_id,
-        hint=f"Batch {batch_id} is not committed: mend the cause and start the query again; it "
-        "goes on from the last commit.",
+        condition or "STATEPLAN_BATCH_FAILED", message, batch_id=batch_id, hint=hint
     )
 
 
@@ -65,9 +71,7 @@ def state_failure(error: StateError) -> RuntimeFailure:
     return RuntimeFailure(
         error.condition,
         f"[{error.condition}] {error.message}",
-        hint=FILE_SYSTEM_HINT
-        if error.condition in (NOT_WRITTEN, FAILED)
-        else "Restore the checkpoint from a copy, or start the query on a new one.",
+        hint=FILE_SYSTEM_HINT if error.condition in (NOT_WRITTEN, FAILED) else RESTORE,
     )
 
 

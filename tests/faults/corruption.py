@@ -10,12 +10,13 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateplan.planner.model.errors import StateplanError
+from stateplan.runtime import compactible_log
 
 from .cases import Case, make_case
 from .contents import Contents, contents, differences
@@ -130,8 +131,17 @@ class Patient:
             shutil.rmtree(self.folder / name)
             shutil.copytree(self.folder / "copy" / name, self.folder / name)
 
-    def suffer(self, file: Path, damage: Damage, rng: random.Random) -> Outcome:
-        """Damage a file, let the query go on, and put everything back."""
+    def suffer(
+        self, file: Path, damage: Damage, rng: random.Random, *, mend: bool = False
+    ) -> Outcome:
+        """Damage a file, let the query go on, and put everything back.
+
+        Args:
+            file: as `files` names it.
+            damage: what to do to it.
+            rng: says where.
+            mend: after an error, put only the file back: the query must go on from there.
+        """
         path = self.folder / file
         damage(path, rng)
         error = None
@@ -144,10 +154,7 @@ class Patient:
             except StateplanError as problem:
                 error = f"[{problem.condition}] {problem.message} hint: {problem.hint}"
                 wrong += self._poor(problem, path)
-                path.unlink(missing_ok=True)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(self.folder / "copy" / file, path)
-                wrong += self._mended()
+                wrong += self._mended(file) if mend else ()
             except Exception as problem:
                 wrong.append(f"{type(problem).__name__}: {problem}")
         finally:
@@ -164,13 +171,48 @@ class Patient:
         if not problem.hint:
             yield "no hint"
 
-    def _mended(self) -> Iterator[str]:
+    def _mended(self, file: Path) -> Iterator[str]:
         """With the file put back the query goes on as if nothing had happened."""
+        for name in (file, file.with_name(f".{file.name}.crc")):
+            if (self.folder / "copy" / name).exists():
+                shutil.copy2(self.folder / "copy" / name, self.folder / name)
         try:
             _run(self.spark, self.case, self.folder, len(self.case.portions))
             yield from differences(self.case, self.expected, contents(self.case, self.folder))
         except Exception as problem:
             yield f"with the file put back: {type(problem).__name__}: {problem}"
+
+
+def compact(interval: int) -> None:
+    """Let logs of files in this process be compacted every so many batches."""
+    compactible_log.CompactibleLog.__init__.__defaults__ = (interval,)
+
+
+def damage_all(spark: SparkSession, folder: Path, seed: int) -> Iterator[Outcome]:
+    """Every file, damaged in every way; each outcome as it comes."""
+    patient = Patient.make(spark, folder, seed)
+    for file in patient.files(checksums=True):
+        for damage in DAMAGES[:-1] if file.suffix == ".crc" else DAMAGES:
+            rng = random.Random(f"{seed} {_plain(file)} {damage.__name__}")
+            yield patient.suffer(file, damage, rng, mend=rng.random() < 0.25)
+
+
+def table(outcomes: Iterable[Outcome]) -> list[str]:
+    """What came of which damage to which file, as Markdown."""
+    kept = list(outcomes)
+    names = [damage.__name__ for damage in DAMAGES]
+    lines = [f"| file | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for file in dict.fromkeys(outcome.file for outcome in kept):
+        came = {o.damage: o for o in kept if o.file == file}
+        cells = [_cell(came[name]) if name in came else "" for name in names]
+        lines.append(f"| {file} | {' | '.join(cells)} |")
+    return lines
+
+
+def _cell(outcome: Outcome) -> str:
+    if outcome.wrong:
+        return "WRONG: " + "; ".join(outcome.wrong)
+    return "harmless" if outcome.error is None else "named"
 
 
 def _run(spark: SparkSession, case: Case, folder: Path, portions: int) -> None:

@@ -20,8 +20,11 @@ from .contents import Contents, contents, differences
 from .driver import Gateway, Run
 from .faults import PAUSES, Fault, FaultMaker, step_kind
 
-STARTS = 24
-"""A life that needs more is not going on."""
+FRUITLESS = 8
+"""So many starts without a fault, and none that ends well: a life is not going on."""
+
+AGAIN = 0.8
+"""How likely a run that went wrong meets the next fault at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +180,7 @@ class _Life:
     # ------------------------------------------------------------------------------------- faults
 
     def _break(self) -> None:
-        """One portion after the other, each with a fault, and often with a second one behind it."""
+        """One portion after the other, each with a fault, and mostly with more where runs end."""
         if self.given is not None:
             number = -1
             for fault in self.given:
@@ -186,8 +189,8 @@ class _Life:
             return
         for number in range(self.place.starts):
             how = self._fault(*self._made(number, then=False))
-            if how != "done" and self.rng.random() < 0.7:
-                self._fault(*self._made(number, then=True))
+            while how != "done" and self.rng.random() < AGAIN:
+                how = self._fault(*self._made(number, then=True))
 
     def _made(self, number: int, *, then: bool) -> tuple[Fault, int]:
         portions = self.place.portions(number)
@@ -302,6 +305,7 @@ class _Life:
 
     def _finish(self) -> None:
         everything = (BATCHES, len(self.case.portions))
+        last = self.start + FRUITLESS
         while True:
             run = self._plain(everything)
             how = driver.finish(driver.launch(run), run)
@@ -309,7 +313,7 @@ class _Life:
             self.start += 1
             if how == "done":
                 break
-            if self.start > STARTS:
+            if self.start >= last:
                 raise RunFailed(f"start {self.start}: {how}")
         for mark in (self.folder / "marks").glob("*-zombie.done"):
             tasks.awaited(mark.with_suffix(".ended"))

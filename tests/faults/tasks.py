@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from stateplan.runtime.kernels.deduplicate import DeduplicateKernel
 from stateplan.runtime.kernels.task import TaskSpec, run_task
 
 Moment = Literal["before", "read", "writing", "wrote", "emitting", "emitted"]
@@ -36,8 +37,8 @@ class TaskFault:
     twin: another process runs the same attempt at the same time, its rows go nowhere.
     zombie: another process runs the same attempt once a later batch is committed.
     slow: the task sleeps, so that Spark runs it a second time beside the first (speculation).
-    rerun: the shuffle files are deleted and the task fails: the stages before run again, and their
-    rows come in the opposite order.
+    rerun: the shuffle files are deleted and the task fails: the stages before run again, and rows
+    come in the opposite order, but where the first of a key is taken.
 
     Attributes:
         batch: the first batch (version that the task starts from) at which it may happen.
@@ -85,7 +86,7 @@ def _faulty(spec: TaskSpec, fault: TaskFault) -> Callable[[Iterator[Any]], Itera
         assert context is not None
         task = context.partitionId()
         meant = spec.base.version >= fault.batch and task == fault.task % spec.tasks
-        if fault.what == "rerun" and _claimed_at(fault) == spec.base.version:
+        if fault.what == "rerun" and _claimed_at(fault) == spec.base.version and _sums_up(spec):
             # What runs again is another task: the one whose output was lost.
             batches = _reversed(batches)
         if meant and fault.what in _HAPPENS and _claim(fault, spec):
@@ -93,6 +94,11 @@ def _faulty(spec: TaskSpec, fault: TaskFault) -> Callable[[Iterator[Any]], Itera
         return run_task(spec, task, batches)
 
     return run
+
+
+def _sums_up(spec: TaskSpec) -> bool:
+    """Whether what comes out must not depend on the order of rows: the first of a key does."""
+    return not isinstance(spec.kernel, DeduplicateKernel)
 
 
 # ------------------------------------------------------------------------------------------- marks
