@@ -48,6 +48,8 @@ _MODES: dict[int, EvalMode] = {
     proto.Expression.Cast.EVAL_MODE_TRY: "TRY",
 }
 # What the client calls otherwise than Spark's parser does.
+# The client gives these a random seed behind their arguments.
+_SEEDED = {"uuid": 0, "shuffle": 1}
 _OPERATORS = {"==": "=", "!=": "!=", "&&": "and", "||": "or"}
 
 
@@ -129,6 +131,8 @@ class ExpressionReader:
             arguments = arguments[:1]  # as Spark's own function: not deterministic
         if name == "when":
             return _case(arguments, origin)
+        if name in _SEEDED:
+            arguments = arguments[: _SEEDED[name]]
         # count("*") counts rows: Spark's own functions make it count(1).
         if name == "count" and not message.is_distinct and len(arguments) == 1:
             only = arguments[0]

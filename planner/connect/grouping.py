@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
+from ..model.errors import AnalysisError
 from ..model.expressions import Alias, Expression, Origin
 from ..model.logical import Aggregate
 from ..model.query_plan import LogicalPlan
@@ -27,6 +28,12 @@ def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -
     """An Aggregate whose select list is the keys, unless settings drop them, and the aggregates."""
     child = reader.child(message.input)
     if message.group_type == proto.Aggregate.GROUP_TYPE_PIVOT:
+        if child.is_streaming and not message.pivot.values:
+            raise AnalysisError(
+                "_LEGACY_ERROR_TEMP_3063",
+                "pivot is not supported on a streaming DataFrames/Datasets",
+                hint="Aggregate with a FILTER for each value.",
+            )
         raise unsupported("pivot()", origin)
     kind = _KINDS.get(message.group_type)
     keys = reader.expressions.read_all(message.grouping_expressions)

@@ -133,6 +133,9 @@ def _told() -> Iterator[None]:
         raise
     except PySparkException as error:
         raise AnalysisError(*spark_words(error), hint=hint) from None
+    except AttributeError as error:
+        message = str(error).replace("pyspark.sql.connect.", "pyspark.sql.")
+        raise AnalysisError(None, message, hint=hint) from None
     except Exception as error:
         message = f"The Python expression failed: {type(error).__name__}: {error}"
         raise AnalysisError(None, message, hint=hint) from None
