@@ -47,9 +47,9 @@ _MODES: dict[int, EvalMode] = {
     proto.Expression.Cast.EVAL_MODE_ANSI: "ANSI",
     proto.Expression.Cast.EVAL_MODE_TRY: "TRY",
 }
-# What the client calls otherwise than Spark's parser does.
 # The client gives these a random seed behind their arguments.
 _SEEDED = {"uuid": 0, "shuffle": 1}
+# What the client calls otherwise than Spark's parser does.
 _OPERATORS = {"==": "=", "!=": "!=", "&&": "and", "||": "or"}
 
 
