@@ -30,7 +30,7 @@ from .checkpoint import (
 from .failures import batch_failure
 from .frames import rows_frame
 from .lowering.context import BatchResults, LoweredBatch, LoweringContext, RanAgain
-from .observed import PATIENCE, RowCounter
+from .observed import PATIENCE, RowCounter, counted_by_watermarks
 from .offsets import Position, batch_metadata, by_place
 from .progress import (
     Durations,
@@ -262,7 +262,7 @@ class MicroBatchExecution:
         self._state_bytes = sum(operator.memory_used_bytes for operator in results.operators)
         self.position = position.next(commit)
         batch.clean_up()
-        return plan, results, self._counts(counters, plan), output_rows
+        return plan, results, self._counts(counters, plan, results), output_rows
 
     def _context(
         self, position: Position, frames: Mapping[str, DataFrame], plan: SparkPlan
@@ -300,14 +300,17 @@ class MicroBatchExecution:
 
     def _frames(self, position: Position) -> tuple[dict[str, DataFrame], dict[str, RowCounter]]:
         frames, counters = dict(self._tables), {}
+        counted = {} if self._last_plan is None else counted_by_watermarks(self._last_plan)
         for (name, source), start, end in zip(
             self.sources.items(), position.start, position.end, strict=True
         ):
             if end is None or start == end:
                 frames[name] = self._empty_frame(name, source)
                 continue
-            counters[name] = RowCounter(source.batch(self.spark, start, end))
-            frames[name] = counters[name].frame
+            frames[name] = source.batch(self.spark, start, end)
+            if name not in counted:
+                counters[name] = RowCounter(frames[name])
+                frames[name] = counters[name].frame
         return frames, counters
 
     def _empty_frame(self, name: str, source: Source) -> DataFrame:
@@ -315,10 +318,15 @@ class MicroBatchExecution:
             self._empty[name] = rows_frame(self.spark, source.schema, [])
         return self._empty[name]
 
-    def _counts(self, counters: Mapping[str, RowCounter], plan: SparkPlan) -> dict[str, int]:
+    def _counts(
+        self, counters: Mapping[str, RowCounter], plan: SparkPlan, results: BatchResults
+    ) -> dict[str, int]:
         """The rows of each source; 0 where Spark found that it need not read them."""
         read = {relation.name for relation in plan.collect(StreamingRelationExec)}
         found: dict[str, int] = {}
+        for name, node_id in counted_by_watermarks(plan).items():
+            seen = results.event_times.get(node_id)
+            found[name] = 0 if seen is None else seen.count
         for name, counter in counters.items():
             if name not in read:
                 continue

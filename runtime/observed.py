@@ -7,6 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelationExec
+from ..physical.plan import SparkPlan
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -38,6 +41,22 @@ class RowCounter:
         thread.start()
         thread.join(patience)
         return found[0] if found else None
+
+
+def counted_by_watermarks(plan: SparkPlan) -> dict[str, str]:
+    """The sources whose rows an EventTimeWatermark counts: per name that operator's `node_id`.
+
+    Those that are read once, with nothing between them and it that drops or makes rows.
+    """
+    names = [relation.name for relation in plan.collect(StreamingRelationExec)]
+    found = {}
+    for watermark in plan.collect(EventTimeWatermarkExec):
+        node = watermark.child
+        while isinstance(node, ProjectExec):
+            node = node.child
+        if isinstance(node, StreamingRelationExec) and names.count(node.name) == 1:
+            found[node.name] = watermark.node_id
+    return found
 
 
 def _quietly(function: Callable[[], None]) -> None:

@@ -55,7 +55,7 @@ class Query:
                     if meta is None:
                         emitted.append(tuple(row.values()))
                     else:
-                        reports.append(TaskReport.from_json(meta))
+                        reports.append(TaskReport.from_json(meta.partition(":")[2]))
         added = sum(r.figures.added for r in reports)
         self.version = self.version.next(
             [r.writes for r in reports], schema="", added=added, evicted=kernel.evicts

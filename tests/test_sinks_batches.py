@@ -225,8 +225,10 @@ def test_console_cuts_long_output(spark: SparkSession) -> None:
     assert text_table(["a"], [["x" * 25]], 20).split("\n")[3] == f"|{'x' * 17}...|"
 
 
-def test_noop_counts_rows(spark: SparkSession) -> None:
-    assert NoopSink().write(rows(spark, 1, 2), 0) == 2
+def test_noop_computes_rows_and_does_not_count_them(spark: SparkSession) -> None:
+    assert NoopSink().write(rows(spark, 1, 2), 0) is None
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        NoopSink().write(rows(spark, 1).selectExpr("1 / (v - v) AS v"), 1)
 
 
 def test_foreach_batch_may_use_its_rows_in_part_and_often(spark: SparkSession) -> None:

@@ -131,7 +131,7 @@ class AggregateKernel:
 
     def _merge(self, batch: StateRows, store: StateStore) -> tuple[StateRows, int]:
         """The batch's keys with their merged buffers, and how many of them were stored."""
-        found = store.get(batch.keys)
+        found = store.get(batch.keys, None if self.time is None else batch.times)
         known = len(found.queries)
         if not known:
             return batch, 0

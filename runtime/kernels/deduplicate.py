@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state import NEVER, first_rows
+from ..state import NEVER
 from ..state.rows import never
+from .grouping import by_key
 from .kernel import (
     Figures,
     Input,
@@ -81,16 +82,21 @@ class DeduplicateKernel:
         if dropped:
             rows, times = rows.take(np.flatnonzero(~late)), times[~late]
         keys = rows.keys(self.keys, self._key_schema)
-        first = np.flatnonzero(first_rows(keys) == np.arange(len(keys)))
-        first = first[np.argsort(keys.hashes[first], kind="stable")]
+        order, heads = by_key(keys)
+        first = order[heads]
         candidates = keys.take(first)
         unseen = np.ones(len(first), dtype=np.bool_)
-        unseen[store.get(candidates).queries] = False
-        new = np.sort(first[unseen])
+        decided = self.within is None and self.time in self.keys
+        known = store.get(candidates, times[first] if decided else None)
+        unseen[known.queries] = False
+        passes = np.zeros(len(keys), dtype=np.bool_)
+        passes[first[unseen]] = True
+        new = np.flatnonzero(passes)
         changes = self._state(candidates.take(unseen), times[first[unseen]])
         removed = int(at_or_below(changes.times, self.evicts).sum())
         if self.evicts is not None:
-            removed += len(store.expired(self.evicts, changes.keys))
+            # A key that is new has no live row.
+            removed += len(store.expired(self.evicts, self.layout.empty_keys()))
         figures = Figures(
             updated=len(new), removed=removed, dropped=dropped, added=len(new) - removed
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..state.rows import concat_rows
 from .aggregate import Mode
@@ -47,6 +48,8 @@ class SessionKernel:
         session: the session column's field: a struct of start and end.
         position: where among the keys the session stands in the output.
         buffers: the input has the keys, start and end of a session, the buffers.
+        gap: how much later than its start each row's session ends, in microseconds; the input then
+            has no ends. None: rows differ.
         mode: append emits the sessions that the watermark passed, complete all of them.
         made: how the buffers come from the input's columns; None: they are these.
         merge_first: rows are late by the session that they make with those of their origin.
@@ -58,6 +61,7 @@ class SessionKernel:
     position: int
     buffers: Buffers
     mode: Mode
+    gap: int | None = None
     made: RowBuffers | None = None
     merge_first: bool = False
     late: int | None = None
@@ -73,7 +77,7 @@ class SessionKernel:
 
     @property
     def input(self) -> Any:
-        bounds = [self.session.type.field(i) for i in range(2)]
+        bounds = [self.session.type.field(i) for i in range(2 if self.gap is None else 1)]
         given = self.buffers.schema if self.made is None else self.made.columns
         return pa.schema([*self.keys, *bounds, *given])
 
@@ -132,11 +136,16 @@ class SessionKernel:
 
     def _read(self, rows: Input) -> StateRows:
         width = len(self.keys)
-        bounds = [rows.rows.column(width + i).cast(pa.int64()) for i in range(2)]
-        given = rows.rows.columns[width + 2 :]
+        start, *given = rows.rows.columns[width:]
+        start = start.cast(pa.int64())
+        if self.gap is None:
+            end, *given = given
+            end = end.cast(pa.int64())
+        else:
+            end = pc.add_checked(start, self.gap)
         if self.made is not None:
             given = self.made.make(given, self.buffers.schema, len(rows.hashes)).columns
-        values = pa.RecordBatch.from_arrays([*bounds, *given], schema=self._values)
+        values = pa.RecordBatch.from_arrays([start, end, *given], schema=self._values)
         keys = rows.keys(tuple(range(width)), self.keys)
         return StateRows(keys, event_times(values.column(1)), values)
 

@@ -1,7 +1,7 @@
 """Run one kernel as one task: read the batch, check its place, run, write, report.
 
-The output ends with one more row whose last column, `META`, says in JSON what the task did; that
-column is null in all other rows. The driver learns from it alone which files count.
+The output ends with one more row whose last column, `META`, says `task:` and in JSON what the task
+did; that column is null in all other rows. The driver learns from it alone which files count.
 """
 
 from __future__ import annotations
@@ -159,5 +159,5 @@ def _emit(schema: Any, outcome: Outcome, report: TaskReport, windows: Windows) -
         yield pa.RecordBatch.from_pydict(columns)
     last = [pa.nulls(1, field.type) for field in schema]
     columns = dict(parted(last, schema, windows))
-    columns[META] = pa.array([report.to_json()], pa.string())
+    columns[META] = pa.array([f"{report.writes.task}:{report.to_json()}"], pa.string())
     yield pa.RecordBatch.from_pydict(columns)

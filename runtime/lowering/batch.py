@@ -23,7 +23,14 @@ from .columns import Column, carrier_schema
 from .context import BatchResults, LoweringContext, OperatorResult, RanAgain
 from .deferred import deferred
 from .metrics import custom_metrics
-from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
+from .probes import (
+    PATIENCE,
+    Probe,
+    event_time_probe,
+    event_time_stats,
+    report_probe,
+    reported,
+)
 from .windows import windows_of
 
 if TYPE_CHECKING:
@@ -146,7 +153,7 @@ class Batch:
             windows=windows_of(columns),
             emitted=windows_of(output),
         )
-        probe = Probe(tasks=f"collect_list({META})")
+        probe = report_probe(META, spec.tasks)
         self._operators.append(RunningOperator(node, spec, probe))
         hashed = ", ".join(sql for key in keys for sql in key.hashed)
         place = "0" if single else f"hash({hashed})"
@@ -223,7 +230,7 @@ class Batch:
             values = operator.probe.values(deadline)
             if values is None:
                 return False
-            operator.reports = _one_per_task(values["tasks"])
+            operator.reports = _one_per_task(*reported(values))
             if len(operator.reports) != operator.spec.tasks:
                 return False
         if self._operators:  # an action ended, so what is still missing will not come
@@ -270,10 +277,10 @@ class Batch:
             delete_attempt(operator.spec.location, self.context.attempt)
 
 
-def _one_per_task(texts: Sequence[str]) -> tuple[TaskReport, ...]:
+def _one_per_task(texts: Sequence[str], count: int) -> tuple[TaskReport, ...]:
     found = [TaskReport.from_json(text) for text in texts]
     reports = {report.writes.task: report for report in found}
-    if len(reports) < len(found):
+    if len(reports) < count:
         # Rows came in another order, so a sum of doubles, or which row of a key was the first, may
         # be another: what has read the first run's output and what has read the second's, and the
         # state of either, need not fit together.

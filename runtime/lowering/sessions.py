@@ -17,19 +17,18 @@ from ...physical.stateful import (
     SessionWindowStateStoreSaveExec,
 )
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions import AttributeReference
 from ...planner.model.registry import ONE
-from ...planner.model.types import DoubleType, FloatType, StructType, contains_type
+from ...planner.model.types import DoubleType, FloatType, contains_type
 from ..kernels.buffers import RowBuffers
 from ..kernels.session import SessionKernel
 from ..kernels.task import ORIGIN
-from .aggregates import mode_of, partial_of
+from .aggregates import mode_of, partial_of, unsorted
 from .batch import Batch
 from .columns import Column, arrow_schema, column_name, sql_of
 from .exchanges import grouped, keyed, micros
 from .functions import Function, buffers_of, functions_of
 from .operators import Frames, inputs_of, lower_operator, named
-from .windows import key_column
+from .windows import WindowColumn, key_column, window_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 @inputs_of.register(SessionWindowStateStoreSaveExec)
 def _(node: SparkPlan) -> tuple[SparkPlan, ...]:
-    return (partial_of(node).child,)
+    return (unsorted(partial_of(node).child),)
 
 
 @lower_operator.register(SessionWindowStateStoreRestoreExec)
@@ -51,7 +50,8 @@ def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> Da
     partial = partial_of(node)
     functions = functions_of(partial)
     keys = [Column.of(key) for key in node.keys]
-    bounds = _bounds(node.session)
+    session = _session(partial, node)
+    bounds = session.parts
     names = [column_name(key) for key in partial.key_attributes]
     own = [key.name for key in keys]
     buffers = [c for f in functions for c in f.buffers]
@@ -73,7 +73,8 @@ def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> Da
         frame = frame.selectExpr(*own, *(c.name for c in bounds), ORIGIN, *computed)
     kernel = SessionKernel(
         keys=arrow_schema(keys),
-        session=Column.of(node.session).field,
+        session=session.field,
+        gap=session.size,
         position=names.index(column_name(node.session)),
         buffers=buffers_of(functions),
         mode=mode_of(node),
@@ -104,11 +105,9 @@ def _row_sql(function: Function) -> list[str]:
     )
 
 
-def _bounds(session: AttributeReference) -> list[Column]:
-    """The columns of a session's start and end."""
-    assert isinstance(session.data_type, StructType)
-    name = column_name(session)
-    return [Column(f"{name}_{f.name}", f.data_type) for f in session.data_type.fields]
+def _session(partial: BaseAggregateExec, node: SessionWindowStateStoreSaveExec) -> WindowColumn:
+    """The column of the sessions that rows make."""
+    return window_column(node.session, partial.child)
 
 
 def _rows(
@@ -120,9 +119,7 @@ def _rows(
     session = next(sql for sql in keys if sql.rpartition(" AS ")[2] == name)
     keys.remove(session)
     value = session.rpartition(" AS ")[0] or name
-    made = [
-        f"{value}.`{c.name.removeprefix(name + '_')}` AS {c.name}" for c in _bounds(node.session)
-    ]
+    made = _session(partial, node).parted(value)
     ids = {key.expr_id for key in partial.key_attributes}
     others = [column_name(a) for a in partial.child.output if a.expr_id not in ids]
     return frame.selectExpr(*keys, *made, *others, f"spark_partition_id() AS {ORIGIN}")
@@ -139,7 +136,7 @@ def _grouped(
 ) -> DataFrame:
     """One row per key, session and origin, as Spark's partial aggregation makes them."""
     own = [column_name(key) for key in node.keys]
-    keys = [*own, *(c.name for c in _bounds(node.session)), ORIGIN]
+    keys = [*own, *(c.name for c in _session(partial, node).parts), ORIGIN]
     partials = [sql for f in functions for sql in f.partials]
     rows = _rows(keyed(frame, partial), partial, node)
     if floats:  # Spark would exchange them anew

@@ -91,8 +91,13 @@ def key_column(key: AttributeReference, below: SparkPlan | None = None) -> Colum
     """The column of a key; `below` is where the window of a constant length may come from."""
     if key.metadata.window is None or key.nullable or not isinstance(key.data_type, StructType):
         return Column.of(key)
-    size = None if below is None else _size(key, below)
-    return WindowColumn(column_name(key), key.data_type, size)
+    return window_column(key, below)
+
+
+def window_column(window: AttributeReference, below: SparkPlan | None = None) -> WindowColumn:
+    """The column of a window; `below` is where windows of a constant length may come from."""
+    size = None if below is None else _size(window, below)
+    return WindowColumn(column_name(window), window.data_type, size)
 
 
 def _size(window: AttributeReference, node: SparkPlan) -> int | None:

@@ -20,9 +20,19 @@ MOST_BYTES = 1 << 30
 """Beyond these a run stays as it is: an Arrow array of texts holds at most 2 GiB."""
 
 
-def choose(runs: Sequence[Run], rows: int) -> list[Run]:
-    """Which of the runs, newest first, to merge with the rows of a batch: the newest few."""
+SPARED = 4
+"""So many runs stay as they are where look-ups pass over those of other times and where a watermark
+evicts: most of these go as a whole before a merge would have paid."""
+
+
+def choose(runs: Sequence[Run], rows: int, *, spare: bool = False) -> list[Run]:
+    """Which of the runs, newest first, to merge with the rows of a batch: the newest few.
+
+    None of them if there are few runs and `spare` says that they will soon go by themselves.
+    """
     chosen: list[Run] = []
+    if spare and len(runs) < SPARED:
+        return chosen
     size = 0
     for run in runs:
         size += run.info.size

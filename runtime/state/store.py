@@ -33,8 +33,11 @@ class StateStore(Protocol):
     time the watermark has passed needs no mark to be gone.
     """
 
-    def get(self, keys: Keys) -> Found:
-        """All live rows of some keys, which are distinct; in the order of the keys."""
+    def get(self, keys: Keys, times: Int64 | None = None) -> Found:
+        """All live rows of some keys, which are distinct; in the order of the keys.
+
+        `times` are the event times of the rows where a key alone decides them.
+        """
 
     def expired(self, watermark: int, besides: Keys) -> StateRows:
         """The live rows with an event time at or below a watermark in microseconds.
@@ -83,6 +86,7 @@ class RunStore:
     _files: list[str] = field(default_factory=list)
     _asked: Keys | None = None
     _matched: dict[str, Int64] = field(default_factory=dict)
+    _by_time: bool = False
 
     @property
     def runs(self) -> list[Run]:
@@ -103,8 +107,9 @@ class RunStore:
             self.metrics["opened"] += len(infos)
         return self._runs
 
-    def get(self, keys: Keys) -> Found:
+    def get(self, keys: Keys, times: Int64 | None = None) -> Found:
         wanted = np.arange(len(keys), dtype=np.int64)
+        self._by_time = times is not None
         missing = np.ones(len(keys), dtype=np.bool_)
         self._asked, self._matched = keys, {}
         queries: list[Int64] = []
@@ -112,7 +117,10 @@ class RunStore:
         for run in self.runs:
             if len(wanted) == 0:
                 break
-            at, rows = run.match(keys, wanted)
+            sought = wanted
+            if times is not None:
+                sought = sought[run.info.spans(times[sought])]
+            at, rows = run.match(keys, sought)
             if run.info.taken and len(at):
                 mine = self._owned(run, rows)
                 at, rows = at[mine], rows[mine]
@@ -173,7 +181,10 @@ class RunStore:
             # in a newer run comes out below.
             stale = np.zeros(len(rows), np.bool_) if asked else _present(found.keys, besides)
             for newer in self.runs[:i]:
-                at, matching = newer.match(found.keys, np.flatnonzero(~stale))
+                sought = np.flatnonzero(~stale)
+                if self._by_time:
+                    sought = sought[newer.info.spans(found.times[sought])]
+                at, matching = newer.match(found.keys, sought)
                 stale[at[self._owned(newer, matching)]] = True
             parts.append(found.take(~stale))
         return concat_rows(parts) if parts else self.layout.empty()
@@ -192,7 +203,8 @@ class RunStore:
         written: list[RunInfo] = []
         absorbed: list[Run] = []
         if len(rows):
-            absorbed = choose(self.runs, len(rows))
+            spare = self._by_time and evicted is not None
+            absorbed = choose(self.runs, len(rows), spare=spare)
             besides = rows.keys if replaced is None else replaced
             merged = merge_runs(self, absorbed, rows, besides, evicted)
             written.append(self._write(merged, evicted))

@@ -67,6 +67,11 @@ class RunInfo:
         """Whether a watermark passes no row here that it had not passed before."""
         return self.low > watermark or (self.evicted is not None and self.evicted >= watermark)
 
+    def spans(self, times: Int64) -> Mask:
+        """Which event times lie between those of the rows."""
+        within: Mask = (times >= self.low) & (times <= self.high)
+        return within
+
     def owned(self, places: Int32, tasks: int, task: int) -> Mask:
         """Which rows, by their place, a task of `tasks` reads from this run."""
         mine: Mask = task_of(places, tasks) == task
