@@ -149,10 +149,11 @@ class Frame:
 
 
 class Collecting(Sink):
-    """Runs the batch, then writes its rows once, under its number."""
+    """Runs the batch; its rows, under its number, are there once it is published."""
 
     def __init__(self, emit: Callable[[int, Any], None]) -> None:
         self._emit = emit
+        self._held: tuple[int, Any] | None = None
 
     @property
     def description(self) -> str:
@@ -162,8 +163,12 @@ class Collecting(Sink):
         return
 
     def write(self, frame: Any, batch_id: int) -> int | None:
-        self._emit(batch_id, frame.collect())
+        self._held = batch_id, frame.collect()
         return None
+
+    def publish(self) -> None:
+        assert self._held is not None
+        self._emit(*self._held)
 
 
 class Planned:

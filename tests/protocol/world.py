@@ -179,8 +179,8 @@ class World:
             self.locks.pop(path, None)
 
     def _emit(self, who: str, batch: int, rows: Any) -> None:
-        """A sink that writes each batch once, under its number."""
-        self.sink.setdefault(batch, rows)
+        """A sink that writes each batch once, under its number; who comes later has the same."""
+        assert self.sink.setdefault(batch, rows) == rows, (batch, rows, self.sink[batch])
 
     def _number(self, path: str) -> str:
         if path not in self.names:
