@@ -9,6 +9,7 @@ from ...planner.model.logical import Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import CTERelationDef, CTERelationRef, WithCTE
 from ...planner.model.subqueries import SubqueryExpression, subqueries_in
+from .duplicates import renewed, renewed_once
 
 
 def reference(definition: CTERelationDef) -> CTERelationRef:
@@ -23,7 +24,7 @@ def reference(definition: CTERelationDef) -> CTERelationRef:
 def inline_ctes(plan: LogicalPlan) -> LogicalPlan:
     """Each use of a name of WITH replaced by what it stands for; no WithCTE is left.
 
-    Where a use has column ids of its own, a Project gives them.
+    Where a use has column ids of its own, a Project gives them, over columns of its own.
     """
     return _inlined(plan, {})
 
@@ -47,13 +48,24 @@ def _inlined(plan: LogicalPlan, known: dict[int, LogicalPlan]) -> LogicalPlan:
 
 
 def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:
-    pairs = list(zip(child.output, use.attributes, strict=True))
-    if all(own.expr_id == other.expr_id for own, other in pairs):
+    if [own.expr_id for own in child.output] == [other.expr_id for other in use.attributes]:
         return child
-    items: list[Expression] = [
+    fresh = renewed_once(child) if child.is_streaming else renewed(child, _made(child))
+    items = tuple(
         own
         if own.expr_id == other.expr_id
         else Alias(child=own, name=other.name, expr_id=other.expr_id)
-        for own, other in pairs
-    ]
-    return Project(project_list=tuple(items), child=child)
+        for own, other in zip(fresh.output, use.attributes, strict=True)
+    )
+    return Project(project_list=items, child=fresh)
+
+
+def _made(plan: LogicalPlan) -> frozenset[int]:
+    """The ids of all columns that the plan's operators make."""
+    found = set(plan.output_ids)
+    for node in plan.walk():
+        if not node.children:
+            found |= node.output_ids
+        for expression in node.expressions:
+            found.update(alias.expr_id for alias in expression.collect(Alias))
+    return frozenset(found)

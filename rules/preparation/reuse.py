@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ...physical.basic import AdaptiveSparkPlanExec, EventTimeWatermarkExec
+from ...physical.basic import AdaptiveSparkPlanExec
 from ...physical.exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ...physical.plan import SparkPlan
 from ..signatures import signature
@@ -24,8 +24,7 @@ def reuse_exchanges(plan: SparkPlan, execution: Execution) -> SparkPlan:
     if chain or isinstance(plan, AdaptiveSparkPlanExec):
         return plan
     found = (*plan.collect(ShuffleExchangeExec), *plan.collect(BroadcastExchangeExec))
-    exchanges = [e for e in found if not e.holds(EventTimeWatermarkExec)]
-    if len(exchanges) < 2:
+    if len(found) < 2:
         return plan
     seen: dict[Hashable, ShuffleExchangeExec | BroadcastExchangeExec] = {}
 
