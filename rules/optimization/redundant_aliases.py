@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import NO_METADATA, Alias, AttributeReference, Expression
-from ...planner.model.logical import Aggregate, Join, Project
+from ...planner.model.logical import Aggregate, Join, Project, Union
 from ...planner.model.query_plan import LogicalPlan
 
 Columns = dict[int, AttributeReference]
@@ -26,6 +26,8 @@ def _clean(plan: LogicalPlan, excluded: frozenset[int]) -> LogicalPlan:
         return plan
     if isinstance(plan, Join):
         return _clean_join(plan, excluded)
+    if isinstance(plan, Union):
+        return _clean_union(plan, excluded)
     mapping: Columns = {}
 
     def visit(child: LogicalPlan) -> LogicalPlan:
@@ -43,6 +45,16 @@ def _clean(plan: LogicalPlan, excluded: frozenset[int]) -> LogicalPlan:
         return result
 
     return node.map_expressions(rewrite)
+
+
+def _clean_union(plan: Union, excluded: frozenset[int]) -> LogicalPlan:
+    """A union's columns are those of its first branch: they must stay different ones."""
+    first, *rest = plan.inputs
+    own = first.output_ids
+    inputs = (_clean(first, excluded | own), *(_clean(one, excluded - own) for one in rest))
+    if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
+        return plan
+    return replace(plan, inputs=inputs)
 
 
 def _clean_join(plan: Join, excluded: frozenset[int]) -> LogicalPlan:
