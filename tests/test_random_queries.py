@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = 20_000
-QUERIES = 120
+QUERIES = 80
 # Each query that differs is a defect; this many of a hundred are known to.
 AGREE = 0.95
 

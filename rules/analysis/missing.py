@@ -42,6 +42,12 @@ def resolve_over(
     grouping columns, and in aggregate functions the input's.
     """
     aggregate = _aggregate_below(child)
+    behind = aggregate is not None and isinstance(child, Project)
+    if behind and any(map(_has_aggregate_function, expressions)):
+        # A HAVING that needs more than the select list gives has a Project above: ORDER BY then
+        # finds grouping columns, but no aggregates, as in Spark.
+        resolver = Resolver(context.scope(child.output), context)
+        return tuple(resolver.resolve(e) for e in expressions), child
     if aggregate is not None:
         cut = _is_cut(child)
         resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first, cut)
@@ -72,6 +78,10 @@ def _aggregate_below(plan: LogicalPlan) -> Aggregate | None:
 def _is_cut(plan: LogicalPlan) -> bool:
     """Whether a Project stands over the aggregation's filter."""
     return isinstance(plan, Project) or (isinstance(plan, Filter) and _is_cut(plan.child))
+
+
+def _has_aggregate_function(expression: Expression) -> bool:
+    return expression.exists(lambda e: isinstance(e, UnresolvedFunction) and _is_aggregate(e))
 
 
 def _is_covered(expression: Expression, plan: LogicalPlan) -> bool:

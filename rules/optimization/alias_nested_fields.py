@@ -201,7 +201,8 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
     return None if result is node else result
 
 
-_PRUNED_GENERATORS = frozenset(("explode", "posexplode", "inline", "stack"))
+_EXPLODES = frozenset(("explode", "posexplode"))
+_PRUNED_GENERATORS = _EXPLODES | {"inline", "stack"}
 
 
 def _generate_rewritten(node: Project, generate: Generate, fields: Fields) -> Project:
@@ -224,7 +225,7 @@ def _generate_rewritten(node: Project, generate: Generate, fields: Fields) -> Pr
 def _explode_field(node: Project, field: Expression) -> LogicalPlan | None:
     generate = node.child
     assert isinstance(generate, Generate) and isinstance(generate.generator, Call)
-    if generate.generator.name != "explode" or not isinstance(field, GetStructField):
+    if generate.generator.name not in _EXPLODES or not isinstance(field, GetStructField):
         return None
     source = generate.generator.arguments[0]
     if not isinstance(field.child, AttributeReference):

@@ -14,6 +14,8 @@ def join_refusal(join: Join, mode: str) -> Refusal:
     """Why a stream does not support the join in the mode; None if it does."""
     left, right, kind = join.left.is_streaming, join.right.is_streaming, join.join_type
     if left and right:
+        if kind == "LeftAnti":  # in any mode
+            return _anti()
         return _mode(join, mode) or _stream_stream(join)
     match kind:
         case "FullOuter" if left or right:
@@ -68,8 +70,6 @@ def _stream_stream(join: Join) -> Refusal:
     match join.join_type:
         case "Inner" | "Cross":
             return None
-        case "LeftAnti":
-            return _anti()
         case kind:
             if watermark_in_keys(join) or bounds_state(join):
                 return None

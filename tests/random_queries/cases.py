@@ -62,6 +62,14 @@ SETTINGS = (
     ("spark.sql.storeAssignmentPolicy", ("STRICT",)),
     ("spark.sql.parser.quotedRegexColumnNames", ("true",)),
     ("spark.sql.timestampType", ("TIMESTAMP_NTZ",)),
+    ("spark.sql.execution.topKSortFallbackThreshold", ("2",)),
+    ("spark.sql.constraintPropagation.enabled", ("false",)),
+    ("spark.sql.adaptive.coalescePartitions.enabled", ("false",)),
+    (
+        "spark.sql.optimizer.excludedRules",
+        ("org.apache.spark.sql.catalyst.optimizer.CollapseProject",),
+    ),
+    ("spark.sql.streaming.noDataMicroBatches.enabled", ("false",)),
 )
 
 
