@@ -295,7 +295,7 @@ class MicroBatchExecution:
         if stored:
             check_state_provider(self._conf.settings.get(PROVIDER, STATE_PROVIDER), plan)
         if position.batch_id > 0 or stored:
-            check_state_files(directory, plan)
+            check_state_files(directory, plan, complete=position.batch_id > 0)
         write_state_files(directory, plan)
 
     def _frames(self, position: Position) -> tuple[dict[str, DataFrame], dict[str, RowCounter]]:

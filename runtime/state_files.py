@@ -90,10 +90,16 @@ def _set_store_count(path: AnyPath, stores: int) -> None:
         replace(path, _metadata_bytes(changed_metadata))
 
 
-def check_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
+def check_state_files(state_directory: AnyPath, plan: SparkPlan, *, complete: bool = True) -> None:
     """Check that a checkpoint's state is this query's: operators by id, then columns by type.
 
     As in Spark names and nullability of columns are not compared.
+
+    Args:
+        state_directory: the checkpoint's.
+        plan: of the query.
+        complete: whether all operators' files must be there: not before the first commit, where a
+            run may have ended between writing one operator's and the next one's.
 
     Raises:
         RuntimeFailure: it is another query's, or a file is unusable.
@@ -102,9 +108,12 @@ def check_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
         o.state_info.operator_id: o for o in plan.collect(StateStoreWriter) if o.state_info
     }
     stored = stored_operators(state_directory)
-    if operators and not stored:
-        raise _missing_state(state_directory, operators.values())
-    names = {i: o.operator_name for i, o in operators.items()}
+    if complete:
+        _check_metadata(state_directory, operators)
+        if operators and not stored:
+            raise _missing_state(state_directory, operators.values())
+    expected = [i for i in operators if complete or i in stored]
+    names = {i: operators[i].operator_name for i in expected}
     if {i: m.operatorInfo.operatorName for i, m in stored.items()} != names:
         raise _other_operators(stored, names)
     for operator_id, operator in operators.items():
@@ -113,6 +122,15 @@ def check_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
             key, value = read_schema(path)
             _compare("key", key, schema_json(operator.state_key_schema)["fields"])
             _compare("value", value, schema_json(operator.state_value_schema)["fields"])
+
+
+def _check_metadata(state_directory: AnyPath, operators: Iterable[int]) -> None:
+    """Where an operator keeps state, the file that says which operator it is must be there."""
+    for operator_id in operators:
+        directory = state_directory / str(operator_id)
+        path = metadata_path(directory)
+        if (directory / "runs").is_dir() and not path.exists():
+            raise corrupt(path, "it is missing, though there is state")
 
 
 def check_state_provider(provider: str, plan: SparkPlan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,28 @@ def test_the_state_of_another_query_is_refused(
     with pytest.raises(StateplanError) as caught:
         check_state_files(tmp_path, plan)
     assert caught.value.condition == condition
+
+
+def test_a_run_that_ended_between_two_operators_files_is_continued(tmp_path: Path) -> None:
+    both = replace(dedup("k", STRING), child=dedup("k", STRING, 1))
+    write_state_files(tmp_path, dedup("k", STRING))
+    check_state_files(tmp_path, both, complete=False)
+    with pytest.raises(StateplanError) as caught:
+        check_state_files(tmp_path, both)
+    assert caught.value.condition == "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+    write_state_files(tmp_path, both)
+    check_state_files(tmp_path, both)
+    with pytest.raises(StateplanError):
+        check_state_files(tmp_path, dedup("k", STRING), complete=False)
+
+
+def test_operator_metadata_that_is_gone_is_named(tmp_path: Path) -> None:
+    write_state_files(tmp_path, dedup("k", STRING))
+    (tmp_path / "0" / "runs").mkdir()
+    metadata_path(tmp_path / "0").unlink()
+    with pytest.raises(StateplanError, match=str(metadata_path(tmp_path / "0"))) as caught:
+        check_state_files(tmp_path, dedup("k", STRING))
+    assert caught.value.condition == "STATEPLAN_CHECKPOINT_CORRUPT"
 
 
 def test_a_stateless_checkpoint_refuses_a_stateful_query(tmp_path: Path) -> None:
