@@ -37,6 +37,11 @@ class SparkPlan(QueryPlan):
         """The operator's name in plans."""
         return type(self).__name__.removesuffix("Exec")
 
+    @property
+    def title(self) -> str:
+        """The operator's name in formatted plans."""
+        return self.node_name
+
     def arguments(self, max_fields: int) -> str:
         """What stands behind the name on the operator's line in plans.
 

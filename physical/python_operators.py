@@ -11,7 +11,7 @@ from ..planner.model.python_functions import PythonUDF
 from ..planner.model.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
 from .plan import SparkPlan, UnaryExec
-from .text import alone, arguments, listed
+from .text import alone, arguments, counted, listed
 
 Attributes = tuple[AttributeReference, ...]
 
@@ -142,6 +142,13 @@ class FlatMapCoGroupsInPythonExec(SparkPlan):
     @property
     def output(self) -> Attributes:
         return self.attributes
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        left, right = (
+            counted("Left output", self.left.output),
+            counted("Right output", self.right.output),
+        )
+        return left, right, ("Arguments", self.arguments(max_fields))
 
     @cached_property
     def output_partitioning(self) -> Partitioning:

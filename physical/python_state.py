@@ -14,7 +14,7 @@ from .distribution import Distribution, UnspecifiedDistribution, stateful_distri
 from .plan import SparkPlan, StateStoreWriter, UnaryExec, state_columns
 from .python_operators import Attributes, ascending
 from .state import NO_WATERMARK, OutputMode
-from .text import arguments, cut, listed
+from .text import arguments, counted, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +164,11 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
             listed(self.initial_keys, max_fields),
             _fields(self.initial_type, max_fields),
         )
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        rows, initial = self.child.output, self.initial_state.output
+        left, right = counted("Left output", rows), counted("Right output", initial)
+        return left, right, ("Arguments", self.arguments(max_fields))
 
     @property
     def required_child_distribution(self) -> tuple[Distribution, ...]:

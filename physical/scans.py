@@ -38,6 +38,10 @@ class FileSourceScanExec(SparkPlan):
     def node_name(self) -> str:
         return f"FileScan {self.format}"
 
+    @property
+    def title(self) -> str:
+        return f"Scan {self.format} "  # a table of the catalog has its name behind
+
     def arguments(self, max_fields: int) -> str:
         columns = cut([plan_text(a) for a in self.attributes], max_fields, ",")
         facts = cut([f"{label}: {value}" for label, value in self._facts()], max_fields)
@@ -47,7 +51,7 @@ class FileSourceScanExec(SparkPlan):
         columns = ", ".join(map(plan_text, self.attributes))
         label = f"Output [{len(self.attributes)}]" if self.attributes else "Output"
         facts = dict(self._facts())
-        shown = [("Batched", facts["Batched"]), ("Location", facts["Location"])]
+        shown = [("Batched", facts["Batched"]), ("Location", f"InMemoryFileIndex [{self.name}]")]
         if self.data_filters and facts["PushedFilters"] != "[]":
             shown.append(("PushedFilters", facts["PushedFilters"]))
         shown.append(("ReadSchema", facts["ReadSchema"]))

@@ -33,7 +33,7 @@ def _outline(
         _outline(child, rest + branch, rest + deeper, numbered, lines)
     numbered.append(plan)
     star = "" if plan.codegen_stage is None else "* "
-    lines[place] = f"{first}{star}{plan.node_name} ({len(numbered)})"
+    lines[place] = f"{first}{star}{plan.title} ({len(numbered)})"
 
 
 def _preorder_of(plan: SparkPlan) -> list[int]:
@@ -76,6 +76,6 @@ def _shown_stages(plan: SparkPlan) -> list[int | None]:
 
 def _block(number: int, plan: SparkPlan, stage: int | None, max_fields: int) -> str:
     mark = "" if stage is None else f" [codegen id : {stage}]"
-    lines = [f"({number}) {plan.node_name}{mark}"]
+    lines = [f"({number}) {plan.title}{mark}"]
     lines.extend(f"{label}: {value}" for label, value in plan.details(max_fields))
     return "\n".join(lines)

@@ -29,6 +29,7 @@ from .logical import (
     Window,
 )
 from .metrics import CollectMetrics
+from .python_text import python_line
 from .query_plan import LogicalPlan
 from .relations import (
     AnalyzedPlan,
@@ -132,7 +133,8 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
             return f"Relation {columns} {source}"
         case LocalRelation(attributes=attributes, rows=rows):
             empty = "" if rows else "<empty>, "
-            return f"LocalRelation {empty}{_list(attributes, limit)}"
+            columns = _list(attributes, limit) if attributes else ""
+            return f"LocalRelation {empty}{columns}".rstrip(", ")
         case OneRowRelation():
             return "OneRowRelation"
         case View(name=name):
@@ -199,7 +201,8 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
             specification = [_list(part, limit) if part else "" for part in (keys, order)]
             return kind, [_list(windows, limit), *specification]
         case _:
-            return kind, []
+            of_python = python_line(plan, lambda texts: listed(texts, limit))
+            return (kind, []) if of_python is None else of_python
 
 
 def _join_type(join: Join, join_type: str) -> str:
