@@ -92,8 +92,7 @@ class PlanReader(GroupingReader, RelationReader):
 
     def _union(self, node: Node) -> LogicalPlan:
         inputs = (self.query(node.this), self.query(node.expression))
-        by_name = bool(node.args.get("by_name"))
-        union = Union(inputs=inputs, by_name=by_name, origin=self.expressions.origin(node))
+        union = Union(inputs=inputs, origin=self.expressions.origin(node))
         return Distinct(child=union) if node.args["distinct"] else union
 
     def _set_operation(self, node: Node) -> LogicalPlan:

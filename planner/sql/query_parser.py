@@ -85,26 +85,26 @@ class StreamingParser(RelationParser):
         while self._peek_word() in ("UNION", "EXCEPT", "MINUS", "SETMINUS"):
             kind = _SET_OPERATIONS[self._peek_word()]
             self._advance()
-            distinct, by_name = self._set_options()
+            distinct = self._set_option()
             right = self._parse_intersection()
-            node = kind(this=left, expression=right, distinct=distinct, by_name=by_name)
-            left = self._mark(start, node)
+            left = self._mark(start, kind(this=left, expression=right, distinct=distinct))
         return left
 
     def _parse_intersection(self) -> Node:
         start = self._index
         left = self._parse_query_primary()
         while self._word("INTERSECT"):
-            distinct, _ = self._set_options()
+            distinct = self._set_option()
             right = self._parse_query_primary()
             left = self._mark(start, exp.Intersect(this=left, expression=right, distinct=distinct))
         return left
 
-    def _set_options(self) -> tuple[bool, bool]:
+    def _set_option(self) -> bool:
+        """Whether rows are told apart: not behind ALL. Spark's grammar has no BY NAME."""
         distinct = not self._word("ALL")
         if distinct:
             self._word("DISTINCT")
-        return distinct, self._word("BY", "NAME")
+        return distinct
 
     def _parse_query_primary(self) -> Node:
         start = self._index
