@@ -145,7 +145,7 @@ class Frame:
 
     def values(self, deadline: float) -> dict[str, Any]:
         """As a probe: what the tasks reported."""
-        return {"tasks": self.reports, "texts": self.reports}
+        return {"texts": self.reports}
 
 
 class Collecting(Sink):
