@@ -225,9 +225,12 @@ def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str)
     following = tokens[index + 1].terminals if index + 1 < len(tokens) else frozenset({_END})
     if index < len(tokens) and following & closing & _CLOSERS:
         return f": extra input {near}"
-    if _in_list(tokens, index, wanted) or {"WHEN", "END"} <= wanted:
+    subquery = "')'" in closing and _in_subquery(tokens, index)
+    if not subquery and (_in_list(tokens, index, wanted) or {"WHEN", "END"} <= wanted):
         return f": extra input {near}"
     required = closing - {"','", "'('"} if "')'" in closing else closing
+    if subquery:
+        required = frozenset({"')'"})
     if len(required) == 1 and required <= _REQUIRED:
         missing = next(iter(required))
         added = Token("", 0, frozenset({missing}))
@@ -235,6 +238,17 @@ def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str)
         if again is None or again[0] > index + 1:
             return f": missing '{missing.strip(_QUOTE)}'"
     return ""
+
+
+def _in_subquery(tokens: list[Token], index: int) -> bool:
+    """Whether the nearest open bracket before the misfit is that of a subquery."""
+    depth = 0
+    for place in range(index - 1, -1, -1):
+        text = tokens[place].text
+        depth += (text in (")", "]")) - (text in ("(", "["))
+        if depth < 0:
+            return bool(tokens[place + 1].terminals & {"SELECT", "WITH", "FROM"})
+    return False
 
 
 def _in_list(tokens: list[Token], index: int, wanted: frozenset[str]) -> bool:
