@@ -140,6 +140,7 @@ def from_equalities(known: ExpressionSet) -> ExpressionSet:
     """What follows by putting one side of `a = b` for the other: from `a > 5` also `b > 5`."""
     predicates = [e for e in known if not is_call(e, "isnotnull")]
     found: list[Expression] = []
+    constant: list[Expression] = []
     for equality in predicates:
         if not is_call(equality, "="):
             continue
@@ -152,7 +153,17 @@ def from_equalities(known: ExpressionSet) -> ExpressionSet:
             found += [_replaced(e, canonical(right), left) for e in others]
         elif isinstance(left, AttributeReference) and _is_cast_column(right):
             found += [_replaced(e, canonical(left), right) for e in others]
-    return ExpressionSet(found).without(known)
+        elif isinstance(left, AttributeReference) and isinstance(right, Literal):
+            # Not into equalities of columns: what follows from these is found by columns.
+            compared = [e for e in others if not _equates_columns(e)]
+            constant += [_replaced(e, canonical(left), right) for e in compared]
+    return ExpressionSet([*found, *constant]).without(known)
+
+
+def _equates_columns(expression: Expression) -> bool:
+    return (is_call(expression, "=") or is_call(expression, "<=>")) and all(
+        isinstance(side, AttributeReference) for side in expression.children
+    )
 
 
 def _is_cast_column(expression: Expression) -> bool:
