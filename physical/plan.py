@@ -26,11 +26,13 @@ class SparkPlan(QueryPlan):
     Attributes:
         codegen_stage: the whole-stage codegen id that plans show as `*(1)`; set by a preparation
             rule, None outside a stage.
+        place: the code or SQL text that the operator comes from, if that is known.
     """
 
     in_brackets: ClassVar[bool] = False  # `Name(arguments)` in plans, not `Name arguments`
 
     codegen_stage: int | None = None
+    place: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
     def node_name(self) -> str:

@@ -4,7 +4,8 @@ Version 1: `{"version": 1, "plan": NODE}`. A NODE is an object with the class un
 its fields under their names, children included; columns, expressions, types and state info are
 nodes too. Sequences are arrays. Values that JSON has no form for are `{"value": KIND, "text": T}`
 with KIND `float` (NaN, the infinities, -0.0), `decimal` or `bytes` (hexadecimal). What takes no
-part in a plan's meaning (positions in the query's text, qualifiers) is left out.
+part in a plan's meaning (qualifiers) is left out, but for `"from"` of an operator: the line of code
+or of SQL text that it comes from, and what stands there. It is not read back.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from typing import Any
 
 from ...planner.model import bound, expressions, python_functions, types, windows
 from ...planner.model.errors import DescriptionError
+from ...planner.model.expressions import Origin
 from .. import (
     aggregate,
     basic,
     distribution,
     exchange,
     joins,
+    metrics,
     python_operators,
     python_state,
     scans,
@@ -35,12 +38,15 @@ from .. import (
 from ..plan import SparkPlan
 
 VERSION = 1
+_FROM = "from"
+_NO_FIELDS = ("node", _FROM)
 _MODULES: tuple[ModuleType, ...] = (
     aggregate,
     basic,
     distribution,
     exchange,
     joins,
+    metrics,
     python_operators,
     python_state,
     scans,
@@ -125,7 +131,15 @@ def _encoded(value: object) -> object:
     document: dict[str, object] = {"node": kind.__name__}
     for field in _kept_fields(kind):
         document[field.name] = _encoded(getattr(value, field.name))
+    if isinstance(value, SparkPlan) and value.place is not None:
+        document[_FROM] = _place(value.place)
     return document
+
+
+def _place(origin: Origin) -> dict[str, object]:
+    excerpt = " ".join(origin.source[origin.start : origin.stop + 1].split())
+    place: dict[str, object] = {"line": origin.line, "position": origin.position, "text": excerpt}
+    return {"file": origin.file, **place} if origin.file else place
 
 
 def _tagged(kind: str, text: str) -> dict[str, object]:
@@ -142,7 +156,7 @@ def _decoded(document: Any) -> object:
             kind = _classes().get(name)
             if kind is None:
                 raise _unusable(f"it has an unknown node '{name}'")
-            values = {str(k): _decoded(v) for k, v in document.items() if k != "node"}
+            values = {str(k): _decoded(v) for k, v in document.items() if k not in _NO_FIELDS}
             try:
                 return kind(**values)
             except TypeError as error:

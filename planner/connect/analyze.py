@@ -13,7 +13,7 @@ from ..model.logical_text import tree_text
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, Relation
 from ..model.types import ArrayType, DataType, MapType, StructField, StructType
-from .failures import unsupported
+from .failures import not_started, unsupported
 from .places import Message
 from .types import read_schema, read_type, to_proto
 
@@ -67,6 +67,8 @@ def analyze(session: PlannerSession, request: Message) -> Message:
             digest = hashlib.sha256(_text(session, asked.plan).encode()).digest()
             answer.semantic_hash.result = int.from_bytes(digest[:4], "big", signed=True)
         case "persist":
+            if session.planned(asked.relation).analyzed.is_streaming:
+                raise not_started()
             answer.persist.SetInParent()  # nothing is computed, so there is nothing to keep
         case "unpersist":
             answer.unpersist.SetInParent()

@@ -61,16 +61,18 @@ def execute(session: PlannerSession, request: Message, console: Console) -> list
 def _rows(session: PlannerSession, relation: Message, caller: Caller) -> list[Message]:
     """Refuse to compute rows; where the DataFrame itself is wrong, that is told instead."""
     kind = relation.WhichOneof("rel_type")
-    if kind in _ACTIONS:
-        session.planned(getattr(relation, kind).input)
-    elif kind != "catalog":
-        session.planned(relation)
     what = _ACTIONS.get(kind, "An action such as collect(), count() or toPandas()")
+    of_stream = False
     if kind == "catalog":
         what = "spark.catalog"
-    elif caller is not None and caller[1].isidentifier():
-        what = f"{caller[1]}()"
-    raise not_planned(what, caller[0] if caller else origin_of(relation))
+    else:
+        inner = kind in _ACTIONS or kind == "tail"
+        asked = getattr(relation, kind).input if inner else relation
+        of_stream = session.planned(asked).analyzed.is_streaming
+        if caller is not None and caller[1].isidentifier():
+            what = f"{caller[1]}()"
+    origin = caller[0] if caller else origin_of(relation)
+    raise not_planned(what, origin, of_stream=of_stream)
 
 
 def create_view(

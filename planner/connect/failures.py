@@ -16,13 +16,33 @@ def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
     )
 
 
-def not_planned(what: str, origin: Origin | None = None) -> AnalysisError:
+class NotPlanned(AnalysisError):
+    """Something that needs rows; `of_stream` where Spark would refuse it too."""
+
+    of_stream = False
+
+
+def not_planned(
+    what: str, origin: Origin | None = None, *, of_stream: bool = False
+) -> AnalysisError:
     """Something that needs rows: a planner runs nothing."""
-    return AnalysisError(
+    error = NotPlanned(
         "STATEPLAN_NOTHING_IS_EXECUTED",
         f"{what} needs the rows of a query{where(origin)}: this is a planner, no query is executed"
         " and no data is read.",
         hint="Explain the query with df.explain() or by starting its stream; leave the rest out.",
+    )
+    error.of_stream = of_stream
+    return error
+
+
+def not_started(origin: Origin | None = None) -> AnalysisError:
+    """Rows of a stream, asked for without starting it: Spark's own refusal."""
+    return AnalysisError(
+        "_LEGACY_ERROR_TEMP_3102",
+        "Queries with streaming sources must be executed with writeStream.start(), or from a"
+        " streaming table or flow definition within a Spark Declarative Pipeline.",
+        hint=f"Start the stream with a sink{where(origin)}.",
     )
 
 

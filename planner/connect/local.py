@@ -21,6 +21,7 @@ from ..model.conf import Conf
 from ..model.errors import AnalysisError, DescriptionError, StateplanError
 from .call_sites import recorded
 from .classic import habits, spark_words
+from .failures import NotPlanned, not_started
 from .places import remember_source
 from .reads import SOURCE_OPTION
 from .remote import remote_functions
@@ -129,6 +130,8 @@ def _told() -> Iterator[None]:
     hint = "Mend the Python expression."
     try:
         yield
+    except NotPlanned as error:
+        raise not_started() if error.of_stream else error from None
     except (StateplanError, RecursionError):
         raise
     except PySparkException as error:

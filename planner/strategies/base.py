@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
@@ -35,13 +35,22 @@ class PlanLater:
         for strategy in self.strategies:
             planned = strategy(logical, self)
             if planned is not None:
-                return planned
+                origin = where_from(logical)
+                return planned if origin is None else _placed(planned, origin)
         name = type(logical).__name__
         raise PlanningError(
             "STATEPLAN_NO_STRATEGY",
             f"No physical plan can be made for the operator {name}.",
             hint="The query is valid, but this operator is not supported yet: rewrite without it.",
         )
+
+
+def _placed(plan: SparkPlan, origin: Origin) -> SparkPlan:
+    """The operators that a strategy made of a logical one, with its place."""
+    if plan.place is not None or not plan.children:
+        return plan
+    below = plan.map_children(lambda child: _placed(child, origin))
+    return replace(below, place=origin)
 
 
 def where_from(logical: LogicalPlan) -> Origin | None:

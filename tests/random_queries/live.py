@@ -78,6 +78,19 @@ class LivePlanner:
                 text = text.replace(f"file:{folder}/{name}", name).replace(f"{folder}/{name}", name)
         return normalise(text)
 
+    def fresh(self) -> SparkSession:
+        """A session of its own with five shuffle partitions, now the active one."""
+        session: SparkSession = self._session()
+        session.conf.set("spark.sql.shuffle.partitions", "5")
+        return session
+
+    def started(self, frame: Any, output_mode: str) -> str:
+        """The normalised plan of a DataFrame as a query in an output mode."""
+        executed = frame._jdf.queryExecution()
+        mode = self._output_mode(output_mode)
+        self._scala_object(CHECKER).checkForStreaming(executed.analyzed(), mode)
+        return normalise(self._explain(frame.sparkSession, executed, mode, "simple"))
+
     def seconds(self, description: Mapping[str, Any], rounds: int) -> list[float]:
         """How long Spark takes, per round, from the text of a query to that of its plan.
 
