@@ -95,7 +95,11 @@ def test_the_stateful_view_names_the_line_of_code() -> None:
         ('events.withWatermark("ts", "soon")', "CANNOT_PARSE_INTERVAL", "'soon'"),
         ('events.withWatermark("ts", "-1 minute")', None, "should not be negative"),
         ('events.toDF("a")', None, "number of columns doesn't match"),
-        ('events.groupBy("user").pivot("qty", [1]).count()', "STATEPLAN_UNSUPPORTED_PYTHON", "p"),
+        (
+            'events.groupBy("user").pivot("qty", [1]).count()',
+            "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
+            "append",
+        ),
         ("events.collect()", "_LEGACY_ERROR_TEMP_3102", "must be executed with writeStream"),
         ("events.count()", "_LEGACY_ERROR_TEMP_3102", "must be executed with writeStream"),
         ("events.persist()", "_LEGACY_ERROR_TEMP_3102", "must be executed with writeStream"),

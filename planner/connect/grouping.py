@@ -9,9 +9,11 @@ from pyspark.sql.connect import proto
 from ..model.errors import AnalysisError
 from ..model.expressions import Alias, Expression, Origin
 from ..model.logical import Aggregate
+from ..model.pivot import UnresolvedPivot
 from ..model.query_plan import LogicalPlan
 from .expressions import as_named
 from .failures import unsupported
+from .literals import literal_of
 from .places import Message
 
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -
                 "pivot is not supported on a streaming DataFrames/Datasets",
                 hint="Aggregate with a FILTER for each value.",
             )
-        raise unsupported("pivot()", origin)
+        if not message.pivot.values:
+            raise unsupported("pivot() without values", origin)
+        return _pivot(reader, message, child, origin)
     kind = _KINDS.get(message.group_type)
     keys = reader.expressions.read_all(message.grouping_expressions)
     shown: tuple[Expression, ...] = ()
@@ -46,6 +50,22 @@ def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -
         grouping=grouping,
         aggregates=(*shown, *reader.expressions.named_all(message.aggregate_expressions)),
         grouping_analytics=None if kind is None else (kind, _sets(kind, message, reader, grouping)),
+        origin=origin,
+    )
+
+
+def _pivot(
+    reader: RelationReader, message: Message, child: LogicalPlan, origin: Origin | None
+) -> LogicalPlan:
+    values = tuple(literal_of(value) for value in message.pivot.values)
+    return UnresolvedPivot(
+        child=child,
+        grouping=tuple(
+            as_named(key) for key in reader.expressions.read_all(message.grouping_expressions)
+        ),
+        column=reader.expressions.read(message.pivot.col),
+        values=values,
+        aggregates=reader.expressions.read_all(message.aggregate_expressions),
         origin=origin,
     )
 

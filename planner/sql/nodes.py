@@ -57,6 +57,17 @@ class Sampled(exp.Expression):  # type: ignore[misc]
     }
 
 
+class Pivoted(exp.Expression):  # type: ignore[misc]
+    """`relation PIVOT (aggregates FOR column IN (value AS name))`; the columns' names."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "aggregates": True,
+        "columns": True,
+        "values": True,
+    }
+
+
 class Unpivoted(exp.Expression):  # type: ignore[misc]
     """`relation UNPIVOT (value FOR name IN (a, b AS c))`; each column with its alias or None."""
 

@@ -9,7 +9,7 @@ from sqlglot.tokens import TokenType
 
 from .cursor import STOP_WORDS, Node
 from .expression_parser import ExpressionParser
-from .nodes import LateralRelation, Sampled, TableFunction, Unpivoted, Watermark
+from .nodes import LateralRelation, Pivoted, Sampled, TableFunction, Unpivoted, Watermark
 
 _JOIN_WORDS = frozenset(
     {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
@@ -74,13 +74,22 @@ class RelationParser(ExpressionParser):
         if self._ahead("LATERAL"):
             self.raise_error("LATERAL subqueries are not supported")
         left = self._parse_relation_primary()
-        joins = []
-        while self._peek_word() in _JOIN_WORDS:
-            joins.append(self._parse_one_join())
-        if joins:
-            left = exp.Subquery(this=left) if left.args.get("joins") else left
-            left.set("joins", joins)
-        return self._mark(start, left)
+        joins: list[Node] = []
+        while True:
+            word = self._peek_word()
+            if word in _JOIN_WORDS:
+                joins.append(self._parse_one_join())
+                continue
+            if joins:
+                left = exp.Paren(this=left) if left.args.get("joins") else left
+                left.set("joins", joins)
+                joins = []
+            if word == "PIVOT":
+                left = self._parse_pivot(left)
+            elif word == "UNPIVOT":
+                left = self._parse_unpivot(start, left)
+            else:
+                return self._mark(start, left)
 
     def _parse_one_join(self) -> Node:
         start = self._index
@@ -194,8 +203,6 @@ class RelationParser(ExpressionParser):
         if watermark is not None:
             column, delay = watermark
             node = self._mark(clause, Watermark(this=node, column=column, delay=delay))
-        while self._ahead("UNPIVOT"):
-            node = self._parse_unpivot(start, node)
         return node
 
     def _parse_sample(self) -> Node:
@@ -216,6 +223,27 @@ class RelationParser(ExpressionParser):
         self._expect(TokenType.R_PAREN)
         seed = self._wrapped(self._parse_bitwise) if self._word("REPEATABLE") else None
         return Sampled(kind=kind, sizes=sizes, seed=seed)
+
+    def _parse_pivot(self, node: Node) -> Node:
+        start = self._index
+        self._expect_word("PIVOT")
+        self._expect(TokenType.L_PAREN)
+        aggregates = self._list(self._parse_pivoted)
+        self._expect_word("FOR")
+        columns = self._parse_names()
+        self._expect_word("IN")
+        values = self._wrapped(lambda: self._list(self._parse_expression))
+        self._expect(TokenType.R_PAREN)
+        pivoted = Pivoted(this=node, aggregates=aggregates, columns=columns, values=values)
+        return self._mark(start, pivoted)
+
+    def _parse_pivoted(self) -> Node:
+        """An aggregate, with its name or with FOR behind it."""
+        start = self._index
+        node = self._parse_disjunction()
+        if self._word("AS") or (self._is_alias() and not self._ahead("FOR")):
+            return self._mark(start, exp.Alias(this=node, alias=self._parse_name()))
+        return node
 
     def _parse_unpivot(self, start: int, node: Node) -> Node:
         self._expect_word("UNPIVOT")

@@ -20,6 +20,7 @@ from ..model.logical import (
     watermark_node_id,
 )
 from ..model.partitions import Sample
+from ..model.pivot import UnresolvedPivot
 from ..model.query_plan import LogicalPlan
 from ..model.relations import (
     LocalRelation,
@@ -33,10 +34,10 @@ from ..model.subqueries import LateralJoin, LateralSubquery
 from ..model.text import pretty
 from ..model.types import YearMonthIntervalType
 from ..model.unpivot import UnresolvedUnpivot
-from ..model.unresolved import UnresolvedAttribute
+from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .context import fragment_error, unsupported
 from .expressions import ExpressionReader
-from .nodes import LateralRelation, Sampled, TableFunction, Unpivoted, Watermark
+from .nodes import LateralRelation, Pivoted, Sampled, TableFunction, Unpivoted, Watermark
 
 Node = Any  # sqlglot carries no types here
 
@@ -101,6 +102,8 @@ class RelationReader:
                 return self._table_function(node)
             case Sampled():
                 return self._sample(node)
+            case Pivoted():
+                return self._pivot(node)
             case Unpivoted():
                 return self._unpivot(node)
         raise unsupported(f"{type(node).__name__} in FROM", self.expressions.origin(node))
@@ -144,6 +147,22 @@ class RelationReader:
         if isinstance(value, Literal) and value.value is not None:
             return float(str(value.value))
         raise unsupported("A size of a sample that is no number", self.expressions.origin(node))
+
+    def _pivot(self, node: Node) -> LogicalPlan:
+        origin = self.expressions.origin(node)
+        columns = tuple(
+            UnresolvedAttribute(parts=(column.name,), origin=origin)
+            for column in node.args["columns"]
+        )
+        pairs = tuple(e for column in columns for e in (lit(column.parts[0]), column))
+        whole = UnresolvedFunction(name="named_struct", arguments=pairs, origin=origin)
+        return UnresolvedPivot(
+            child=self.relation(node.this),
+            column=whole if len(columns) > 1 else columns[0],
+            values=self.expressions.read_all(node.args["values"]),
+            aggregates=self.expressions.read_all(node.args["aggregates"]),
+            origin=origin,
+        )
 
     def _unpivot(self, node: Node) -> LogicalPlan:
         columns = node.args["columns"]

@@ -10,12 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from ...planner.model.expressions import (
-    Alias,
-    AttributeReference,
     Call,
     Cast,
     Expression,
-    Literal,
     SortOrder,
 )
 from ...planner.model.hints import UnresolvedHint
@@ -40,6 +37,7 @@ from ...planner.model.logical import (
 from ...planner.model.logical_text import tree_text
 from ...planner.model.metrics import CollectMetrics
 from ...planner.model.partitions import PARTITION_HINTS, RepartitionByExpression
+from ...planner.model.pivot import UnresolvedPivot
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.relations import (
     AnalyzedPlan,
@@ -61,14 +59,12 @@ from ...planner.model.subqueries import (
     SubqueryExpression,
     outer_references,
 )
-from ...planner.model.text import pretty
 from ...planner.model.types import BOOLEAN
 from ...planner.model.unpivot import UnresolvedUnpivot
 from ...planner.model.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedOrdinal,
-    UnresolvedStar,
 )
 from .aggregates import with_ordinals
 from .columns import Scope
@@ -84,15 +80,16 @@ from .inline_tables import resolve_inline_table
 from .joins import keep_apart, keep_subqueries_apart, resolve_join
 from .metrics import resolve_metrics
 from .missing import resolve_over, restored
-from .names import qualified
 from .over import refuse_window_in_where
 from .partition_hints import resolve_partition_hint
+from .pivot import resolve_pivot
 from .relations import rename_columns, resolve_relation
 from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
 from .table_functions import resolve_table_function
 from .time_windows import expand_windows
 from .unions import widen_sides, widen_union
 from .unpivot import resolve_unpivot
+from .watermarks import resolve_watermark
 
 Names = dict[str, CTERelationDef]
 
@@ -245,13 +242,15 @@ class Analyzer:
             case Sort():
                 return self._sort(plan, child)
             case EventTimeWatermark():
-                return self._watermark(plan, child)
+                return resolve_watermark(plan, child, self.context)
             case Deduplicate():
                 return resolve_deduplicate(plan, child, self.context)
             case CollectMetrics():
                 return resolve_metrics(replace(plan, child=child), self._resolver(child))
             case Generate():
                 return self._generate(plan, child)
+            case UnresolvedPivot():
+                return resolve_pivot(plan, child, self.context)
             case UnresolvedUnpivot():
                 return resolve_unpivot(plan, child, self.context)
             case LateralJoin():
@@ -341,38 +340,6 @@ class Analyzer:
             state="42805",
             origin=key.origin,
         )
-
-    def _watermark(self, plan: EventTimeWatermark, child: LogicalPlan) -> LogicalPlan:
-        if isinstance(plan.event_time, UnresolvedStar):
-            raise failure(
-                "INVALID_USAGE_OF_STAR_OR_REGEX",
-                "Invalid usage of '*' in UnresolvedEventTimeWatermark.",
-                state="42000",
-                origin=plan.event_time.origin,
-                hint="Name one column of type TIMESTAMP.",
-            )
-        event_time = self._resolver(child).resolve(plan.event_time)
-        if isinstance(event_time, AttributeReference):
-            known = {a.expr_id: a for a in child.output}
-            return replace(plan, event_time=known[event_time.expr_id], child=child)
-        if not event_time.resolved:
-            return replace(plan, child=child)
-        written = plan.event_time
-        if isinstance(written, UnresolvedAttribute):
-            event_time = Alias(child=event_time, name=written.parts[-1])
-        if isinstance(event_time, Literal):
-            event_time = Alias(child=event_time, name=pretty(event_time))
-        if not isinstance(event_time, Alias):
-            text = pretty(qualified(event_time))
-            raise failure(
-                "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE",
-                "The watermark clause requires an explicit name if expression is specified, but"
-                f" got {text} AS `{pretty(event_time)}`.",
-                state="42000",
-                hint="Give the expression a name: WATERMARK expression AS name DELAY OF ...",
-            )
-        projected = Project(project_list=(event_time, *child.output), child=child)
-        return replace(plan, event_time=event_time.to_attribute(), child=projected)
 
     def _lateral_join(self, plan: LateralJoin, child: LogicalPlan) -> LogicalPlan:
         query = self.analyze_subquery(plan.query, self.context.scope(child.output))

@@ -49,6 +49,16 @@ def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     return plan
 
 
+def refuse_failing(constant: Expression) -> None:
+    """Refuse a constant that must fail, in ANSI mode.
+
+    Raises:
+        PlanningError: as `refuse_failing_constants`.
+    """
+    if not _is_fine(constant):
+        _refuse(constant, None)
+
+
 def _refuse_in(plan: LogicalPlan) -> None:
     for expression in plan.expressions:
         if not _is_fine(expression):

@@ -7,6 +7,7 @@ from . import (
     aggregates_basic,
     aggregates_collections,
     aggregates_moments,
+    aggregates_pivot,
     aggregates_sketches,
     aggregates_sums,
 )
@@ -16,5 +17,6 @@ register(
     *aggregates_sums.SPECS,
     *aggregates_collections.SPECS,
     *aggregates_moments.SPECS,
+    *aggregates_pivot.SPECS,
     *aggregates_sketches.SPECS,
 )

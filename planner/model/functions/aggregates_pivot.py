@@ -1,0 +1,54 @@
+"""pivotfirst: what a pivot gathers, an array of one result per value of its column."""
+
+from __future__ import annotations
+
+from ..expressions import Call, Expression, Literal
+from ..literal_text import literal_sql, literal_text
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..types import ArrayType, BooleanType, DataType, NumericType
+from .aggregates_common import not_nullable
+
+
+def keeps_values_of(data_type: DataType) -> bool:
+    """Whether pivotfirst can hold results of the type."""
+    return isinstance(data_type, NumericType | BooleanType)
+
+
+def _values(call: Call) -> tuple[Expression, ...]:
+    return tuple(value for value in call.options if isinstance(value, Expression))
+
+
+def _text(call: Call, show: Show) -> str:
+    values = ", ".join(
+        literal_text(value) if isinstance(value, Literal) else show(value)
+        for value in _values(call)
+    )
+    column, result = (show(argument) for argument in call.arguments)
+    return f"pivotfirst({column}, {result}, {values}, 0, 0)"
+
+
+def _forms(call: Call) -> AggregateForms:
+    kind = call.arguments[1].data_type
+    literals = [value for value in _values(call) if isinstance(value, Literal)]
+    names = ["null" if v.value is None else literal_text(v) for v in literals]
+    tests = [f"{{0}} <=> {literal_sql(v, lambda t: t.sql)}" for v in literals]
+    return AggregateForms(
+        buffers=tuple(Buffer(f"b{i}", kind) for i in range(len(literals))),
+        partial=tuple(f"max(IF({test}, {{1}}, NULL)){{filter}}" for test in tests),
+        merges=tuple(Merge("max", (i,)) for i in range(len(literals))),
+        final=f"array({', '.join(f'{{b{i}}}' for i in range(len(literals)))})",
+        plan=tuple(Buffer(name, kind) for name in names),
+    )
+
+
+SPECS = (
+    FunctionSpec(
+        name="pivotfirst",
+        kind="aggregate",
+        data_type=lambda call: ArrayType(call.arguments[1].data_type),
+        nullable=not_nullable,
+        text=_text,
+        forms=_forms,
+        imperative=True,
+    ),
+)

@@ -1,0 +1,55 @@
+"""WATERMARK: the column that it names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...planner.model.expressions import Alias, AttributeReference, Literal
+from ...planner.model.logical import EventTimeWatermark, Project
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.text import pretty
+from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
+from .context import Context
+from .expressions import Resolver
+from .failures import failure
+from .names import qualified
+
+
+def resolve_watermark(
+    plan: EventTimeWatermark, child: LogicalPlan, context: Context
+) -> LogicalPlan:
+    """The watermark on a column of the child, or on a Project that computes it.
+
+    Raises:
+        AnalysisError: a star, or an expression without a name.
+    """
+    if isinstance(plan.event_time, UnresolvedStar):
+        raise failure(
+            "INVALID_USAGE_OF_STAR_OR_REGEX",
+            "Invalid usage of '*' in UnresolvedEventTimeWatermark.",
+            state="42000",
+            origin=plan.event_time.origin,
+            hint="Name one column of type TIMESTAMP.",
+        )
+    event_time = Resolver(context.scope(child.output), context).resolve(plan.event_time)
+    if isinstance(event_time, AttributeReference):
+        known = {a.expr_id: a for a in child.output}
+        return replace(plan, event_time=known[event_time.expr_id], child=child)
+    if not event_time.resolved:
+        return replace(plan, child=child)
+    written = plan.event_time
+    if isinstance(written, UnresolvedAttribute):
+        event_time = Alias(child=event_time, name=written.parts[-1])
+    if isinstance(event_time, Literal):
+        event_time = Alias(child=event_time, name=pretty(event_time))
+    if not isinstance(event_time, Alias):
+        text = pretty(qualified(event_time))
+        raise failure(
+            "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE",
+            "The watermark clause requires an explicit name if expression is specified, but"
+            f" got {text} AS `{pretty(event_time)}`.",
+            state="42000",
+            hint="Give the expression a name: WATERMARK expression AS name DELAY OF ...",
+        )
+    projected = Project(project_list=(event_time, *child.output), child=child)
+    return replace(plan, event_time=event_time.to_attribute(), child=projected)
