@@ -55,11 +55,14 @@ class Metadata:
         delay_ms: the watermark's delay in milliseconds, if this is an event-time column.
         window: whether the column is a time window or session window made by the analyzer.
         given: what the user's code gives it, as JSON.
+        generated: whether the column's name was made from its expression; such an alias is never
+            taken for a mere renaming.
     """
 
     delay_ms: int | None = None
     window: Lit["time", "session"] | None = None
     given: str | None = None
+    generated: bool = False
 
 
 NO_METADATA = Metadata()

@@ -198,6 +198,14 @@ def _bits(one: tuple[int, ...], keys: int) -> int:
     return sum(1 << (keys - 1 - i) for i in range(keys) if i not in one)
 
 
+def _named_anew(alias: Alias, child: Expression) -> Alias:
+    """The entry over the key's column: it keeps its name, also one that is the column's own."""
+    alias = replace(alias, child=child)
+    if not isinstance(child, AttributeReference) or child.name != alias.name:
+        return alias
+    return replace(alias, explicit_metadata=replace(alias.metadata, generated=True))
+
+
 def _replacer(
     keys: Sequence[Expression], columns: Sequence[AttributeReference]
 ) -> Callable[[Expression], Expression]:
@@ -207,7 +215,7 @@ def _replacer(
         if isinstance(expression, AggregateExpression):
             return expression  # aggregates see the rows' own values
         if isinstance(expression, Alias):
-            return replace(expression, child=replaced(expression.child))  # it keeps its name
+            return _named_anew(expression, replaced(expression.child))
         column = known.get(canonical(expression))
         return expression.map_children(replaced) if column is None else column
 
