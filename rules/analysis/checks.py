@@ -38,7 +38,7 @@ from ...planner.model.types import (
     contains_type,
     same_type,
 )
-from ...planner.model.unresolved import UnresolvedAttribute
+from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .failures import SEARCH_PATH, failure, mismatch, quoted
@@ -143,6 +143,13 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
                 error = _first_error(node.plan) or scalar_columns(node)
                 if error is not None:
                     return error
+            if isinstance(node, UnresolvedStar):
+                return failure(
+                    "INVALID_USAGE_OF_STAR_OR_REGEX",
+                    f"Invalid usage of '*' in {type(plan).__name__}.",
+                    state="42000",
+                    origin=node.origin,
+                )
             if isinstance(node, UnresolvedAttribute):
                 columns = [a for child in plan.children for a in child.output]
                 return unresolved_column(node.parts, columns, node.origin or plan.origin)
