@@ -240,9 +240,7 @@ def _time_window(
         return column, Project(project_list=(alias, *child.output), child=filtered)
     overlapping = -(-window.size // window.slide)
     structs = [_bounds(window, i, context) for i in range(overlapping)]
-    column = AttributeReference(
-        name=WINDOW_NAME, type_=structs[0].data_type, is_nullable=False, metadata=metadata
-    )
+    column = AttributeReference(name=WINDOW_NAME, type_=structs[0].data_type, metadata=metadata)
     expanded = Expand(
         projections=tuple((struct, *child.output) for struct in structs),
         attributes=(column, *child.output),

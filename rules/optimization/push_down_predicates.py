@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
+from ...planner.model.expressions import AggregateExpression, AttributeReference, Call, Expression
 from ...planner.model.logical import (
     Aggregate,
     Distinct,
@@ -27,15 +27,17 @@ from .push_through_joins import push_join_condition_down, push_through_join
 from .semantics import ExpressionSet
 from .trees import alias_map, replace_attributes, rewrite_down
 
+_PATTERNS = frozenset(("like", "ilike", "rlike", "regexp_like"))
+
 Test = Callable[[Expression], bool]
 
 
 def push_down_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """Adjacent filters become one, and each conjunct moves below what does not change its rows.
 
-    `Filter a AND b, Project` -> `Project, Filter a AND b`; below an aggregate go the conjuncts on
-    its keys, below a watermark those that do not touch the event time, into a union or join those
-    of one side. Not below a limit or a deduplication.
+    `Filter a AND b, Project` -> `Project, Filter a AND b` (not on a column that matches a pattern);
+    below an aggregate go the conjuncts on its keys, below a watermark those that do not touch the
+    event time, into a union or join those of one side. Not below a limit or a deduplication.
     """
     return rewrite_down(plan, _push, frozenset((Filter, Join)))
 
@@ -104,8 +106,19 @@ def _through_project(node: Filter, child: Project) -> LogicalPlan:
     if not all(e.deterministic for e in child.project_list):
         return node
     aliases = alias_map(child.project_list)
-    conjuncts = [replace_attributes(e, aliases) for e in split(node.condition, "and")]
-    return replace(child, child=Filter(child=child.child, condition=conjunction(conjuncts)))
+    costly = {i for i, e in aliases.items() if any(map(_matches_pattern, e.walk()))}
+    up = [e for e in split(node.condition, "and") if not costly.isdisjoint(e.references)]
+    down = [e for e in split(node.condition, "and") if costly.isdisjoint(e.references)]
+    if not down:
+        return node
+    condition = conjunction([replace_attributes(e, aliases) for e in down])
+    below = replace(child, child=Filter(child=child.child, condition=condition))
+    return Filter(child=below, condition=conjunction(up)) if up else below
+
+
+def _matches_pattern(expression: Expression) -> bool:
+    # Below the Project, where it is computed for its column, it would be computed once more.
+    return isinstance(expression, Call) and expression.name in _PATTERNS
 
 
 def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression], list[Expression]]:
