@@ -38,6 +38,7 @@ def refused(sql: str) -> AnalysisError:
         ("SELECT 1 FROM nope", "TABLE_OR_VIEW_NOT_FOUND"),
         ("SELECT 1 FROM STREAM stat", "_LEGACY_ERROR_TEMP_1008"),
         ("SELECT foo(qty) FROM STREAM events", "UNRESOLVED_ROUTINE"),
+        ("SELECT parse_json(user) FROM STREAM events", "STATEPLAN_UNSUPPORTED_FUNCTION"),
         ("SELECT upper() FROM STREAM events", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("SELECT upper(DISTINCT user) FROM STREAM events",
          "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX"),

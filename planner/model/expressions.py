@@ -316,7 +316,10 @@ class Call(Expression):
     def foldable(self) -> bool:
         spec = self.spec
         return (
-            spec.kind == "scalar" and spec.deterministic and all(a.foldable for a in self.arguments)
+            spec.kind == "scalar"
+            and spec.deterministic
+            and spec.constant
+            and all(a.foldable for a in self.arguments)
         )
 
 

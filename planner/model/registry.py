@@ -140,6 +140,7 @@ class FunctionSpec:
         replacement: what the optimizer puts in its place (Spark's RuntimeReplaceable), if anything.
         evaluate: its value over literals' plain values, for constant folding; None: not folded.
         deterministic: False for rand, uuid, ...
+        constant: False where constant arguments make no constant (raise_error).
         null_intolerant: any null argument makes the result null (for inferred IsNotNull filters).
         codegen: False where the JVM's code generation falls back and breaks a stage.
         aliases: other SQL names.
@@ -160,6 +161,7 @@ class FunctionSpec:
     replacement: Callable[[Call], Expression] | None = None
     evaluate: Callable[..., object] | None = None
     deterministic: bool = True
+    constant: bool = True
     null_intolerant: bool = False
     codegen: bool = True
     aliases: tuple[str, ...] = ()

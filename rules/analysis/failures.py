@@ -121,6 +121,15 @@ def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:
     )
 
 
+def unsupported_function(name: str, origin: Origin | None) -> AnalysisError:
+    """One of Spark's functions that stateplan lacks."""
+    return AnalysisError(
+        "STATEPLAN_UNSUPPORTED_FUNCTION",
+        f"Spark has the function {quoted((name,))}, stateplan does not{position(origin)}.",
+        hint="Write the query with other functions.",
+    )
+
+
 def unsupported_syntax(name: str, syntax: str, origin: Origin | None) -> AnalysisError:
     """A function with a clause that it does not take."""
     return failure(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ...planner.model import registry
+from ...planner.model.errors import AnalysisError
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import UnresolvedWith
 from ...planner.model.unresolved import UnresolvedFunction
-from .failures import unresolved_routine
+from ...planner.model.unsupported_functions import UNSUPPORTED_FUNCTIONS
+from .failures import unresolved_routine, unsupported_function
 from .window_functions import WINDOW_FUNCTIONS
 
 
@@ -14,7 +16,7 @@ def check_function_names(plan: LogicalPlan) -> None:
     """Look up every function that the query names, wherever it stands.
 
     Raises:
-        AnalysisError: UNRESOLVED_ROUTINE.
+        AnalysisError: UNRESOLVED_ROUTINE, or STATEPLAN_UNSUPPORTED_FUNCTION for one of Spark's.
     """
     for operator in plan.walk():
         if isinstance(operator, UnresolvedWith):
@@ -23,7 +25,13 @@ def check_function_names(plan: LogicalPlan) -> None:
         for expression in operator.expressions:
             for node in expression.walk():
                 if isinstance(node, UnresolvedFunction) and not _is_known(node.name.lower()):
-                    raise unresolved_routine(node.name, node.origin)
+                    raise _unknown(node)
+
+
+def _unknown(function: UnresolvedFunction) -> AnalysisError:
+    if function.name.lower() in UNSUPPORTED_FUNCTIONS:
+        return unsupported_function(function.name, function.origin)
+    return unresolved_routine(function.name, function.origin)
 
 
 def _is_known(name: str) -> bool:

@@ -22,6 +22,7 @@ from . import misc as misc
 from . import over as over
 from . import patterns as patterns
 from . import predicates as predicates
+from . import raised as raised
 from . import sketches as sketches
 from . import strings as strings
 from . import struct_updates as struct_updates

@@ -1,0 +1,83 @@
+"""raise_error and assert_true: rows that fail a query."""
+
+from __future__ import annotations
+
+from ..conf import Conf
+from ..expressions import Call, Expression, Literal, lit
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import NULL, STRING, StringType
+from .coercion import cast_unless_same
+from .conditional import as_condition
+from .mismatch import wrong_argument_count
+from .shapes import always_null, conf_of, like_call, resolve
+
+_CLASS = lit("USER_RAISED_EXCEPTION")
+
+
+def _raised(message: Expression, conf: Conf) -> Call:
+    values = resolve("map", (lit("errorMessage"), cast_unless_same(message, STRING, conf)), conf)
+    return Call(name="raise_error", arguments=(_CLASS, values))
+
+
+def _check_raise(call: Call, conf: Conf) -> Expression:
+    match call.arguments:
+        case (message,):
+            return _raised(message, conf)
+        case (_, _):
+            return call
+    raise wrong_argument_count("raise_error", "[1, 2]", len(call.arguments))
+
+
+def _raise_text(call: Call, show: Show) -> str:
+    return f"raise_error({', '.join(map(show, call.arguments))}, NullType)"
+
+
+def _raise_sql(call: Call, show: Show) -> str:
+    return f"raise_error(element_at({show(call.arguments[1])}, 'errorMessage'))"
+
+
+def _check_assert(call: Call, conf: Conf) -> Expression:
+    match call.arguments:
+        case (condition,):
+            message: Expression = lit(f"'{pretty(condition)}' is not true!")
+        case (condition, message):
+            pass
+        case _:
+            raise wrong_argument_count("assert_true", "[1, 2]", len(call.arguments))
+    return like_call(call, "assert_true", as_boolean(call, condition, conf), message)
+
+
+def as_boolean(call: Call, condition: Expression, conf: Conf) -> Expression:
+    """The condition as a boolean: strings are cast."""
+    if isinstance(condition.data_type, StringType):
+        return resolve("boolean", (condition,), conf)
+    return as_condition(call, 0, conf)
+
+
+def _asserted(call: Call) -> Expression:
+    condition, message = call.arguments
+    null = Literal(value=None, type_=NULL)
+    return like_call(call, "if", condition, null, _raised(message, conf_of(call)))
+
+
+register(
+    FunctionSpec(
+        name="raise_error",
+        kind="scalar",
+        data_type=lambda call: NULL,
+        nullable=always_null,
+        check=_check_raise,
+        text=_raise_text,
+        sql=_raise_sql,
+        constant=False,
+    ),
+    FunctionSpec(
+        name="assert_true",
+        kind="scalar",
+        data_type=lambda call: NULL,
+        nullable=always_null,
+        check=_check_assert,
+        replacement=_asserted,
+    ),
+)
