@@ -38,7 +38,6 @@ def refused(sql: str) -> AnalysisError:
         ("SELECT 1 FROM nope", "TABLE_OR_VIEW_NOT_FOUND"),
         ("SELECT 1 FROM STREAM stat", "_LEGACY_ERROR_TEMP_1008"),
         ("SELECT foo(qty) FROM STREAM events", "UNRESOLVED_ROUTINE"),
-        ("SELECT parse_json(user) FROM STREAM events", "STATEPLAN_UNSUPPORTED_FUNCTION"),
         ("SELECT upper() FROM STREAM events", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("SELECT upper(DISTINCT user) FROM STREAM events",
          "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX"),
@@ -113,6 +112,12 @@ def test_conditions(sql: str, condition: str) -> None:
 )  # fmt: skip
 def test_windows(window: str, condition: str) -> None:
     assert refused(f"SELECT count(*) FROM STREAM events GROUP BY {window}").condition == condition
+
+
+def test_a_function_that_only_spark_has_is_not_called_unknown() -> None:
+    error = refused("SELECT parse_json(user) FROM STREAM events")
+    assert error.condition == "STATEPLAN_UNSUPPORTED_FUNCTION"
+    assert "`parse_json`" in error.message and "line 1 pos 7" in error.message
 
 
 def test_an_unknown_column_names_the_nearest_and_shows_the_plan_so_far() -> None:
