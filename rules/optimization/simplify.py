@@ -107,6 +107,11 @@ def simplify(expression: Expression) -> Expression:
         if value is not expression or _may_fail(expression):
             value.__dict__["_simple"] = True
             return value
+    if isinstance(expression, Call) and expression.name == "not":
+        # On its way down NOT comes before all that moves comparisons into branches.
+        pushed = simplify_booleans(expression)
+        if pushed is not expression:
+            return simplify(pushed)
     current = expression.map_children(simplify)
     for rewrite in _rewrites_for(current):
         changed = rewrite(current)
