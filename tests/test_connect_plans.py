@@ -117,6 +117,13 @@ def test_refusals(code: str, condition: str | None, words: str) -> None:
     assert words in caught.value.message and caught.value.hint
 
 
+def test_a_pivot_groups_by_a_window() -> None:
+    windowed = 'events.withWatermark("ts", "1 minute").groupBy(F.window("ts", "5 minutes"))'
+    plan = query(f'{windowed}.pivot("user", ["a", "b"]).agg(F.sum("amount"))').explain()
+    assert plan.count("StateStoreSave [window#") == 2
+    assert ", a, b, 0, 0)]" in plan and "[1] AS b#" in plan
+
+
 def test_classic_and_connect_live_in_one_process() -> None:
     program = (
         "from pyspark.sql import functions as classic, SparkSession\n"

@@ -29,7 +29,8 @@ from ..optimization.failing_constants import refuse_failing
 from .context import Context
 from .expressions import Resolver
 from .failures import failure
-from .names import qualified
+from .names import named, qualified
+from .time_windows import expand_windows
 
 _KEEP_THEIR_LAST = {"percentile_approx": 1, "approx_percentile": 1}
 
@@ -48,9 +49,9 @@ def resolve_pivot(plan: UnresolvedPivot, child: LogicalPlan, context: Context) -
     column = resolver.resolve(plan.column)
     values = tuple(resolver.resolve(e) for e in plan.values)
     aggregates = tuple(resolver.resolve(e) for e in plan.aggregates)
-    grouping = plan.grouping and tuple(resolver.resolve(e) for e in plan.grouping)
+    grouping = plan.grouping and tuple(named(resolver.resolve(e)) for e in plan.grouping)
     if not all(e.resolved for e in (column, *values, *aggregates, *(grouping or ()))):
-        return replace(
+        draft = replace(
             plan,
             column=column,
             values=values,
@@ -58,6 +59,11 @@ def resolve_pivot(plan: UnresolvedPivot, child: LogicalPlan, context: Context) -
             grouping=grouping,
             child=child,
         )
+        expanded, below = expand_windows(draft, child, context)
+        if below is child:
+            return draft
+        assert isinstance(expanded, UnresolvedPivot)
+        return resolve_pivot(expanded, below, context)
     for aggregate in aggregates:
         _check_aggregate(aggregate)
     constants = tuple(_constant(value, column, plan, context) for value in values)
@@ -65,8 +71,8 @@ def resolve_pivot(plan: UnresolvedPivot, child: LogicalPlan, context: Context) -
         for constant in constants:
             _compute(constant)
     if grouping is None:
-        named = column.references.union(*(e.references for e in aggregates))
-        grouping = tuple(a for a in child.output if a.expr_id not in named)
+        mentioned = column.references.union(*(e.references for e in aggregates))
+        grouping = tuple(a for a in child.output if a.expr_id not in mentioned)
     pivot = _Pivot(column, values, constants, aggregates, grouping, child, context)
     if all(keeps_values_of(e.data_type) for e in aggregates):
         return pivot.in_two_steps()
