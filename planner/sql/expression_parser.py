@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from .cursor import STOP_WORDS, Node
+from .grammar import JOIN_AND_SET_WORDS
 from .nodes import MultiAlias
 from .primary import PrimaryParser
 
@@ -51,7 +52,12 @@ class ExpressionParser(PrimaryParser):
     def _is_alias(self) -> bool:
         if self._curr.token_type == TokenType.IDENTIFIER:
             return True
-        return self._curr.token_type == TokenType.VAR and self._peek_word() not in STOP_WORDS
+        if self._curr.token_type != TokenType.VAR:
+            return False
+        word = self._peek_word()
+        if self._peek_type(1) is None:  # the text's last word begins no clause
+            return word not in JOIN_AND_SET_WORDS
+        return word not in STOP_WORDS
 
     def _parse_assignment(self) -> Node:
         return self._parse_disjunction()
