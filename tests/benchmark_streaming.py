@@ -78,6 +78,7 @@ def main(given: list[str] | None = None) -> None:
     )
     parser.add_argument("--work", default="*", help=f"of {', '.join(WORKS)}; * is a wildcard")
     parser.add_argument("--batches", type=int, help="batches of a run that count")
+    parser.add_argument("--warmup", type=int, help="batches before these that do not count")
     parser.add_argument("--rounds", type=int, default=2, help="runs of each system (2)")
     parser.add_argument("--only", choices=("ours", "native"), help="one system alone")
     parser.add_argument("--against", choices=(HDFS, ROCKSDB), help="one native state store alone")
@@ -99,15 +100,16 @@ def main(given: list[str] | None = None) -> None:
     works = chosen(arguments.work)
     if arguments.batches:
         works = [replace(work, batches=arguments.batches) for work in works]
+    if arguments.warmup is not None:
+        works = [replace(work, warmup=arguments.warmup) for work in works]
     if arguments.against:
         stores = (arguments.against,)
         works = [replace(w, natives=stores) for w in works if arguments.against in w.natives]
-    found = [] if arguments.show else list(compared(works, arguments))
-    if arguments.results:
-        file = Path(arguments.results)
-        found = added(kept(file), found)
-        if not arguments.show:
-            write(file, found, heading())
+    found = kept(Path(arguments.results)) if arguments.results else []
+    for comparison in () if arguments.show else compared(works, arguments):
+        found = added(found, [comparison])
+        if arguments.results:  # at once: a run that is broken off later loses nothing
+            write(Path(arguments.results), found, heading())
     text = markdown(found, heading())
     print(text)
     if arguments.report:

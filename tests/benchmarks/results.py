@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,9 @@ def write_csv(path: Path, comparisons: Iterable[Comparison]) -> None:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    return {name: value for name, value in asdict(run).items() if name != "progress"}
+    kept = asdict(replace(run, progress=()))
+    del kept["progress"]
+    return kept
 
 
 def _comparison(data: dict[str, Any]) -> Comparison:

@@ -36,7 +36,7 @@ class Work:
     ratio: float | None = None
     seconds: float | None = None
     natives: tuple[str, ...] = (HDFS,)
-    warmup: int = 4
+    warmup: int = 8
     batches: int = 5
     driver_memory: str = "4g"
 
