@@ -89,9 +89,11 @@ def key_columns(keys: Sequence[AttributeReference], below: SparkPlan) -> list[Co
 
 def key_column(key: AttributeReference, below: SparkPlan | None = None) -> Column:
     """The column of a key; `below` is where the window of a constant length may come from."""
-    if key.metadata.window is None or key.nullable or not isinstance(key.data_type, StructType):
+    if key.metadata.window is None or not isinstance(key.data_type, StructType):
         return Column.of(key)
-    return window_column(key, below)
+    column = window_column(key, below)
+    # One whose length is known was made by an operator below as a struct, so it is not null.
+    return Column.of(key) if key.nullable and column.size is None else column
 
 
 def window_column(window: AttributeReference, below: SparkPlan | None = None) -> WindowColumn:
