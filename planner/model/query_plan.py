@@ -16,8 +16,10 @@ def map_nested(value: object, function: Callable[[Expression], Expression]) -> o
     if isinstance(value, Expression):
         return function(value)
     if isinstance(value, tuple):
-        new = tuple(map_nested(item, function) for item in value)
-        return value if all(a is b for a, b in zip(new, value, strict=True)) else new
+        new = [map_nested(item, function) for item in value]
+        for one, other in zip(new, value, strict=True):
+            if one is not other:
+                return tuple(new)
     return value
 
 

@@ -79,13 +79,15 @@ class TreeNode:
         for name in self.child_fields:
             value = getattr(self, name)
             if isinstance(value, tuple):
-                new = tuple(function(child) for child in value)
-                if any(a is not b for a, b in zip(new, value, strict=True)):
-                    changed[name] = new
+                new = [function(child) for child in value]
+                for one, other in zip(new, value, strict=True):
+                    if one is not other:
+                        changed[name] = tuple(new)
+                        break
             elif value is not None:
-                one = function(value)
-                if one is not value:
-                    changed[name] = one
+                mapped = function(value)
+                if mapped is not value:
+                    changed[name] = mapped
         return rebuilt(self, changed) if changed else self
 
     def with_new_children(self, children: tuple[Self, ...]) -> Self:
