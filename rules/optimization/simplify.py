@@ -109,7 +109,8 @@ def simplify(expression: Expression) -> Expression:
             return value
     if isinstance(expression, Call) and expression.name == "not":
         # On its way down NOT comes before all that moves comparisons into branches.
-        pushed = simplify_booleans(expression)
+        known = simplify_booleans in _rewrites_for(expression)
+        pushed = simplify_booleans(expression) if known else expression
         if pushed is not expression:
             return simplify(pushed)
     current = expression.map_children(simplify)
