@@ -72,6 +72,14 @@ def test_code_plans_as_sql_does(code: str, sql: str) -> None:
     same_as_sql(code, sql)
 
 
+def test_a_schema_in_the_code_is_one_in_sql() -> None:
+    schema = "__import__('pyspark').sql.types.StructType().add('a b', 'integer').add('c', 'string')"
+    same_as_sql(
+        f"events.select(F.from_json('user', {schema}).alias('v'))",
+        "SELECT from_json(user, '`a b` INT, c STRING') AS v FROM STREAM events",
+    )
+
+
 def test_grouped_code_plans_as_sql_does() -> None:
     same_as_sql(
         'events.groupBy("user").agg(F.sum("qty").alias("n"), F.count("*").alias("c"))',

@@ -53,6 +53,8 @@ lines.dropDuplicates().writeStream.format("console").start()
 print(query.isActive, query.lastProgress, spark.streams.active, sys.argv[1:])
 query.awaitTermination()
 query.explain()
+spark.udf.register("twice", lambda n: 2 * n, "int")
+spark.sql("SELECT twice(n) FROM e").join(spark.range(3)).explain()
 spark.stop()
 """
 
@@ -75,6 +77,7 @@ def test_every_stream_is_printed_and_nothing_runs(tmp_path: Path) -> None:
     assert "StreamingRelation FileSource[/data/events]" in done.stdout
     assert "False None [] ['--day', '1']" in done.stdout
     assert "numPartitions = 7]" in done.stdout
+    assert "BatchEvalPython [twice(n#" in done.stdout and "Range (0, 3, step=1" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,8 @@ def _commanded(session: PlannerSession, text: str) -> bool:
 def register_function(
     session: PlannerSession, message: Message, console: Console, caller: Caller
 ) -> list[Message]:
-    """`spark.udf.register`: the name is kept, so that its use is refused by name."""
-    session.user_functions.add(message.function_name.lower())
+    """`spark.udf.register`: the function is kept under its name, as the client sent it."""
+    session.user_functions[message.function_name.lower()] = message
     return []
 
 

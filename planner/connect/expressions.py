@@ -21,6 +21,7 @@ from ..model.expressions import (
     lit,
 )
 from ..model.text import pretty
+from ..model.types import StructType
 from ..model.unresolved import (
     MultiAlias,
     UnresolvedAlias,
@@ -51,6 +52,9 @@ _MODES: dict[int, EvalMode] = {
 _SEEDED = {"uuid": 0, "shuffle": 1}
 # What the client calls otherwise than Spark's parser does.
 _OPERATORS = {"==": "=", "!=": "!=", "&&": "and", "||": "or"}
+
+
+_WITH_SCHEMA = ("from_json", "from_csv", "from_xml")
 
 
 class ExpressionReader:
@@ -129,6 +133,8 @@ class ExpressionReader:
         arguments = self.read_all(message.arguments)
         if name == "mode" and len(arguments) == 2 and _is_false(arguments[1]):
             arguments = arguments[:1]  # as Spark's own function: not deterministic
+        if name in _WITH_SCHEMA and len(arguments) > 1:
+            arguments = (arguments[0], _written_schema(arguments[1]), *arguments[2:])
         if name == "when":
             return _case(arguments, origin)
         if name in _SEEDED:
@@ -234,6 +240,22 @@ class ExpressionReader:
 
     def merge_action(self, message: Message, origin: Origin | None) -> Expression:
         raise unsupported("MERGE", origin)
+
+
+def _written_schema(argument: Expression) -> Expression:
+    """A schema that the client sends as JSON (a StructType in the code) as SQL has it."""
+    if not (isinstance(argument, Literal) and isinstance(argument.value, str)):
+        return argument
+    if not argument.value.lstrip().startswith("{"):
+        return argument
+    kind = read_type(argument.value)
+    if not isinstance(kind, StructType):
+        return replace(argument, value=kind.sql)
+    fields = (
+        f"`{f.name.replace('`', '``')}` {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}"
+        for f in kind.fields
+    )
+    return replace(argument, value=", ".join(fields))
 
 
 def _is_false(expression: Expression) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.catalog import Source
-from ..model.expressions import AttributeReference, Origin
+from ..model.expressions import AttributeReference, Expression, Origin
 from ..model.query_plan import LogicalPlan
-from ..model.relations import LocalRelation, UnresolvedRelation
+from ..model.relations import LocalRelation, Range, UnresolvedRelation
+from ..model.types import LONG
 from ..model.unresolved import UnresolvedFunction
 from ..sql import parse
 from .failures import missing_schema, unsupported
@@ -65,11 +66,13 @@ def sql(reader: RelationReader, message: Message, origin: Origin | None) -> Logi
     if message.args or message.pos_args or message.named_arguments or message.pos_arguments:
         raise unsupported("A parameter of spark.sql()", origin)
     plan = parse(message.query, reader.session.conf)
-    for node in plan.walk():
-        for expression in node.expressions:
-            for call in expression.collect(UnresolvedFunction):
-                reader.session.call(call)
-    return plan
+    if not reader.session.user_functions:
+        return plan
+
+    def registered(node: Expression) -> Expression:
+        return reader.session.call(node) if isinstance(node, UnresolvedFunction) else node
+
+    return plan.transform_up(lambda node: node.transform_expressions(registered))
 
 
 def local_relation(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
@@ -81,3 +84,16 @@ def local_relation(reader: RelationReader, message: Message, origin: Origin | No
         for f in schema.fields
     )
     return LocalRelation(attributes=attributes, rows=rows)
+
+
+def numbers(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`spark.range(...)`."""
+    column = AttributeReference(name="id", type_=LONG, is_nullable=False)
+    return Range(
+        start=message.start,
+        end=message.end,
+        step=message.step,
+        slices=message.num_partitions if message.HasField("num_partitions") else None,
+        attributes=(column,),
+        origin=origin,
+    )

@@ -59,7 +59,6 @@ _JOIN_TYPES: dict[int, JoinType] = {
 # What the messages call it, and what the user does.
 _UNSUPPORTED = {
     "tail": "tail()",
-    "range": "spark.range()",
     "transpose": "transpose()",
     "parse": "Reading JSON or CSV from a DataFrame",
     "common_inline_user_defined_table_function": "A Python table function",
@@ -301,4 +300,5 @@ _READERS: dict[str | None, Reader] = {
     "read": reads.read,
     "sql": reads.sql,
     "local_relation": reads.local_relation,
+    "range": reads.numbers,
 }

@@ -24,6 +24,7 @@ from ..model.relations import WithCTE
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .failures import missing_schema, unsupported
 from .places import Message, origin_of
+from .python_functions import call_of
 from .relations import RelationReader
 from .streams import StartedQuery
 
@@ -50,7 +51,7 @@ class PlannerSession:
         self.settings: dict[str, str] = dict((conf or Conf()).settings)
         self.ids = itertools.count()
         self.watermarks = itertools.count()
-        self.user_functions: set[str] = set()
+        self.user_functions: dict[str, Message] = {}
         self.queries: dict[str, StartedQuery] = {}
         self._frames: dict[int, tuple[bytes, Planned]] = {}
         self._reader = RelationReader(self)
@@ -176,10 +177,13 @@ class PlannerSession:
         return unresolved_column(parts, plan.output, origin)
 
     def call(self, function: UnresolvedFunction) -> Expression:
-        """A call; functions that the session registered cannot be planned."""
-        if function.name.lower() in self.user_functions:
-            raise unsupported(f"The Python function {function.name}()", function.origin)
-        return function
+        """A call; of a function that the session registered, if there is one of that name."""
+        registered = self.user_functions.get(function.name.lower())
+        if registered is None:
+            return function
+        if registered.WhichOneof("function") != "python_udf":
+            raise unsupported(f"The function {function.name}()", function.origin)
+        return call_of(registered, function.arguments, function.origin)
 
     # ------------------------------------------------------------------------------------ sources
 
