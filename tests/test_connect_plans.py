@@ -111,6 +111,11 @@ def test_the_stateful_view_names_the_line_of_code() -> None:
         ("events.collect()", "_LEGACY_ERROR_TEMP_3102", "must be executed with writeStream"),
         ("events.count()", "_LEGACY_ERROR_TEMP_3102", "must be executed with writeStream"),
         ("events.persist()", "_LEGACY_ERROR_TEMP_3102", "must be executed with writeStream"),
+        (
+            'events.groupBy("user").pivot("qty", [1]).agg(F.count("*"))',
+            "INVALID_USAGE_OF_STAR_OR_REGEX",
+            "in Pivot",
+        ),
         ('events.groupBy("user").pivot("qty").count()', "_LEGACY_ERROR_TEMP_3063", "pivot is not"),
         ("events +", "STATEPLAN_PYTHON_SYNTAX", "cannot be read"),
         ("1 + 1", "STATEPLAN_PYTHON_NO_DATAFRAME", "gives a int"),

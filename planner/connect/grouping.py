@@ -58,6 +58,13 @@ def _pivot(
     reader: RelationReader, message: Message, child: LogicalPlan, origin: Origin | None
 ) -> LogicalPlan:
     values = tuple(literal_of(value) for value in message.pivot.values)
+    aggregates = reader.expressions.read_all(message.aggregate_expressions)
+    if any(map(_counts_star, message.aggregate_expressions)):
+        raise AnalysisError(
+            "INVALID_USAGE_OF_STAR_OR_REGEX",
+            "[INVALID_USAGE_OF_STAR_OR_REGEX] Invalid usage of '*' in Pivot. SQLSTATE: 42000",
+            hint="Count a constant: count(lit(1)).",
+        )
     return UnresolvedPivot(
         child=child,
         grouping=tuple(
@@ -65,9 +72,17 @@ def _pivot(
         ),
         column=reader.expressions.read(message.pivot.col),
         values=values,
-        aggregates=reader.expressions.read_all(message.aggregate_expressions),
+        aggregates=aggregates,
         origin=origin,
     )
+
+
+def _counts_star(message: Message) -> bool:
+    """Whether it is `count("*")`, named or not: nothing in a pivot makes columns of the star."""
+    if message.HasField("alias"):
+        return _counts_star(message.alias.expr)
+    arguments = message.unresolved_function.arguments
+    return any(argument.HasField("unresolved_star") for argument in arguments)
 
 
 def _sets(
