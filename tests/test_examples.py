@@ -1,0 +1,69 @@
+"""Every example is explained: Nexmark's queries as a live Spark plans them (derive_examples.py)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from example_cases import CATALOG, GUIDE, NEXMARK, PLANS, SETTINGS, mode_of
+
+from stateplan.physical.explain.normalise import normalise
+from stateplan.planner.cli import main
+
+CONF = [part for key, value in SETTINGS.items() for part in ("--conf", f"{key}={value}")]
+MARK = "== script "
+# All scripts in one process: importing PySpark takes longest.
+RUN_ALL = f"""\
+import runpy, sys
+from pyspark.sql import SparkSession
+for script in sys.argv[1:]:
+    print("{MARK}" + script, flush=True)
+    runpy.run_path(script, run_name="__main__")
+    SparkSession.getActiveSession().stop()
+"""
+
+
+def kept(name: str) -> str:
+    return (PLANS / f"{name}.plan").read_text(encoding="utf-8").rstrip("\n")
+
+
+@pytest.mark.parametrize("query", NEXMARK, ids=lambda path: path.stem)
+def test_nexmark(query: Path) -> None:
+    arguments = ["explain", str(query), "--catalog", str(CATALOG), "--output-mode", mode_of(query)]
+    result = CliRunner().invoke(main, [*arguments, *CONF])
+    if result.exit_code == 0:
+        assert normalise(result.stdout) == kept(query.stem)
+        return
+    condition, phase, message = kept(query.stem).split("\n", 2)
+    assert phase == "phase: streaming-check" and condition.split()[1] in result.stderr
+    assert message.removeprefix("message: ").split("\n")[0] in result.stderr
+
+
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What `stateplan explain` prints for each script."""
+    folder = tmp_path_factory.mktemp("examples")
+    runner = folder / "run_all.py"
+    runner.write_text(RUN_ALL, encoding="utf-8")
+    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", *CONF, str(runner), "--"]
+    done = subprocess.run([*command, *map(str, GUIDE)], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    parts = done.stdout.split(MARK)[1:]
+    return {Path(part.split("\n", 1)[0]).stem: part.split("\n", 1)[1] for part in parts}
+
+
+@pytest.mark.parametrize("script", GUIDE, ids=lambda path: path.stem)
+def test_every_stream_of_a_script_is_explained(script: Path, explained: dict[str, str]) -> None:
+    heads = [line for line in explained[script.stem].splitlines() if line.startswith("-- ")]
+    lines = script.read_text(encoding="utf-8").splitlines()
+    started = {n for n, line in enumerate(lines, 1) if ".start(" in line or ".toTable(" in line}
+    assert {int(head.split(":")[1]) for head in heads} == started
+    assert all(head.startswith(f"-- {script.name}:") for head in heads)
+    assert explained[script.stem].count("== Physical Plan ==") == len(heads)
+
+
+def test_no_plan_is_orphaned() -> None:
+    assert {path.stem for path in PLANS.glob("*.plan")} == {path.stem for path in NEXMARK}
