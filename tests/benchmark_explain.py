@@ -104,7 +104,9 @@ def fresh(description: Mapping[str, Any]) -> list[float]:
         text.write_text(description["sql"], encoding="utf-8")
         catalog.write_text(yaml.safe_dump(description["sources"]), encoding="utf-8")
         command = [sys.executable, "-m", "stateplan.planner.cli", "explain", str(text)]
-        return _processes([*command, "--catalog", str(catalog)], FRESH_RUNS)
+        mode = description.get("output_mode", "append")
+        command += ["--catalog", str(catalog), "--output-mode", mode]
+        return _processes(command, FRESH_RUNS)
 
 
 def fresh_spark(description: Mapping[str, Any]) -> list[float]:
