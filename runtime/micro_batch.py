@@ -229,7 +229,8 @@ class MicroBatchExecution:
         self, position: Position, durations: Durations, in_sink: list[bool]
     ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
         with durations.measure("getBatch"):
-            frames, counters = self._frames(position)
+            known = self._known_rows(position)
+            frames, counters = self._frames(position, known)
         with durations.measure("queryPlanning"):
             plan = self._planned.for_batch(
                 position.batch_id, position.late_ms, position.watermark_ms
@@ -238,7 +239,7 @@ class MicroBatchExecution:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
             self._checkpoint.check_claim()
-            batch = self._lower(timed, self._context(position, frames, plan))
+            batch = self._lower(timed, self._context(position, frames, plan, known))
         try:
             with durations.measure("addBatch"):
                 in_sink[0] = True
@@ -262,10 +263,14 @@ class MicroBatchExecution:
         self._state_bytes = sum(operator.memory_used_bytes for operator in results.operators)
         self.position = position.next(commit)
         batch.clean_up()
-        return plan, results, self._counts(counters, plan, results), output_rows
+        return plan, results, self._counts(counters, plan, results, known), output_rows
 
     def _context(
-        self, position: Position, frames: Mapping[str, DataFrame], plan: SparkPlan
+        self,
+        position: Position,
+        frames: Mapping[str, DataFrame],
+        plan: SparkPlan,
+        known: Mapping[str, int],
     ) -> LoweringContext:
         return LoweringContext(
             spark=self.spark,
@@ -275,8 +280,20 @@ class MicroBatchExecution:
             conf=self._conf,
             tasks=self._tasks.tasks(plan, self._input_bytes(position), self._state_bytes),
             attempt=str(uuid.uuid4()),
+            source_rows=known,
             state_attempt=position.state_attempt,
         )
+
+    def _known_rows(self, position: Position) -> dict[str, int]:
+        """The exact numbers of rows of the sources that know them."""
+        found: dict[str, int] = {}
+        for (name, source), start, end in zip(
+            self.sources.items(), position.start, position.end, strict=True
+        ):
+            rows = 0 if end is None or start == end else source.batch_rows(start, end)
+            if rows is not None:
+                found[name] = rows
+        return found
 
     def _input_bytes(self, position: Position) -> list[int | None]:
         """About the size of each input of a batch; that of a table is unknown."""
@@ -298,7 +315,9 @@ class MicroBatchExecution:
             check_state_files(directory, plan, complete=position.batch_id > 0)
         write_state_files(directory, plan)
 
-    def _frames(self, position: Position) -> tuple[dict[str, DataFrame], dict[str, RowCounter]]:
+    def _frames(
+        self, position: Position, known: Mapping[str, int]
+    ) -> tuple[dict[str, DataFrame], dict[str, RowCounter]]:
         frames, counters = dict(self._tables), {}
         counted = {} if self._last_plan is None else counted_by_watermarks(self._last_plan)
         for (name, source), start, end in zip(
@@ -308,7 +327,7 @@ class MicroBatchExecution:
                 frames[name] = self._empty_frame(name, source)
                 continue
             frames[name] = source.batch(self.spark, start, end)
-            if name not in counted:
+            if name not in known and name not in counted:
                 counters[name] = RowCounter(frames[name])
                 frames[name] = counters[name].frame
         return frames, counters
@@ -319,14 +338,19 @@ class MicroBatchExecution:
         return self._empty[name]
 
     def _counts(
-        self, counters: Mapping[str, RowCounter], plan: SparkPlan, results: BatchResults
+        self,
+        counters: Mapping[str, RowCounter],
+        plan: SparkPlan,
+        results: BatchResults,
+        known: Mapping[str, int],
     ) -> dict[str, int]:
         """The rows of each source; 0 where Spark found that it need not read them."""
-        read = {relation.name for relation in plan.collect(StreamingRelationExec)}
+        read = [relation.name for relation in plan.collect(StreamingRelationExec)]
         found: dict[str, int] = {}
         for name, node_id in counted_by_watermarks(plan).items():
             seen = results.event_times.get(node_id)
             found[name] = 0 if seen is None else seen.count
+        found |= {name: rows * read.count(name) for name, rows in known.items()}
         for name, counter in counters.items():
             if name not in read:
                 continue

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..state import Found
 from ..state.rows import columns_of, never
 from .kernel import Figures, Input, Keys, Layout, Outcome, StateRows, StateStore, take
 
@@ -44,11 +45,10 @@ class LimitKernel:
         return None
 
     def run(self, rows: Input, store: StateStore) -> Outcome:
-        one = columns_of([], _NO_KEYS, 1)
-        key = Keys(np.zeros(1, np.int64), np.zeros(1, np.int32), one)
+        key = _key()
         found = store.get(key)
         known = len(found.queries)
-        before = int(found.rows.values.column(0)[0].as_py()) if known else 0
+        before = _count(found)
         emitted = min(max(0, self.limit - before), len(rows.hashes))
         output = take(rows.rows, np.arange(emitted, dtype=np.int64))
         total = pa.RecordBatch.from_arrays([pa.array([before + emitted])], schema=_COUNT)
@@ -56,3 +56,22 @@ class LimitKernel:
         if not emitted:
             return Outcome(output, changes.take(np.zeros(0, np.int64)), Figures())
         return Outcome(output, changes, Figures(updated=1, added=1 - known))
+
+
+def passed_before(store: StateStore) -> int:
+    """How many rows a limit has let through since the query began."""
+    return _count(store.get(_key()))
+
+
+def rows_without_columns(count: int) -> Input:
+    """Rows of which nothing is known but their number, as input of a limit of no columns."""
+    none = columns_of([], _NO_KEYS, count)
+    return Input(np.zeros(count, np.int64), np.zeros(count, np.int32), none)
+
+
+def _key() -> Keys:
+    return Keys(np.zeros(1, np.int64), np.zeros(1, np.int32), columns_of([], _NO_KEYS, 1))
+
+
+def _count(found: Found) -> int:
+    return int(found.rows.values.column(0)[0].as_py()) if len(found.queries) else 0

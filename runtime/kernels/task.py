@@ -98,20 +98,33 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
         StateError: the state cannot be read or written.
         RuntimeError: a row lies in another task than its store.
     """
-    kernel = spec.kernel
-    rows = _read(kernel.input, batches, spec.windows)
+    rows = _read(spec.kernel.input, batches, spec.windows)
     _check_places(spec, task, rows)
+    outcome, report = carry_out(spec, task, rows)
+    yield from _emit(spec.kernel.output, outcome, report, spec.emitted)
+
+
+def open_store(spec: TaskSpec, task: int) -> RunStore:
+    """A task's part of the operator's state."""
     # A task that is run again must not write over what an earlier run of it reported.
     attempt = f"{spec.attempt}-{time.time_ns():x}"
-    store = RunStore(spec.location, spec.base, kernel.layout, spec.tasks, task, attempt)
+    return RunStore(spec.location, spec.base, spec.kernel.layout, spec.tasks, task, attempt)
+
+
+def carry_out(spec: TaskSpec, task: int, rows: Input) -> tuple[Outcome, TaskReport]:
+    """Run a kernel over a task's rows, and write what it changes.
+
+    Raises:
+        StateError: the state cannot be read or written.
+    """
+    kernel, store = spec.kernel, open_store(spec, task)
     started = time.perf_counter()
     outcome = kernel.run(rows, store)
     updated = time.perf_counter()
     writes = store.commit(outcome.changes, kernel.evicts, outcome.touched)
     done = time.perf_counter()
     times = (round(1000 * (updated - started)), round(1000 * (done - updated)))
-    report = TaskReport(writes, outcome.figures, *times, dict(store.metrics))
-    yield from _emit(kernel.output, outcome, report, spec.emitted)
+    return outcome, TaskReport(writes, outcome.figures, *times, dict(store.metrics))
 
 
 def _read(schema: Any, batches: Iterator[Any], windows: Windows) -> Input:

@@ -49,6 +49,19 @@ class RunningOperator:
     probe: Probe
     reports: tuple[TaskReport, ...] = ()
 
+    def collect(self, deadline: float, *, whole: bool) -> bool:
+        """Take in what the tasks reported; False if one is missing.
+
+        Args:
+            deadline: until when to wait for it (`time.monotonic`).
+            whole: whether it is known that the action read the batch to its end.
+        """
+        values = self.probe.values(deadline)
+        if values is None:
+            return False
+        self.reports = _one_per_task(*reported(values))
+        return len(self.reports) == self.spec.tasks
+
     @cached_property
     def next_version(self) -> StateVersion:
         """The version that the tasks' writes make."""
@@ -111,6 +124,11 @@ class Batch:
         self._event_times.append((node_id, probe))
         return probe.over(frame)
 
+    @property
+    def observes_event_times(self) -> bool:
+        """Whether something below what is lowered now does."""
+        return bool(self._event_times)
+
     def exchanged(self, frame: DataFrame, *keys: str) -> DataFrame:
         """The rows by their keys, in SQL, in a partition a task; one task needs no exchange."""
         tasks = self.context.tasks
@@ -149,7 +167,7 @@ class Batch:
             origin: the column that says which partition a row comes from, if the kernel asks.
         """
         spec = replace(
-            self._spec(node, kernel, single),
+            self.spec(node, kernel, single),
             windows=windows_of(columns),
             emitted=windows_of(output),
         )
@@ -166,11 +184,16 @@ class Batch:
         emitted = probe.over(rows.mapInArrow(_task_function(spec), schema))
         return deferred(emitted.where(f"{META} IS NULL")).selectExpr(*(c.inward for c in output))
 
+    def add(self, operator: RunningOperator) -> None:
+        """Take in an operator that is lowered otherwise than by `run_kernel`."""
+        self._operators.append(operator)
+
     def figures(self, node: StateStoreWriter) -> Mapping[str, int]:
         """What an operator said of the last batch that had rows: `RECEIVED`, `GROUPS`."""
         return self._base(node).extra
 
-    def _spec(self, node: StateStoreWriter, kernel: Kernel, single: bool) -> TaskSpec:
+    def spec(self, node: StateStoreWriter, kernel: Kernel, single: bool) -> TaskSpec:
+        """What the tasks of an operator get; `single`: there is one, and one store."""
         base = self._base(node)
         stores, tasks = (1, 1) if single else (base.stores, self.context.tasks)
         if stores % tasks:
@@ -218,20 +241,16 @@ class Batch:
             self._operators, self._event_times = [], []
             frame = self._build(self)
             frame.write.format("noop").mode("overwrite").save()
-            if not self._collect():
+            if not self._collect(whole=True):
                 raise InternalError("a batch ran, but not all of its tasks reported")
         assert self._results is not None
         return self._results
 
-    def _collect(self) -> bool:
-        """Take in what the tasks reported; False if a task is missing."""
+    def _collect(self, *, whole: bool = False) -> bool:
+        """Take in what the operators' tasks reported; False if one is missing."""
         deadline = time.monotonic() + PATIENCE
         for operator in self._operators:
-            values = operator.probe.values(deadline)
-            if values is None:
-                return False
-            operator.reports = _one_per_task(*reported(values))
-            if len(operator.reports) != operator.spec.tasks:
+            if not operator.collect(deadline, whole=whole):
                 return False
         if self._operators:  # an action ended, so what is still missing will not come
             deadline = time.monotonic() + 0.2

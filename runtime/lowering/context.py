@@ -39,6 +39,7 @@ class LoweringContext:
         conf: the query's settings.
         tasks: how many tasks run each stateful operator: a divisor of the store count.
         attempt: names this attempt in file names; must not repeat, restarts included (a UUID).
+        source_rows: how many rows a source has, exactly, for those of which it is known.
         state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
             of the only one that made the version.
     """
@@ -50,6 +51,7 @@ class LoweringContext:
     conf: Conf = field(default_factory=Conf)
     tasks: int = 1
     attempt: str
+    source_rows: Mapping[str, int] = field(default_factory=dict)
     state_attempt: str | None = None
 
 

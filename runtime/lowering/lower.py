@@ -9,6 +9,7 @@ from ...physical.plan import SparkPlan
 from ...planner.model.spark_sql import quote
 from . import aggregates as aggregates  # its operators' lowerings register themselves
 from . import joins as joins
+from . import limits as limits
 from . import sessions as sessions
 from . import stateful as stateful
 from .batch import Batch

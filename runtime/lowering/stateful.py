@@ -1,4 +1,4 @@
-"""Lowering of deduplication and limits."""
+"""Lowering of deduplication."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from ...physical.plan import SparkPlan
 from ...physical.stateful import (
     BaseStreamingDeduplicateExec,
     StreamingDeduplicateWithinWatermarkExec,
-    StreamingGlobalLimitExec,
 )
 from ...planner.model.errors import InternalError
 from ..kernels.deduplicate import DeduplicateKernel
-from ..kernels.limit import LimitKernel
 from .batch import Batch
-from .columns import Column, arrow_schema, column_name
+from .columns import arrow_schema, column_name
 from .exchanges import event_time_position, micros
 from .operators import Frames, lower_operator
 from .windows import key_column
@@ -46,16 +44,6 @@ def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataF
     frame = batch.exchanged(inputs[0], *(column_name(key) for key in node.keys))
     keys = [columns[places[key.expr_id]] for key in node.keys]
     return batch.run_kernel(node, frame, kernel, keys=keys, columns=columns, output=columns)
-
-
-@lower_operator.register(StreamingGlobalLimitExec)
-def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
-    columns = [Column.of(attribute) for attribute in node.child.output]
-    kernel = LimitKernel(arrow_schema(columns), node.limit)
-    frame = batch.gathered(inputs[0]) if batch.context.tasks == 1 else inputs[0].repartition(1)
-    return batch.run_kernel(
-        node, frame, kernel, keys=[], columns=columns, output=columns, single=True
-    )
 
 
 def has_lowering(kind: type[SparkPlan]) -> bool:

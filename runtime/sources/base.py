@@ -61,6 +61,10 @@ class Source(ABC):
         """About how many bytes the rows are that `batch` has just given; None: it cannot tell."""
         return None
 
+    def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
+        """How many rows `batch` gives, exactly; None: that takes reading them."""
+        return None
+
     def commit(self, end: Offset) -> None:  # noqa: B027
         """The rows up to here will not be asked for again."""
 

@@ -29,6 +29,8 @@ FORMATS = ("json", "parquet", "csv", "orc", "text")
 _OWN = ("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "path")
 _LISTING = ("recursivefilelookup", "pathglobfilter")
 _REFUSED = ("modifiedbefore", "modifiedafter", "cleansource", "sourcearchivedir")
+# Reading the footer of one takes a millisecond: more of them are better read by tasks.
+_MOST_FOOTERS = 64
 _IGNORED = ("maxfileage", "maxcachedfiles", "discardcachedinputratio")
 
 
@@ -135,6 +137,12 @@ class FileSource(Source):
     def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
         batch, size = self._size
         return size if batch == (_number(start), _number(end)) else None
+
+    def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
+        if self.format != "parquet":
+            return None
+        paths = self._paths(_number(start), _number(end))
+        return rows_in_footers(paths) if len(paths) <= _MOST_FOOTERS else None
 
     def _read(self, spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         reader = spark.read.format(self.format).schema(spark_schema(self.schema))
@@ -264,6 +272,17 @@ def _path_of(entry: Entry, log_file: Location) -> str:
     if not isinstance(path, str):
         raise corrupt(log_file, "an entry has no path")
     return unquote(urlsplit(path).path)
+
+
+def rows_in_footers(paths: Sequence[str]) -> int | None:
+    """The rows of Parquet files by their footers; None if one is not to be read here."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return sum(int(parquet.read_metadata(path).num_rows) for path in paths)
+    except (OSError, pa.ArrowException):
+        return None
 
 
 def _size(path: str) -> int | None:

@@ -70,9 +70,12 @@ class MemorySource(Source):
             )
         return rows_frame(spark, self.schema, [r for step in self._steps[first:last] for r in step])
 
-    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+    def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
         first, last = 0 if start is None else _number(start), _number(end)
-        return sum(map(len, self._steps[first:last])) * len(self.schema.fields) * _VALUE_BYTES
+        return sum(map(len, self._steps[first:last]))
+
+    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+        return (self.batch_rows(start, end) or 0) * len(self.schema.fields) * _VALUE_BYTES
 
 
 def _number(offset: Offset) -> int:

@@ -91,9 +91,12 @@ class RateSource(Source):
         time_ms = f"{self._start_ms} + cast(floor(id * 1000D / {rate}) as bigint)"
         return rows.selectExpr(f"timestamp_millis({time_ms}) AS timestamp", "id AS value")
 
-    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+    def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
         seconds = _whole(end) - (0 if start is None else _whole(start))
-        return seconds * self.rows_per_second * _ROW_BYTES
+        return seconds * self.rows_per_second
+
+    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+        return (self.batch_rows(start, end) or 0) * _ROW_BYTES
 
     def _seconds(self) -> int:
         return max(0, int(self._now() * 1000) - self._start_ms) // 1000

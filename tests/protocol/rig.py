@@ -188,7 +188,7 @@ class Planned:
 
 def lower(plan: Any, context: LoweringContext) -> Batch:
     def build(batch: Batch) -> Any:
-        spec = batch._spec(plan, Count(), False)
+        spec = batch.spec(plan, Count(), False)
         frame = Frame(spec, context.sources["events"], [])  # type: ignore[arg-type]
         batch._operators.append(RunningOperator(plan, spec, frame))  # type: ignore[arg-type]
         return frame
