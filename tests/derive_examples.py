@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from example_cases import GUIDE, PLANS, SEPARATOR, nexmark_cases
-from pyspark.sql import SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from random_queries.live import LivePlanner
 
@@ -38,8 +37,6 @@ def guide_plans(planner: LivePlanner, script: Path) -> str:
     writer.stateplan_mode = "append"
     writer.start = writer.toTable = start
     writer.outputMode = output_mode
-    builder: Any = SparkSession.builder
-    builder.getOrCreate = planner.fresh
     runpy.run_path(str(script), run_name="__main__")
     return SEPARATOR.join(text.replace(f"file:{os.getcwd()}/", "") for text in plans)
 

@@ -78,12 +78,6 @@ class LivePlanner:
                 text = text.replace(f"file:{folder}/{name}", name).replace(f"{folder}/{name}", name)
         return normalise(text)
 
-    def fresh(self) -> SparkSession:
-        """A session of its own with five shuffle partitions, now the active one."""
-        session: SparkSession = self._session()
-        session.conf.set("spark.sql.shuffle.partitions", "5")
-        return session
-
     def started(self, frame: Any, output_mode: str) -> str:
         """The normalised plan of a DataFrame as a query in an output mode."""
         executed = frame._jdf.queryExecution()
