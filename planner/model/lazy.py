@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from functools import cached_property as cached_property
 else:
 
-    class cached_property:  # noqa: N801
+    class cached_property:
         """Computes the value when it is first asked for, and keeps it in the instance."""
 
         def __init__(self, function):

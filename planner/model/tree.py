@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, cast
 
 from .lazy import cached_property
@@ -16,7 +16,7 @@ T = TypeVar("T")
 N = TypeVar("N", bound="DataclassInstance")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _field_names(kind: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
