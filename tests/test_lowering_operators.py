@@ -25,6 +25,7 @@ from stateplan.planner.model.ids import id_scope
 from stateplan.planner.sql import parse
 from stateplan.runtime.lowering import default_tasks
 from stateplan.runtime.lowering.columns import Column, arrow_type
+from stateplan.runtime.lowering.context import session_settings
 from stateplan.runtime.lowering.functions import buffers_of, functions_of
 from stateplan.runtime.lowering.lower import lower_operator
 from stateplan.runtime.lowering.stateful import has_lowering
@@ -131,3 +132,10 @@ def test_a_type_that_arrow_cannot_carry_is_named() -> None:
 )
 def test_tasks_divide_the_stores(stores: int, cores: int, tasks: int) -> None:
     assert default_tasks(stores, cores) == tasks
+
+
+def test_the_size_of_arrow_batches_is_the_querys_to_say() -> None:
+    key = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    assert session_settings(2, Conf())[key] == "65536"
+    assert session_settings(2, Conf({key: "500"}))[key] == "500"
+    assert session_settings(2, Conf({key: "500"}))["spark.sql.adaptive.enabled"] == "false"

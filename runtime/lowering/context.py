@@ -151,13 +151,20 @@ class LoweredBatch(Protocol):
         """Remove what this attempt's tasks wrote, as far as known; never raises."""
 
 
+# Rows of more than 32 KB on average want a lower number of them.
+_ARROW_BATCHES = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+}
+
+
 def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
     """The settings of the session that batches run on; the loop sets them on its own session.
 
     Adaptive execution would coalesce partitions and part the stores from their tasks. The excluded
     optimizer rules would drop an exchange, or a whole stateful operator, over an empty batch. With
     a limit on an Arrow batch's bytes Spark sums up the batch's size row by row, which takes more
-    than all the rest of the way to Python: rows alone limit it.
+    than all the rest of the way to Python: rows alone limit it, unless the query says otherwise.
     """
     rules = ("PropagateEmptyRelation", "ConvertToLocalRelation", "OptimizeOneRowPlan")
     prefix = "org.apache.spark.sql.catalyst.optimizer."
@@ -170,9 +177,8 @@ def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
         "spark.sql.optimizer.excludedRules": ",".join(prefix + rule for rule in rules),
         "spark.sql.legacy.allowHashOnMapType": "true",
         "spark.sql.requireAllClusterKeysForDistribution": "false",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
+        **{key: conf.settings.get(key, value) for key, value in _ARROW_BATCHES.items()},
     }
 
 
