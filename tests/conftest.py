@@ -20,7 +20,12 @@ def spark() -> Iterator[SparkSession]:
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": "3g",
+        # What Spark keeps of past queries for its web page, plans and all, would fill the heap.
+        "spark.sql.ui.retainedExecutions": "5",
+        "spark.ui.retainedJobs": "20",
+        "spark.ui.retainedStages": "20",
+        "spark.ui.retainedTasks": "200",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",

@@ -155,6 +155,6 @@ class FileSink(Sink):
         return RuntimeFailure(
             "STATEPLAN_OUTPUT_OTHER_QUERY",
             f"The output directory '{self.directory}' holds the output of another query, or of "
-            "this one with another checkpoint.",
+            f"this one with another checkpoint, says '{self._work / 'query'}'.",
             hint="Name an empty directory, or restart with the checkpoint that belongs to it.",
         )
