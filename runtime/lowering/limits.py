@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ...physical.basic import (
     EventTimeWatermarkExec,
+    LocalLimitExec,
     ProjectExec,
     StreamingRelationExec,
     UnionExec,
@@ -30,7 +31,7 @@ from ..kernels.task import TaskSpec, carry_out, open_store
 from ..state import StateError
 from .batch import Batch, RunningOperator
 from .columns import Column, arrow_schema
-from .operators import Frames, lower_operator
+from .operators import Frames, inputs_of, lower_operator
 from .probes import Probe
 
 if TYPE_CHECKING:
@@ -65,9 +66,23 @@ class OpenLimit(RunningOperator):
         return True
 
 
+def _below(node: StreamingGlobalLimitExec) -> tuple[SparkPlan, bool]:
+    """What stands below the exchange and the limit of each partition; whether there is one."""
+    plan = node.child
+    if isinstance(plan, ShuffleExchangeExec):
+        plan = plan.child
+    return (plan.child, True) if isinstance(plan, LocalLimitExec) else (plan, False)
+
+
+@inputs_of.register(StreamingGlobalLimitExec)
+def _(node: StreamingGlobalLimitExec) -> tuple[SparkPlan, ...]:
+    return (_below(node)[0],)
+
+
 @lower_operator.register(StreamingGlobalLimitExec)
 def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
-    rows = _rows(node.child, batch)
+    below, limited = _below(node)
+    rows = _rows(below, batch)
     if rows is not None:
         spec = batch.spec(node, LimitKernel(pa.schema([]), node.limit), True)
         left = node.limit - _passed(spec)
@@ -79,7 +94,8 @@ def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame
             return frame if left > 0 else frame.where(_NOTHING)
     columns = [Column.of(attribute) for attribute in node.child.output]
     kernel = LimitKernel(arrow_schema(columns), node.limit)
-    frame = batch.gathered(inputs[0]) if batch.context.tasks == 1 else inputs[0].repartition(1)
+    frame = inputs[0].limit(node.limit) if limited else inputs[0]
+    frame = batch.gathered(frame) if batch.context.tasks == 1 else frame.repartition(1)
     return batch.run_kernel(
         node, frame, kernel, keys=[], columns=columns, output=columns, single=True
     )
