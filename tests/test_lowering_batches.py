@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import stateplan
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source
 from stateplan.planner.model.conf import Conf
@@ -22,6 +23,7 @@ from stateplan.planner.model.ids import id_scope
 from stateplan.planner.sql import parse
 from stateplan.runtime.lowering import BatchResults, LoweringContext, lower
 from stateplan.runtime.session import configure, own_session
+from stateplan.runtime.sources import MemorySource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -279,3 +281,26 @@ def test_damaged_state_is_named(query: Callable[..., Query], tmp_path: Path) -> 
         running.lowered([])
     assert caught.value.condition == "STATEPLAN_CORRUPT_STATE"
     assert caught.value.hint
+
+
+def test_a_limit_over_rows_whose_number_is_known_needs_no_python(spark: SparkSession) -> None:
+    source = MemorySource(parse_schema("v INT"), 1)
+    for step in ([(1,), (2,)], [(3,), (4,)], [(5,)]):
+        source.add(step)
+    seen: list[tuple[bool, int]] = []
+
+    def take(frame: Any, batch_id: int) -> None:
+        text = frame._jdf.queryExecution().optimizedPlan().toString()
+        seen.append(("MapInArrow" in text, frame.count()))
+
+    text = "SELECT v FROM STREAM numbers LIMIT 3"
+    numbers = {"numbers": {"schema": "v INT", "format": "memory"}}
+    stateplan.sql(text, numbers, "append").run(
+        spark,
+        sources={"numbers": source},
+        foreach_batch=take,
+        trigger="available_now",
+        background=False,
+    )
+    # All rows, some of them, none of them.
+    assert seen == [(False, 2), (True, 1), (False, 0)]
