@@ -12,53 +12,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal
 from functools import cache
-from types import ModuleType
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-from ...planner.model import bound, expressions, python_functions, types, windows
 from ...planner.model.errors import DescriptionError
-from ...planner.model.expressions import Origin
-from .. import (
-    aggregate,
-    basic,
-    distribution,
-    exchange,
-    joins,
-    metrics,
-    python_operators,
-    python_state,
-    scans,
-    state,
-    stateful,
-    streaming_join,
-)
+from ...planner.model.expressions import Expression, Origin
 from ..plan import SparkPlan
 
 VERSION = 1
 _FROM = "from"
 _NO_FIELDS = ("node", _FROM)
-_MODULES: tuple[ModuleType, ...] = (
-    aggregate,
-    basic,
-    distribution,
-    exchange,
-    joins,
-    metrics,
-    python_operators,
-    python_state,
-    scans,
-    state,
-    stateful,
-    streaming_join,
-    bound,
-    expressions,
-    python_functions,
-    types,
-    windows,
-)
 
 
 def to_json(plan: SparkPlan) -> dict[str, object]:
@@ -97,11 +64,17 @@ def _unusable(reason: str) -> DescriptionError:
 
 @cache
 def _classes() -> dict[str, type]:
+    """Every class that may stand in a plan, by name: those of operators and of the model."""
     found: dict[str, type] = {}
-    for module in _MODULES:
-        for name, value in vars(module).items():
-            if isinstance(value, type) and value.__module__ == module.__name__:
-                found[name] = value
+    for kind in (SparkPlan, Expression):
+        package = import_module(kind.__module__.rpartition(".")[0])
+        for info in iter_modules(package.__path__):
+            if info.ispkg:
+                continue
+            module = import_module(f"{package.__name__}.{info.name}")
+            for name, value in vars(module).items():
+                if isinstance(value, type) and value.__module__ == module.__name__:
+                    found[name] = value
     return found
 
 
@@ -109,7 +82,11 @@ def _classes() -> dict[str, type]:
 def _kept_fields(kind: Any) -> tuple[Field[Any], ...]:
     if not is_dataclass(kind):
         return ()
-    return tuple(f for f in fields(kind) if f.compare and f.init)
+    return tuple(f for f in fields(kind) if f.init and (f.compare or _required(f)))
+
+
+def _required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _encoded(value: object) -> object:

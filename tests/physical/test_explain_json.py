@@ -9,10 +9,12 @@ from decimal import Decimal
 import pytest
 
 from stateplan.physical.explain.plan_json import VERSION, from_json, json_text, to_json
+from stateplan.planner.description import parse_description
 from stateplan.planner.model.errors import DescriptionError
 from stateplan.planner.model.expressions import Alias, Literal, lit
 from stateplan.planner.model.logical import Union
 from stateplan.planner.model.types import BINARY, DOUBLE, DecimalType
+from stateplan.planner.query import Query
 
 
 def plans(make):
@@ -30,6 +32,24 @@ def test_a_plan_comes_back_equal(make) -> None:
         again = from_json(json.loads(text))
         assert again == plan
         assert json_text(again) == text
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT /*+ COALESCE(2) */ i FROM STREAM stats",
+        "SELECT /*+ REPARTITION(3, i) */ i FROM STREAM stats",
+        "SELECT /*+ REBALANCE */ i FROM STREAM stats",
+        "SELECT i FROM STREAM stats JOIN (SELECT i, rank() OVER (ORDER BY j) FROM hosts) USING (i)",
+        "SELECT (SELECT max(i) FROM hosts) FROM STREAM stats WHERE j < (SELECT max(i) FROM hosts)",
+        "SELECT i FROM STREAM stats JOIN (SELECT i FROM hosts TABLESAMPLE (1 PERCENT)) USING (i)",
+    ],
+)
+def test_operators_of_every_family_come_back(sql) -> None:
+    rows = {"schema": "i INT, j INT"}
+    query = {"sql": sql, "sources": {"stats": rows, "hosts": {**rows, "static": True}}}
+    plan = Query.of(parse_description(query)).execution.executed_plan
+    assert from_json(json.loads(json_text(plan))) == plan
 
 
 @pytest.mark.parametrize(
