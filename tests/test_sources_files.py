@@ -67,6 +67,18 @@ def test_the_log_is_sparks_and_a_restart_goes_on_behind_it(tmp_path: Path) -> No
     assert drain(source, tmp_path, {"logOffset": 0}) == [["b.json"]]
 
 
+def test_a_run_that_ended_between_its_two_logs_changes_no_batch(tmp_path: Path) -> None:
+    for number in range(3):
+        put(tmp_path / "in" / f"{number}.json", number, at=number)
+    limit = {"maxFilesPerTrigger": "1"}
+    first = open_source(tmp_path, **limit).latest_offset(None)
+    assert first == {"logOffset": 0}
+    open_source(tmp_path, **limit).latest_offset(first)  # logged, but of no batch
+    again = drain(open_source(tmp_path, **limit), tmp_path, first)
+    assert again == [["1.json"], ["2.json"]]
+    assert open_source(tmp_path).latest_offset(first, unlimited=True) == {"logOffset": 2}
+
+
 def test_batches_survive_compaction(tmp_path: Path) -> None:
     for n in range(12):
         put(tmp_path / "in" / f"{n:02d}.json", n)
