@@ -22,7 +22,7 @@ from .expressions import (
     Literal,
     SortOrder,
 )
-from .literal_text import literal_sql
+from .literal_sql import literal_sql
 from .types import (
     ArrayType,
     DataType,

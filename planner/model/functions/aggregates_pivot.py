@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..expressions import Call, Expression, Literal
-from ..literal_text import literal_sql, literal_text
+from ..literal_sql import literal_sql
+from ..literal_text import literal_text
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
 from ..types import ArrayType, BooleanType, DataType, NumericType
 from .aggregates_common import not_nullable

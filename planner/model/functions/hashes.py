@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..conf import Conf
 from ..ddl import parse_schema, parse_type
@@ -13,6 +12,7 @@ from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     INT,
     LONG,
@@ -156,7 +156,7 @@ def _from_text(last: str) -> Callable[[Call, Show], str]:
 
 
 def _options_sql(call: Call) -> str:
-    from ..literal_text import sql_string
+    from ..literal_sql import sql_string
 
     if not _pairs(call):
         return ""
@@ -165,7 +165,7 @@ def _options_sql(call: Call) -> str:
 
 
 def _from_sql(call: Call, show: Show) -> str:
-    from ..literal_text import sql_string
+    from ..literal_sql import sql_string
     from ..spark_sql import type_sql
 
     schema = call.options[0]
