@@ -14,7 +14,7 @@ A distribution with a required number of partitions is satisfied by exactly that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..planner.model.expressions import (
     Alias,
@@ -26,6 +26,7 @@ from ..planner.model.expressions import (
     to_attribute,
 )
 from ..planner.model.text import plan_text
+from ..planner.model.tree import replace
 from ..planner.model.types import NULL
 
 

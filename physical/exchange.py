@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from ..planner.model.expressions import (
@@ -14,6 +14,7 @@ from ..planner.model.expressions import (
 )
 from ..planner.model.lazy import cached_property
 from ..planner.model.text import plan_text
+from ..planner.model.tree import replace
 from .distribution import (
     BroadcastMode,
     BroadcastPartitioning,

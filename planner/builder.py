@@ -12,7 +12,7 @@ Columns are SQL texts, read by the SQL front end, or expression nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .description import SourceDescription
@@ -37,6 +37,7 @@ from .model.logical import (
 )
 from .model.query_plan import LogicalPlan
 from .model.relations import SubqueryAlias, UnresolvedRelation
+from .model.tree import replace
 from .model.unresolved import MultiAlias, UnresolvedAlias, UnresolvedAttribute, UnresolvedStar
 from .sql import parse_expression
 

@@ -8,12 +8,12 @@ clicks: {schema: "user STRING", path: /data/clicks, format: json}
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from .description import SourceDescription, read_file
 from .model.catalog import Source
 from .model.errors import DescriptionError
+from .model.tree import replace
 from .query import catalog_source, described_sources
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +18,7 @@ from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
 from .model.ids import fresh_id, id_scope
 from .model.query_plan import LogicalPlan
+from .model.tree import replace
 from .model.types import LONG, TIMESTAMP, StructField, StructType
 
 if TYPE_CHECKING:

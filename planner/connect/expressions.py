@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
@@ -21,6 +20,7 @@ from ..model.expressions import (
     lit,
 )
 from ..model.text import pretty
+from ..model.tree import replace
 from ..model.types import StructType
 from ..model.unresolved import (
     MultiAlias,

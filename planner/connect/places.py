@@ -5,12 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql.connect import proto
 
 from ..model.expressions import Origin
+from ..model.tree import replace
 
 Message = Any  # protobuf messages: their fields are checked by the client that made them
 _CODE = "python"  # how messages call an expression of a description

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.util import PythonEvalType
@@ -25,6 +24,7 @@ from ..model.python_operators import (
 from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, LocalRelation
 from ..model.text import plan_text
+from ..model.tree import replace
 from ..model.types import StructField, StructType
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .failures import unsupported

@@ -7,7 +7,6 @@ doing the same gives its plans, its column ids where a DataFrame is used twice, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
@@ -35,6 +34,7 @@ from ..model.partitions import PARTITION_HINTS
 from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, SubqueryAlias
 from ..model.set_operations import Except, Intersect
+from ..model.tree import replace
 from ..model.types import INT
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from . import columns, grouping, partitions, python_functions, reads

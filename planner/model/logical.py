@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from .expressions import AttributeReference, Expression, Metadata, SortOrder, to_attribute
 from .lazy import cached_property
 from .query_plan import LogicalPlan, UnaryNode
+from .tree import replace
 from .types import BooleanType, same_type
 from .unresolved import UnresolvedAttribute
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
 from .expressions import AttributeReference, Expression, Metadata
 from .python_functions import PythonUDF
 from .query_plan import LogicalPlan, UnaryNode
+from .tree import replace
 from .types import StructField, StructType
 
 StateOutputMode = Literal["append", "update", "complete"]

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from .expressions import AttributeReference, Expression, Origin
 from .lazy import cached_property
-from .tree import TreeNode, rebuilt
+from .tree import TreeNode, includes, rebuilt
 
 
 def map_nested(value: object, function: Callable[[Expression], Expression]) -> object:
@@ -51,6 +51,18 @@ class QueryPlan(TreeNode):
     def expressions(self) -> tuple[Expression, ...]:
         """All expressions of this node itself, in field order."""
         return tuple(e for name in self.expression_fields for e in flatten(getattr(self, name)))
+
+    @cached_property
+    def expression_classes(self) -> frozenset[type]:
+        """The classes of all expressions of the node and of all below it."""
+        return frozenset().union(
+            *(e.classes for e in self.expressions),
+            *(child.expression_classes for child in self.children),
+        )
+
+    def uses(self, kind: type) -> bool:
+        """Whether an expression in the tree is, or has in it, one of a class."""
+        return includes(self.expression_classes, kind)
 
     @cached_property
     def references(self) -> frozenset[int]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from .tree import replace
 
 if TYPE_CHECKING:
     from .conf import Conf

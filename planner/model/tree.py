@@ -21,8 +21,17 @@ def _field_names(kind: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
+if TYPE_CHECKING:
+    from dataclasses import replace as replace
+else:
+
+    def replace(node, /, **changes):
+        """`dataclasses.replace` for frozen dataclasses, in a third of the time."""
+        return rebuilt(node, changes)
+
+
 def rebuilt(node: N, changes: dict[str, object]) -> N:
-    """The frozen dataclass with other values in some fields: `replace`, in a third of the time."""
+    """The frozen dataclass with other values in some fields."""
     kind = type(node)
     new = object.__new__(kind)
     values, old = new.__dict__, node.__dict__
@@ -36,8 +45,14 @@ def rebuilt(node: N, changes: dict[str, object]) -> N:
 
 
 @lru_cache(maxsize=4096)
-def _holds(classes: frozenset[type], kind: type) -> bool:
+def includes(classes: frozenset[type], kind: type) -> bool:
+    """Whether one of the classes is the given one or derives from it."""
     return any(issubclass(one, kind) for one in classes)
+
+
+@cache
+def _only(kind: type) -> frozenset[type]:
+    return frozenset((kind,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +68,13 @@ class TreeNode:
     @cached_property
     def children(self) -> tuple[Self, ...]:
         """The children in order, those of tuple fields spread out, None left out."""
-        if not self.child_fields:
+        names = self.child_fields
+        if not names:
             return ()
+        values = self.__dict__
         found: list[Self] = []
-        for name in self.child_fields:
-            value = getattr(self, name)
+        for name in names:
+            value = values[name]
             if isinstance(value, tuple):
                 found.extend(value)
             elif value is not None:
@@ -67,17 +84,24 @@ class TreeNode:
     @cached_property
     def classes(self) -> frozenset[type]:
         """The classes of the node and all below it; kept, as trees are asked for them often."""
-        return frozenset((type(self),)).union(*(child.classes for child in self.children))
+        kind: type = type(self)
+        found = _only(kind)
+        for child in self.children:
+            below = child.classes
+            # The very set where nothing is new: most trees hold few classes.
+            found = below if found <= below else found | below
+        return found
 
     def holds(self, kind: type) -> bool:
         """Whether the node or one below it is of a class."""
-        return _holds(self.classes, kind)
+        return includes(self.classes, kind)
 
     def map_children(self, function: Callable[[Self], Self]) -> Self:
         """This node with `function` applied to each child; itself if no child changed."""
         changed: dict[str, object] = {}
+        values = self.__dict__
         for name in self.child_fields:
-            value = getattr(self, name)
+            value = values[name]
             if isinstance(value, tuple):
                 new = [function(child) for child in value]
                 for one, other in zip(new, value, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -24,6 +23,7 @@ from ..model.expressions import (
     SortOrder,
 )
 from ..model.text import pretty
+from ..model.tree import replace
 from ..model.types import STRING, DataType
 from ..model.unresolved import (
     UnresolvedAlias,

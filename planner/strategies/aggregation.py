@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from ...physical.aggregate import (
@@ -36,6 +36,7 @@ from ..model.expressions import (
 from ..model.logical import Aggregate
 from ..model.registry import Buffer
 from ..model.text import plan_text
+from ..model.tree import replace
 from ..model.types import (
     BINARY,
 )

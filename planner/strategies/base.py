@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
@@ -11,6 +11,7 @@ from ..model.conf import Conf
 from ..model.errors import PlanningError
 from ..model.expressions import Origin
 from ..model.query_plan import LogicalPlan
+from ..model.tree import replace
 
 Strategy = Callable[[LogicalPlan, "PlanLater"], SparkPlan | None]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...physical.basic import (
     CollectLimitExec,
     ExpandExec,
@@ -38,6 +36,7 @@ from ..model.logical import (
 from ..model.metrics import CollectMetrics
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, OneRowRelation
+from ..model.tree import replace
 from .base import PlanLater
 from .batch_aggregation import plan_batch_aggregation
 from .limits import match_limit, match_top

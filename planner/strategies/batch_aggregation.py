@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...physical.aggregate import BaseAggregateExec
 from ...physical.distribution import canonical
@@ -18,6 +17,7 @@ from ..model.expressions import (
 )
 from ..model.logical import Aggregate
 from ..model.text import plan_text
+from ..model.tree import replace
 from .aggregation import (
     PhysicalAggregation,
     final_step,

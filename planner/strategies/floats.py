@@ -5,8 +5,6 @@ Spark does this while planning a streaming aggregate; elsewhere it is an optimiz
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..model.expressions import (
     Alias,
     Call,
@@ -17,6 +15,7 @@ from ..model.expressions import (
     Literal,
     to_attribute,
 )
+from ..model.tree import replace
 from ..model.types import (
     STRING,
     ArrayType,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal as Choice
 
 from ...physical.distribution import same
@@ -24,6 +24,7 @@ from ..model.logical_text import tree_text
 from ..model.predicates import conjunction
 from ..model.query_plan import LogicalPlan
 from ..model.statistics import size_in_bytes
+from ..model.tree import replace
 from ..model.types import (
     BooleanType,
     DataType,

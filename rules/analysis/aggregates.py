@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -14,6 +12,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import IntegerType
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedOrdinal
 from ...planner.model.windows import WindowExpression

@@ -6,7 +6,7 @@ deepest operator first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 
 from ...planner.model.expressions import (
@@ -59,6 +59,7 @@ from ...planner.model.subqueries import (
     SubqueryExpression,
     outer_references,
 )
+from ...planner.model.tree import replace
 from ...planner.model.types import BOOLEAN
 from ...planner.model.unpivot import UnresolvedUnpivot
 from ...planner.model.unresolved import (

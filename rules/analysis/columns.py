@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ...planner.model.expressions import AttributeReference
+from ...planner.model.tree import replace
 from .failures import ambiguous, quoted
 
 Match = tuple[AttributeReference, tuple[str, ...]]

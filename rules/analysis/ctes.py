@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Alias, Expression
 from ...planner.model.logical import Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import CTERelationDef, CTERelationRef, WithCTE
 from ...planner.model.subqueries import SubqueryExpression, subqueries_in
+from ...planner.model.tree import replace
 from .duplicates import renewed, renewed_once
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.logical import Deduplicate
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
 from .columns import Scope
 from .context import Context

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
 from ...planner.model.logical import Expand, Generate
 from ...planner.model.python_operators import PythonOperator
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import CTERelationRef, Relation, StreamingRelation
 from ...planner.model.subqueries import SubqueryExpression, subqueries_in
+from ...planner.model.tree import replace
 
 
 def keep_apart(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:

@@ -6,8 +6,6 @@ stays as it is; running the pass again over the result does no harm.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model import registry
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
@@ -23,6 +21,7 @@ from ...planner.model.functions.casts import can_cast, instead_of_cast
 from ...planner.model.functions.coercion import coerce_case_when
 from ...planner.model.subqueries import InSubquery, OuterReference, SubqueryExpression
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, MapType, StructType
 from ...planner.model.unresolved import (
     UnresolvedAlias,

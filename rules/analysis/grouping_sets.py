@@ -8,7 +8,6 @@ has a bit for each key that a set leaves out, the first key's the highest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import compress, product
 
 from ...planner.model.conf import Conf
@@ -25,6 +24,7 @@ from ...planner.model.expressions import (
 from ...planner.model.logical import Aggregate, Expand, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import plan_text, pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import BYTE, INT, LONG
 from ...planner.model.unresolved import UnresolvedAlias, UnresolvedFunction
 from ..optimization.semantics import canonical

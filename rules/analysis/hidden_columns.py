@@ -8,11 +8,11 @@ unions, and named subqueries end a column's reach.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.logical import Filter, Generate, Join, Project, Sort
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
 from .context import Context
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Alias, AttributeReference, Expression
 from ...planner.model.logical import Join, Project
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .context import Context
 from .duplicates import keep_apart as keep_apart
 from .duplicates import keep_subqueries_apart as keep_subqueries_apart

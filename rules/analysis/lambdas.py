@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Expression, LambdaFunction, LambdaVariable, lit
+from ...planner.model.tree import replace
 from ...planner.model.types import INT, ArrayType, DataType, MapType
 from ...planner.model.unresolved import (
     UnresolvedAttribute,

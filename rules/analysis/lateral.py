@@ -12,7 +12,7 @@ Over an aggregation the lowest Project reads grouping columns and aggregates onl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -25,6 +25,7 @@ from ...planner.model.expressions import (
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAlias, UnresolvedAttribute
 from ..optimization.semantics import Canonical, canonical
 from .expressions import Resolver

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -12,6 +10,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.metrics import CollectMetrics
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from .expressions import Resolver
 from .failures import failure
 from .names import named

@@ -6,8 +6,6 @@ select list lacks is added to the operator below and dropped by a Project above.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -20,6 +18,7 @@ from ...planner.model.logical import Aggregate, Distinct, Filter, Project
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.relations import SubqueryAlias
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Expression, Literal, lit
+from ...planner.model.tree import replace
 from ...planner.model.types import STRING
 from ...planner.model.unresolved import NamedArgument, UnresolvedFunction
 from .failures import failure, quoted

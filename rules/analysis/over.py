@@ -11,7 +11,7 @@ Streams refuse these later; the refusal shows the plan and the column's name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
@@ -26,6 +26,7 @@ from ...planner.model.expressions import (
 from ...planner.model.logical import Aggregate, Project, Window
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
 from ..optimization.semantics import Canonical, canonical
 from .failures import failure

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.errors import AnalysisError, PlanningError
 from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import (
@@ -24,6 +22,7 @@ from ...planner.model.logical import Aggregate, Project
 from ...planner.model.pivot import UnresolvedPivot
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty, quote_if_needed
+from ...planner.model.tree import replace
 from ...planner.model.types import NULL, STRING, StructType, same_type
 from ..optimization.failing_constants import refuse_failing
 from .context import Context

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.catalog import Source, TempView
 from ...planner.model.expressions import Alias, AttributeReference
 from ...planner.model.logical import Project
@@ -15,6 +13,7 @@ from ...planner.model.relations import (
     UnresolvedRelation,
     View,
 )
+from ...planner.model.tree import replace
 from .context import Context
 from .failures import failure, quoted
 

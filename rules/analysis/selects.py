@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Alias, AttributeReference, Call, Expression, Origin
 from ...planner.model.logical import Aggregate, Generate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import StructType
 from ...planner.model.unresolved import (
     MultiAlias,

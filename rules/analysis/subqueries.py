@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...planner.model.errors import AnalysisError
@@ -25,6 +25,7 @@ from ...planner.model.subqueries import (
     subqueries_in,
 )
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import DataType, same_type
 from .context import Context
 from .failures import failure, mismatch

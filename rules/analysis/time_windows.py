@@ -11,7 +11,6 @@ The operator then reads the new column. The column carries the event time's dela
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from ...planner.model.errors import AnalysisError
@@ -31,6 +30,7 @@ from ...planner.model.intervals import parse_interval
 from ...planner.model.logical import Expand, Filter, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import (
     LONG,
     STRING,

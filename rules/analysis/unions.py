@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Alias, AttributeReference, Expression, Literal, Origin
 from ...planner.model.functions.coercion import wider_type
 from ...planner.model.logical import Project, Union
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.set_operations import SetOperation
+from ...planner.model.tree import replace
 from ...planner.model.types import DataType
 from .context import Context
 from .failures import failure, quoted

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import AttributeReference, Expression, lit
 from ...planner.model.functions.coercion import wider_without_strings
 from ...planner.model.logical import Expand, Filter
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.types import STRING, DataType, same_type
 from ...planner.model.unpivot import UnresolvedUnpivot
 from .context import Context

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Alias, AttributeReference, Literal
 from ...planner.model.logical import EventTimeWatermark, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
 from .context import Context
 from .expressions import Resolver

@@ -6,12 +6,12 @@ The expressions they become are expanded by `time_windows`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Call, Expression, Literal
 from ...planner.model.intervals import parse_interval
 from ...planner.model.text import pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import (
     CALENDAR_INTERVAL,
     TIMESTAMP,

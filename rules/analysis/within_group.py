@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Call, Expression, SortOrder
+from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedFunction
 from .context import Context
 from .failures import failure, quoted, unsupported_syntax

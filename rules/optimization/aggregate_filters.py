@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import AggregateExpression, Expression, Literal
+from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType
 from .calls import is_false, is_true
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -26,6 +25,7 @@ from ...planner.model.logical import (
     Sort,
 )
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
 from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical, same

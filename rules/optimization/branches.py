@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, GetStructField
+from ...planner.model.tree import replace
 from .calls import is_call, null_of
 
 

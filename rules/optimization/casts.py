@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Call, Cast, Expression
 from ...planner.model.functions.casts import can_up_cast
+from ...planner.model.tree import replace
 from ...planner.model.types import (
     ArrayType,
     DataType,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
@@ -17,6 +16,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate, GlobalLimit, LocalLimit, Project
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import ITEM_LOOKUPS
 from .common_expressions import is_cheap
 from .semantics import same

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 
 from ...planner.model.conf import Conf
@@ -20,6 +20,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.types import DataType
 from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Call, Expression, split_conjuncts
 from ...planner.model.logical import Filter
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import COMPARISONS, is_false, is_true, negate, truth
 from .semantics import canonical, same
 

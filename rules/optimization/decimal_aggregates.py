@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -14,6 +12,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.types import DOUBLE, DecimalType
 from .calls import call
 from .trees import rewrite_up

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import PlanningError
@@ -28,6 +28,7 @@ from ...planner.model.subqueries import (
     subqueries_in,
 )
 from ...planner.model.text import plan_text
+from ...planner.model.tree import replace
 from .calls import conjunction, is_call, split
 from .limits import max_rows
 from .subqueries import has_subquery, without_outer

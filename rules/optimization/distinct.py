@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Alias, Call, Expression, lit
 from ...planner.model.logical import Aggregate, Deduplicate, Distinct
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .trees import rewrite_up
 
 DUPLICATES_DO_NOT_MATTER = frozenset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
@@ -18,6 +18,7 @@ from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Expand
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.spark_sql import spark_sql
+from ...planner.model.tree import replace
 from ...planner.model.types import INT
 from .calls import call, null_of
 from .semantics import Canonical, canonical

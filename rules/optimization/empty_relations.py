@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, Call, Expression, Literal
 from ...planner.model.logical import (
@@ -21,6 +19,7 @@ from ...planner.model.logical import (
 )
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.relations import LocalRelation
+from ...planner.model.tree import replace
 from .limits import LIMITS
 from .trees import rewrite_up
 

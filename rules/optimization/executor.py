@@ -10,7 +10,7 @@ from ...planner.model.errors import InternalError
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.types import same_type
 from . import settings
-from .trees import Kinds, kinds_of
+from .trees import Kinds
 
 MAX_ITERATIONS = 100
 
@@ -58,7 +58,7 @@ def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     for _ in range(1 if batch.once else MAX_ITERATIONS):
         before = plan
         for current in batch.rules:
-            if current.kinds and current.kinds.isdisjoint(kinds_of(plan)):
+            if current.kinds and current.kinds.isdisjoint(plan.classes):
                 continue
             if current.name in excluded:
                 continue

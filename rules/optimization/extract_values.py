@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Call, CaseWhen, Expression, GetStructField, Literal
+from ...planner.model.tree import replace
 from ...planner.model.types import StructType
 from .calls import call, is_call, null_of
 from .semantics import same

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AttributeReference, Call, GetStructField
 from ...planner.model.logical import Generate, Project
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.types import (
     ArrayType,
     BinaryType,

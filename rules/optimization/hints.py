@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.hints import ResolvedHint
 from ...planner.model.logical import Join
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.tree import replace
 from .trees import rewrite_up
 
 

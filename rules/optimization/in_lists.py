@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Call, Expression, Literal
+from ...planner.model.tree import replace
 from .calls import call
 from .semantics import ExpressionSet
 from .settings import current

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AttributeReference, Call, Expression, lit
 from ...planner.model.logical import Filter, Generate, Join
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import call, conjunction, split
 from .constraints import constraints, from_equalities, not_null
 from .semantics import ExpressionSet

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.logical import Filter, Generate, Join, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import OneRowRelation, SubqueryAlias
 from ...planner.model.subqueries import LateralJoin
+from ...planner.model.tree import replace
 from .calls import conjunction
 from .subqueries import without_outer
 from .trees import rewrite_up

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from ...planner.model.expressions import Call, Expression, Literal, lit
+from ...planner.model.tree import replace
 from ...planner.model.types import StringType
 from .calls import NULL_BOOLEAN, call, conjunction, disjunction, negate
 from .common_expressions import is_cheap

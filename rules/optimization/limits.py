@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, Expression, Literal, lit
 from ...planner.model.logical import (
@@ -22,6 +20,7 @@ from ...planner.model.logical import (
 )
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import LocalRelation, OneRowRelation
+from ...planner.model.tree import replace
 from .semantics import ExpressionSet
 from .trees import rewrite_down
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import Alias, Expression, Literal, to_attribute
 from ...planner.model.logical import Filter, GlobalLimit, LocalLimit, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import LocalRelation
+from ...planner.model.tree import replace
 from .trees import replace_attributes, rewrite_up
 
 _OVER = frozenset((LocalRelation,))

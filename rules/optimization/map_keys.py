@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
     Alias,
@@ -18,9 +16,10 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, MapType, StructType, contains_type
 from .semantics import Canonical, canonical
-from .trees import kinds_of, replace_attributes
+from .trees import replace_attributes
 
 NewColumns = dict[int, Expression]
 """By the id of a key as it was: the sorted one, under the same name."""
@@ -37,7 +36,7 @@ def sort_maps_in_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 
 def _visit(plan: LogicalPlan) -> tuple[LogicalPlan, NewColumns]:
-    if Aggregate not in kinds_of(plan):
+    if Aggregate not in plan.classes:
         return plan, {}
     renewed: NewColumns = {}
 

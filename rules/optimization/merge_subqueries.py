@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...planner.model.conf import Conf
@@ -19,6 +19,7 @@ from ...planner.model.expressions import (
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery, subqueries_in
+from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, BinaryType, MapType, StringType, StructType
 from ..signatures import signature
 from .semantics import canonical

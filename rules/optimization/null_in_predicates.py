@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Call, CaseWhen, Expression, LambdaFunction, Literal
 from ...planner.model.logical import Filter, Join
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .booleans import null_to_false
 
 _WITH_CONDITION = frozenset(("exists", "filter"))

@@ -6,7 +6,6 @@ from ...planner.model.conf import Conf
 from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Deduplicate, Join, Union
 from ...planner.model.query_plan import LogicalPlan
-from .trees import kinds_of
 
 CHANGE_NULLABILITY = frozenset((Aggregate, Deduplicate, Union, Join))
 
@@ -40,4 +39,4 @@ def _updated(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _may_change(plan: LogicalPlan) -> bool:
-    return not CHANGE_NULLABILITY.isdisjoint(kinds_of(plan))
+    return not CHANGE_NULLABILITY.isdisjoint(plan.classes)

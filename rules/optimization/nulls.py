@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import AggregateExpression, Call, Expression, Literal, lit
+from ...planner.model.tree import replace
 from ...planner.model.types import BOOLEAN, LONG
 from .calls import (
     call,

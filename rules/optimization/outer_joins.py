@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Filter, Join, JoinType, Project
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import is_call, is_false, is_null, split
 from .constraints import constraints
 from .distinct import DUPLICATES_DO_NOT_MATTER

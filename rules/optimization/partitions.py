@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.logical import Sort
 from ...planner.model.partitions import (
@@ -12,6 +10,7 @@ from ...planner.model.partitions import (
     RepartitionByExpression,
 )
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.tree import replace
 from .trees import rewrite_up
 
 REPARTITIONS = frozenset((Repartition, RepartitionByExpression, RebalancePartitions))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Filter, Join, JoinType, Project
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import Exists, InSubquery, ListQuery
+from ...planner.model.tree import replace
 from ...planner.model.types import BOOLEAN
 from .calls import call, conjunction, is_call, negate, split
 from .decorrelate import kept_apart

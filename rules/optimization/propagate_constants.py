@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, AttributeReference, Call, Expression, Literal
 from ...planner.model.logical import (
@@ -20,6 +18,7 @@ from ...planner.model.logical import (
     Sort,
 )
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import COMPARISONS, call, is_call
 from .trees import replace_attributes, rewrite_up
 

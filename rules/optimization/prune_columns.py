@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, AttributeReference, Expression
 from ...planner.model.logical import (
@@ -18,6 +16,7 @@ from ...planner.model.logical import (
     Window,
 )
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .alias_nested_fields import alias_fields_below, alias_fields_below_generate
 from .trees import pruned, rewrite_down
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.logical import Filter
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import conjunction, is_false, is_null, is_true, split
 from .constraints import constraints
 from .empty_relations import empty_like

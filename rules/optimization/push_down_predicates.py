@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, AttributeReference, Call, Expression
@@ -22,6 +21,7 @@ from ...planner.model.logical import (
 )
 from ...planner.model.partitions import Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.tree import replace
 from .calls import conjunction, split
 from .push_through_joins import push_join_condition_down, push_through_join
 from .semantics import ExpressionSet

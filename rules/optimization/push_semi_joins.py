@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, AttributeReference, Expression
 from ...planner.model.logical import (
@@ -20,6 +18,7 @@ from ...planner.model.logical import (
 from ...planner.model.partitions import Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.statistics import size_in_bytes
+from ...planner.model.tree import replace
 from .calls import conjunction, split
 from .trees import alias_map, replace_attributes, rewrite_down
 

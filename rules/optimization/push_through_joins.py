@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.expressions import Expression
 from ...planner.model.logical import Filter, Join
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import conjunction, split
 
 Split = tuple[list[Expression], list[Expression], list[Expression]]

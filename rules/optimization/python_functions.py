@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import PlanningError
@@ -19,6 +18,7 @@ from ...planner.model.predicates import conjunction
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.python_operators import EvaluatePython, PythonOperator
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .calls import split
 from .limits import max_rows_per_partition
 from .semantics import Canonical, canonical

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import NO_METADATA, Alias, AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Join, Project, Union
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 
 Columns = dict[int, AttributeReference]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Call, Expression
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from .common_expressions import PLAIN, Common, CommonReference
 
 # Functions that mention this argument twice: it is computed once where that costs something (the

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
     TRUE,
@@ -18,6 +16,7 @@ from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Join, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery
+from ...planner.model.tree import replace
 from .calls import call, conjunction, is_null, null_of
 from .semantics import canonical
 from .simplify import simplify

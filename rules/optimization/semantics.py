@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -17,6 +17,7 @@ from ...planner.model.expressions import (
     LambdaVariable,
     Literal,
 )
+from ...planner.model.tree import replace
 
 COMMUTATIVE = frozenset(("+", "*", "and", "or", "=", "<=>", "&", "|", "^", "greatest", "least"))
 FLATTENED = frozenset(("+", "*", "and", "or", "&", "|", "^", "greatest", "least"))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Filter, Join, Project, Sort
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.types import DoubleType, FloatType
-from .trees import kinds_of, rewrite_down
+from .trees import rewrite_down
 
 _ANY_ORDER = frozenset(("min", "max", "count", "bit_and", "bit_or", "bit_xor"))
 _ANY_ORDER_OF_WHOLE_NUMBERS = frozenset(
@@ -45,7 +44,7 @@ def _eliminate(node: LogicalPlan) -> LogicalPlan:
 
 
 def _without_sorts(plan: LogicalPlan, all_sorts: bool) -> LogicalPlan:
-    if Sort not in kinds_of(plan):
+    if Sort not in plan.classes:
         return plan
     match plan:
         case Sort(is_global=is_global, child=child) if all_sorts or not is_global:

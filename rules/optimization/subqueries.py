@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, Expression, lit
@@ -17,6 +16,7 @@ from ...planner.model.subqueries import (
     SubqueryExpression,
     subqueries_in,
 )
+from ...planner.model.tree import replace
 from .calls import call
 from .collapse_projects import collapse_projects
 from .names import eliminate_names

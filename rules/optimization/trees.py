@@ -25,23 +25,13 @@ class Rewrite(Protocol):
     def __call__(self, node: LogicalPlan, /) -> LogicalPlan: ...
 
 
-def kinds_of(plan: LogicalPlan) -> Kinds:
-    """The classes of all nodes in the tree; kept on the (immutable) node."""
-    known: Kinds | None = plan.__dict__.get("_kinds")
-    if known is None:
-        own: Kinds = frozenset((type(plan),))
-        known = own.union(*(kinds_of(child) for child in plan.children))
-        plan.__dict__["_kinds"] = known
-    return known
-
-
 def rewrite_down(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPlan:
     """`function` on the node, then the same on the children of what it gave.
 
     Subtrees that hold none of the kinds are left alone, and so are those that an earlier walk with
     the same function left as they were: what it does may depend on the subtree only.
     """
-    if kinds.isdisjoint(kinds_of(plan)) or _is_settled(plan, function):
+    if kinds.isdisjoint(plan.classes) or _is_settled(plan, function):
         return plan
     result = function(plan).map_children(lambda child: rewrite_down(child, function, kinds))
     if result is plan:
@@ -54,7 +44,7 @@ def rewrite_up(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPla
 
     Subtrees are left alone as by `rewrite_down`.
     """
-    if kinds.isdisjoint(kinds_of(plan)) or _is_settled(plan, function):
+    if kinds.isdisjoint(plan.classes) or _is_settled(plan, function):
         return plan
     result = function(plan.map_children(lambda child: rewrite_up(child, function, kinds)))
     if result is plan:

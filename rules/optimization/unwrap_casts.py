@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 from ...planner.model.expressions import Call, Cast, Expression, Literal
 from ...planner.model.functions.casts import can_up_cast
+from ...planner.model.tree import replace
 from ...planner.model.types import (
     BooleanType,
     DataType,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Alias, AttributeReference, Call, Expression, Literal, lit
 from ...planner.model.logical import (
@@ -15,6 +13,7 @@ from ...planner.model.logical import (
     WindowGroupLimit,
 )
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
 from .calls import split
 from .trees import rewrite_down

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from ...physical.aggregate import (
     BaseAggregateExec,
@@ -13,6 +13,7 @@ from ...physical.aggregate import (
 from ...physical.distribution import ordering_satisfies
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import SortOrder, to_attribute
+from ...planner.model.tree import replace
 from .execution import Execution
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from ...physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec
 from ...physical.joins import ShuffledJoinExec
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import Call, Expression
+from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
 from .execution import Execution
 

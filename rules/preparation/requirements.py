@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ...physical.distribution import (
     BroadcastDistribution,
@@ -20,6 +19,7 @@ from ...physical.distribution import (
 from ...physical.exchange import NOT_NUMBERED, BroadcastExchangeExec, ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import SortOrder
+from ...planner.model.tree import replace
 from .execution import Execution
 
 _ASKED_FOR = ("REPARTITION_BY_COL", "REPARTITION_BY_NUM")

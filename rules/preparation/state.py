@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...physical.aggregate import AggregationStep
 from ...physical.basic import LocalLimitExec
 from ...physical.exchange import ShuffleExchangeExec
@@ -17,6 +15,7 @@ from ...physical.stateful import (
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import PlanningError
 from ...planner.model.text import plan_text
+from ...planner.model.tree import replace
 from .execution import Execution
 from .watermarks import propagate_watermarks
 

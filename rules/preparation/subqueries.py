@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...physical.basic import AdaptiveSparkPlanExec
 from ...physical.plan import SparkPlan
@@ -15,6 +15,7 @@ from ...planner.model.conf import Conf
 from ...planner.model.expressions import Expression
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery, subqueries_in
+from ...planner.model.tree import replace
 from ..signatures import signature
 from .adaptive import adapts
 from .execution import Execution

@@ -6,8 +6,6 @@ time is a join key, or the ON condition bounds it from below by the other side's
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...physical.join_state import value_watermark
 from ...planner.model.expressions import (
     AttributeReference,
@@ -17,6 +15,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Join
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
 
 _ANY_WATERMARK = 1_000_000
 

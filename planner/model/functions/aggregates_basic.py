@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..tree import replace
 from ..types import (
     BINARY,
     BOOLEAN,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..tree import replace
 from ..types import (
     BINARY,
     DOUBLE,

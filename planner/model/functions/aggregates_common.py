@@ -6,13 +6,13 @@ Messages carry no position: analysis adds it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Expression
 from ..registry import AggregateForms, Buffer, Merge, Show
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     DOUBLE,
     LONG,

@@ -6,12 +6,11 @@ error that names them.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..tree import replace
 from ..types import (
     BINARY,
     DOUBLE,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..conf import Conf
 from ..expressions import Call, Expression
 from ..registry import FunctionSpec, Show, lookup, null_if_any, register
+from ..tree import replace
 from ..types import (
     DOUBLE,
     LONG,

@@ -7,12 +7,12 @@ most things give way to strings.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
 
 from ..conf import Conf
 from ..expressions import CaseWhen, Cast, Expression, Literal
+from ..tree import replace
 from ..types import (
     DOUBLE,
     LONG,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from ..conf import Conf
 from ..expressions import FALSE, TRUE, Call, Expression, Literal
 from ..registry import FunctionSpec, null_if_any, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     BOOLEAN,
     DOUBLE,

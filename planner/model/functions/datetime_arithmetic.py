@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..conf import Conf
 from ..expressions import Call, Expression
 from ..registry import register
+from ..tree import replace
 from ..types import (
     CALENDAR_INTERVAL,
     DATE,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from ..conf import Conf
 from ..expressions import Call, Cast, Expression
 from ..registry import FunctionSpec, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     BYTE,
     DOUBLE,

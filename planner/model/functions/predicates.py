@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..conf import Conf
 from ..expressions import AttributeReference, Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     BOOLEAN,
     BooleanType,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .. import registry
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Kind, Show
+from ..tree import replace
 from ..types import STRING, DataType, NullType
 from .coercion import cast_to
 from .inputs import Parameter, parameter

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal
 from ..registry import Buffer, FunctionSpec, null_if_any, register
+from ..tree import replace
 from ..types import (
     BINARY,
     BOOLEAN,
