@@ -11,12 +11,12 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.plan import SparkPlan
 from ..planner.model.conf import Conf
+from .batch_progress import RunIdentity, batch_progress
 from .batch_time import with_batch_time
 from .checkpoint import (
     PROVIDER,
@@ -32,14 +32,7 @@ from .frames import rows_frame
 from .lowering.context import BatchResults, LoweredBatch, LoweringContext, RanAgain
 from .observed import PATIENCE, RowCounter, counted_by_watermarks
 from .offsets import Position, batch_metadata, by_place
-from .progress import (
-    Durations,
-    StreamingQueryProgress,
-    event_time_figures,
-    operator_figures,
-    rate,
-    timestamp_text,
-)
+from .progress import Durations, StreamingQueryProgress
 from .sinks import ForeachBatchSink, Sink
 from .sources import Source
 from .state_files import (
@@ -70,15 +63,6 @@ class PlannedQuery(Protocol):
 
 
 Lower = Callable[[SparkPlan, LoweringContext], LoweredBatch]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunIdentity:
-    """Who runs: the query's id and name, and this run's id."""
-
-    id: str
-    run_id: str
-    name: str | None
 
 
 class MicroBatchExecution:
@@ -164,12 +148,22 @@ class MicroBatchExecution:
                 else "No new data but cleaning up state"
             )
             plan, results, input_rows, output_rows = self._run(position, durations)
-        took = self._now_ms() - started
         since = None if self._last_trigger_ms is None else started - self._last_trigger_ms
         self._last_trigger_ms = started
         self.message = "Waiting for next trigger"
-        return self._progress(
-            position, plan, results, input_rows, output_rows, started, took, since, durations
+        return batch_progress(
+            self.identity,
+            position,
+            plan,
+            results,
+            sources=self.sources,
+            input_rows=input_rows,
+            sink=self._sink.description,
+            output_rows=output_rows,
+            started_ms=started,
+            took_ms=self._now_ms() - started,
+            since_ms=since,
+            durations=durations,
         )
 
     # ----------------------------------------------------------------------- constructing a batch
@@ -359,60 +353,6 @@ class MicroBatchExecution:
                 self._never_read.add(name)
             found[name] = count or 0
         return found
-
-    # ------------------------------------------------------------------------------------ progress
-
-    def _progress(
-        self,
-        position: Position,
-        plan: SparkPlan,
-        results: BatchResults,
-        input_rows: Mapping[str, int],
-        output_rows: int | None,
-        started_ms: int,
-        took_ms: int,
-        since_ms: int | None,
-        durations: Durations,
-    ) -> StreamingQueryProgress:
-        total = sum(input_rows.values())
-        since = (since_ms or 0) / 1000
-        figures: dict[str, Any] = {
-            "id": self.identity.id,
-            "runId": self.identity.run_id,
-            "name": self.identity.name,
-            "timestamp": timestamp_text(started_ms),
-            "batchId": position.batch_id,
-            "batchDuration": took_ms,
-            "numInputRows": total,
-            "inputRowsPerSecond": rate(total, since),
-            "processedRowsPerSecond": rate(total, took_ms / 1000),
-            "durationMs": durations.as_dict(),
-        }
-        operators = plan.collect(EventTimeWatermarkExec)
-        if operators:
-            seen = [results.event_times.get(operator.node_id) for operator in operators]
-            figures["eventTime"] = event_time_figures(position.watermark_ms, seen)
-        figures["stateOperators"] = [operator_figures(r) for r in results.operators]
-        figures["sources"] = [
-            {
-                "description": source.description,
-                "startOffset": start,
-                "endOffset": end,
-                "latestOffset": source.newest_offset(),
-                "numInputRows": input_rows.get(name, 0),
-                "inputRowsPerSecond": rate(input_rows.get(name, 0), since),
-                "processedRowsPerSecond": rate(input_rows.get(name, 0), took_ms / 1000),
-            }
-            for (name, source), start, end in zip(
-                self.sources.items(), position.start, position.end, strict=True
-            )
-        ]
-        figures["sink"] = {
-            "description": self._sink.description,
-            "numOutputRows": -1 if output_rows is None else output_rows,
-        }
-        figures["observedMetrics"] = {}
-        return StreamingQueryProgress(figures)
 
     def close(self) -> None:
         """Let sources and sink go."""

@@ -14,10 +14,11 @@ from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.query_plan import LogicalPlan
 from ..planner.model.relations import StreamingRelation
+from .batch_progress import RunIdentity
 from .checkpoint import Checkpoint
 from .claim import Holder
 from .files import failing, location_of
-from .micro_batch import Lower, MicroBatchExecution, RunIdentity
+from .micro_batch import Lower, MicroBatchExecution
 from .offsets import recover
 from .progress import Listener
 from .query import StreamingQuery

@@ -15,9 +15,10 @@ from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions import AttributeReference
 from stateplan.planner.model.types import LONG, TIMESTAMP, StructField, StructType
+from stateplan.runtime.batch_progress import RunIdentity
 from stateplan.runtime.checkpoint import Checkpoint
 from stateplan.runtime.lowering.context import BatchResults, EventTimeStats, LoweringContext
-from stateplan.runtime.micro_batch import MicroBatchExecution, RunIdentity
+from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.query import StreamingQuery
 from stateplan.runtime.session import configure, own_session

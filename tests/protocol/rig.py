@@ -23,6 +23,7 @@ from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.expressions import AttributeReference
 from stateplan.planner.model.types import LONG
+from stateplan.runtime.batch_progress import RunIdentity
 from stateplan.runtime.checkpoint import RETAIN, Checkpoint
 from stateplan.runtime.claim import Holder
 from stateplan.runtime.files import failing
@@ -30,7 +31,7 @@ from stateplan.runtime.kernels.kernel import Figures, Input, Keys, Layout, Outco
 from stateplan.runtime.kernels.task import HASH, PLACE, run_task
 from stateplan.runtime.lowering.batch import Batch, RunningOperator
 from stateplan.runtime.lowering.context import LoweringContext
-from stateplan.runtime.micro_batch import MicroBatchExecution, RunIdentity
+from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.sinks.base import Sink
 from stateplan.runtime.sources.base import Source
