@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..planner.model.bound import Written
+from ..planner.model.lazy import cached_property
+from ..planner.model.tree import replace
 from ..planner.model.types import DataType
 from .distribution import Partitioning
 from .plan import SparkPlan, UnaryExec
@@ -21,7 +24,7 @@ class SubqueryExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         return f"{self.name}, [id=#{self.plan_id}]"
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return self.child.output_partitioning
 
@@ -51,6 +54,30 @@ class PlannedSubquery(Written):
     @property
     def text(self) -> str:
         return f"{self.plan.node_name} {self.plan.arguments(0)}"
+
+    @property
+    def computed(self) -> SubqueryExec:
+        """The subquery whose value it is."""
+        return self.plan.subquery if isinstance(self.plan, ReusedSubqueryExec) else self.plan
+
+    @property
+    def view(self) -> str:
+        """The name under which a runtime finds the subquery's row."""
+        return f"stateplan_{re.sub('[^0-9a-z]', '_', self.computed.name)}"
+
+    @property
+    def sql(self) -> str:
+        return f"(SELECT * FROM {self.view})"
+
+
+def with_plan(subquery: PlannedSubquery, plan: SparkPlan) -> PlannedSubquery:
+    """The subquery over another plan; itself if it is the same."""
+    if plan is subquery.computed.child:
+        return subquery
+    computed = replace(subquery.computed, child=plan)
+    if isinstance(subquery.plan, ReusedSubqueryExec):
+        return replace(subquery, plan=replace(subquery.plan, subquery=computed))
+    return replace(subquery, plan=computed)
 
 
 def planned_subqueries(plan: SparkPlan) -> Iterator[SubqueryExec | ReusedSubqueryExec]:

@@ -6,6 +6,7 @@ import datetime as dt
 from zoneinfo import ZoneInfo
 
 from ..physical.plan import SparkPlan
+from ..physical.subqueries import PlannedSubquery, with_plan
 from ..planner.model.expressions import Call, Expression, Literal
 from ..planner.model.types import DateType, TimestampNTZType, TimestampType
 
@@ -18,6 +19,8 @@ def with_batch_time(plan: SparkPlan, timestamp_ms: int) -> SparkPlan:
     def fixed(expression: Expression) -> Expression:
         if isinstance(expression, Call) and expression.name in NOW:
             return _constant(expression, timestamp_ms)
+        if isinstance(expression, PlannedSubquery):
+            return with_plan(expression, with_batch_time(expression.computed.child, timestamp_ms))
         return expression
 
     return plan.transform_up(lambda node: node.transform_expressions(fixed))

@@ -17,6 +17,15 @@ class Written(Expression):
         """The form in plans."""
         raise NotImplementedError(type(self).__name__)
 
+    @property
+    def sql(self) -> str:
+        """The form in Spark SQL for the runtime.
+
+        Raises:
+            TypeError: nothing that SQL can say.
+        """
+        raise TypeError(f"no Spark SQL for {type(self).__name__}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class BoundReference(Written):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from .bound import Written
 from .expressions import (
     AggregateExpression,
     Alias,
@@ -33,7 +34,7 @@ from .types import (
     TimestampNTZType,
     TimestampType,
 )
-from .windows import PreciseTimestampConversion
+from .windows import PreciseTimestampConversion, WindowExpression
 
 NameOf = Callable[[AttributeReference], str]
 
@@ -118,8 +119,21 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
             return f"{show(child)} {direction} NULLS {nulls}"
         case AggregateExpression():
             return _aggregate(node, show)
+        case WindowExpression():
+            return _over(node, show)
+        case Written():
+            return node.sql
         case _:
             raise TypeError(f"no Spark SQL for {type(node).__name__}")
+
+
+def _over(node: WindowExpression, show: Callable[[Expression], str]) -> str:
+    parts = []
+    if node.partition_by:
+        parts.append(f"PARTITION BY {', '.join(map(show, node.partition_by))}")
+    if node.order_by:
+        parts.append(f"ORDER BY {', '.join(map(show, node.order_by))}")
+    return f"{show(node.function)} OVER ({' '.join([*parts, node.frame]).strip()})"
 
 
 def _aggregate(node: AggregateExpression, show: Callable[[Expression], str]) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...physical.subqueries import PlannedSubquery
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.spark_sql import spark_sql, type_sql
@@ -62,17 +61,7 @@ def column_name(attribute: AttributeReference) -> str:
 
 
 def sql_of(expression: Expression) -> str:
-    """An expression over lowered columns, in Spark SQL.
-
-    Raises:
-        RuntimeFailure: it asks for the value of a subquery, which nothing computes here.
-    """
-    if expression.exists(lambda node: isinstance(node, PlannedSubquery)):
-        raise RuntimeFailure(
-            "STATEPLAN_CANNOT_RUN",
-            "A scalar subquery can be planned, but not run.",
-            hint="Join the table instead.",
-        )
+    """An expression over lowered columns, in Spark SQL."""
     return spark_sql(expression, column_name)
 
 

@@ -9,6 +9,7 @@ from ...physical.aggregate import BaseAggregateExec
 from ...physical.basic import StreamingRelationExec
 from ...physical.distribution import AllTuples, SinglePartition
 from ...physical.exchange import ShuffleExchangeExec
+from ...physical.partitions import CoalesceExec
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.state import NO_WATERMARK
 from ...planner.model.expressions import AttributeReference
@@ -61,7 +62,7 @@ def may_lie_in_one_partition(node: SparkPlan) -> bool:
     match node:
         case StreamingRelationExec(format=format):
             return not format.startswith("FileSource")
-        case ShuffleExchangeExec(partitioning=SinglePartition()):
+        case ShuffleExchangeExec(partitioning=SinglePartition()) | CoalesceExec(num_partitions=1):
             return True
         case StateStoreWriter():
             return any(isinstance(d, AllTuples) for d in node.required_child_distribution)

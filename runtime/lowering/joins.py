@@ -12,11 +12,14 @@ from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...planner.model.errors import InternalError
 from .batch import Batch
 from .columns import column_name, sql_of
+from .deferred import settled
 from .operators import Frames, lower_operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_CORRELATED = ("ExistenceJoin", "LeftSingle")
+_MATCH = "match"
 _HOW = {
     "Inner": "inner",
     "Cross": "cross",
@@ -55,11 +58,41 @@ def _(node: BaseJoinExec, inputs: Frames, batch: Batch) -> DataFrame:
 
     left, right = inputs
     condition = _condition(node)
+    if node.join_type in _CORRELATED:
+        return _correlated(node, left, right, condition or "true")
     if condition is None:
         if node.join_type in ("Inner", "Cross"):
             return left.crossJoin(right)
         condition = "true"
     return left.join(right, F.expr(condition), _HOW[node.join_type])
+
+
+def _correlated(node: BaseJoinExec, left: DataFrame, right: DataFrame, condition: str) -> DataFrame:
+    """A join that DataFrames have no name for, as the subquery that it comes from.
+
+    An `ExistenceJoin` marks the left rows that match. A `LeftSingle` join is a left outer one that
+    fails where several rows match one.
+    """
+    matching = f"FROM {{right}} WHERE {_unformatted(condition)}"
+    if node.mark is not None:
+        asked = f"EXISTS(SELECT 1 {matching}) AS {column_name(node.mark)}"
+        return _over(left, right, f"*, {asked}")
+    names = [column_name(a) for a in node.right.output]
+    fields = ", ".join(f"'{name}', {name}" for name in names)
+    found = _over(left, right, f"*, (SELECT named_struct({fields}) {matching}) AS {_MATCH}")
+    columns = (column_name(a) for a in node.left.output)
+    return found.selectExpr(*columns, *(f"{_MATCH}.{name} AS {name}" for name in names))
+
+
+def _over(left: DataFrame, right: DataFrame, columns: str) -> DataFrame:
+    return left.sparkSession.sql(
+        f"SELECT {columns} FROM {{left}}", left=settled(left), right=settled(right)
+    )
+
+
+def _unformatted(sql: str) -> str:
+    """SQL in which braces stand for themselves, where DataFrames stand in braces."""
+    return sql.replace("{", "{{").replace("}", "}}")
 
 
 def _condition(node: BaseJoinExec) -> str | None:

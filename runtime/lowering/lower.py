@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, overload
 
 from ...physical.exchange import expand_reused_exchanges
 from ...physical.plan import SparkPlan
@@ -10,6 +12,8 @@ from ...planner.model.spark_sql import quote
 from . import aggregates as aggregates  # its operators' lowerings register themselves
 from . import joins as joins
 from . import limits as limits
+from . import over as over
+from . import partitions as partitions
 from . import sessions as sessions
 from . import stateful as stateful
 from .batch import Batch
@@ -17,6 +21,7 @@ from .columns import column_name
 from .context import LoweredBatch, LoweringContext
 from .deferred import deferred, settled
 from .operators import inputs_of, lower_operator
+from .subqueries import make_views
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,6 +39,7 @@ def lower(plan: SparkPlan, context: LoweringContext) -> LoweredBatch:
     """
 
     def build(batch: Batch) -> DataFrame:
+        make_views(plan, batch, _settled)
         frame = _lower(expand_reused_exchanges(plan), batch)
         names = (f"{column_name(a)} AS {quote(a.name)}" for a in plan.output)
         return settled(frame.selectExpr(*names))
@@ -41,6 +47,35 @@ def lower(plan: SparkPlan, context: LoweringContext) -> LoweredBatch:
     return Batch(context, build)
 
 
+def _settled(plan: SparkPlan, batch: Batch) -> DataFrame:
+    return settled(_lower(expand_reused_exchanges(plan), batch))
+
+
 def _lower(node: SparkPlan, batch: Batch) -> DataFrame:
-    inputs = [_lower(below, batch) for below in inputs_of(node)]
+    inputs = _Inputs([partial(_lower, below, batch) for below in inputs_of(node)])
     return deferred(lower_operator(node, inputs, batch))
+
+
+class _Inputs(Sequence["DataFrame"]):
+    """The DataFrames that an operator reads, each lowered when it is asked for, once.
+
+    An operator whose tasks read files themselves asks for none.
+    """
+
+    def __init__(self, lower: Sequence[Callable[[], DataFrame]]) -> None:
+        self._lower = lower
+        self._made: dict[int, DataFrame] = {}
+
+    def __len__(self) -> int:
+        return len(self._lower)
+
+    @overload
+    def __getitem__(self, index: int) -> DataFrame: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[DataFrame]: ...
+    def __getitem__(self, index: int | slice) -> DataFrame | Sequence[DataFrame]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index not in self._made:
+            self._made[index] = self._lower[index]()
+        return self._made[index]

@@ -25,7 +25,7 @@ from ...physical.basic import (
     StreamingRelationExec,
     UnionExec,
 )
-from ...physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
+from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.stateful import StreamingLocalLimitExec
 from ...planner.model.errors import InternalError, RuntimeFailure
@@ -168,7 +168,6 @@ def _(node: UnionExec, inputs: Frames, batch: Batch) -> DataFrame:
     return result
 
 
-@lower_operator.register(ShuffleExchangeExec)
 @lower_operator.register(AdaptiveSparkPlanExec)
 @lower_operator.register(StreamingLocalLimitExec)
 def _(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:

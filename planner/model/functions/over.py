@@ -1,12 +1,11 @@
-"""Functions that need OVER. Streams refuse them, in words that show them."""
+"""Functions that need OVER: of tables. Streams refuse them, in words that show them."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
+from ..tree import replace
 from ..types import DOUBLE, INT, NULL, DataType
 from .mismatch import wrong_argument_count
 from .shapes import never_null
@@ -52,17 +51,20 @@ def _offset_text(call: Call, show: Show) -> str:
 register(
     FunctionSpec(name="row_number", kind="window", data_type=_int, nullable=never_null),
     FunctionSpec(
-        name="rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name
+        name="rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name,
+        sql=_plain_name,
     ),
     FunctionSpec(
-        name="dense_rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name
+        name="dense_rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name,
+        sql=_plain_name,
     ),
     FunctionSpec(
         name="percent_rank", kind="window", data_type=_double, nullable=never_null,
-        pretty=_rank_name,
+        pretty=_rank_name, sql=_plain_name,
     ),
     FunctionSpec(
-        name="cume_dist", kind="window", data_type=_double, nullable=never_null, text=_plain_name
+        name="cume_dist", kind="window", data_type=_double, nullable=never_null, text=_plain_name,
+        sql=_plain_name,
     ),
     FunctionSpec(name="ntile", kind="window", data_type=_int, nullable=never_null),
     *(

@@ -1,0 +1,50 @@
+"""Lowering of what says where rows shall lie, of ranges and of samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...physical.distribution import HashPartitioning, RangePartitioning
+from ...physical.exchange import ShuffleExchangeExec
+from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
+from .batch import Batch
+from .columns import column_name, sql_of
+from .operators import Frames, lower_operator, sort_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_ASKED_FOR = ("REPARTITION_BY_NUM", "REPARTITION_BY_COL")
+
+
+@lower_operator.register(ShuffleExchangeExec)
+def _(node: ShuffleExchangeExec, inputs: Frames, batch: Batch) -> DataFrame:
+    """One that the user asked for; any other operator makes its own, for as many tasks as run."""
+    from pyspark.sql import functions as F
+
+    if node.origin not in _ASKED_FOR:
+        return inputs[0]
+    number = node.partitioning.num_partitions
+    match node.partitioning:
+        case HashPartitioning(keys=keys):
+            return inputs[0].repartition(number, *(F.expr(sql_of(key)) for key in keys))
+        case RangePartitioning(order=order):
+            return inputs[0].repartitionByRange(number, *map(sort_column, order))
+        case _:
+            return inputs[0].repartition(number)
+
+
+@lower_operator.register(CoalesceExec)
+def _(node: CoalesceExec, inputs: Frames, batch: Batch) -> DataFrame:
+    return inputs[0].coalesce(node.num_partitions)
+
+
+@lower_operator.register(SampleExec)
+def _(node: SampleExec, inputs: Frames, batch: Batch) -> DataFrame:
+    return inputs[0].sample(node.with_replacement, node.upper - node.lower, node.seed)
+
+
+@lower_operator.register(RangeExec)
+def _(node: RangeExec, inputs: Frames, batch: Batch) -> DataFrame:
+    numbers = batch.context.spark.range(node.start, node.end, node.step, node.slices)
+    return numbers.selectExpr(*(f"id AS {column_name(a)}" for a in node.attributes))
