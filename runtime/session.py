@@ -175,7 +175,7 @@ def configure(own: SparkSession, conf: Conf, tasks: int) -> None:
 
 
 def task_count(spark: SparkSession, conf: Conf) -> int:
-    """How many tasks run each stateful operator: as many as there are cores, dividing stores."""
+    """How many tasks run each stateful operator: as many as there are cores."""
     return default_tasks(conf.shuffle_partitions, cores(spark))
 
 

@@ -66,7 +66,7 @@ def start(
         tables: static tables by name: what makes their DataFrame on the query's session.
         listeners: called with each batch's figures.
         tasks: how many tasks run each stateful operator; by default one for a small batch,
-            else as many as there are cores, as far as they divide the store count.
+            else as many as there are cores, but no more than stores.
         background: run in a thread of its own; else a trigger that ends runs before this returns.
         lower: for tests: another way to make DataFrames of plans.
         file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is

@@ -128,9 +128,11 @@ def test_a_type_that_arrow_cannot_carry_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stores", "cores", "tasks"), [(200, 8, 8), (200, 7, 5), (3, 2, 1), (1, 64, 1), (5, 64, 5)]
+    ("stores", "cores", "tasks"), [(200, 8, 8), (200, 7, 7), (3, 2, 2), (1, 64, 1), (5, 64, 5)]
 )
-def test_tasks_divide_the_stores(stores: int, cores: int, tasks: int) -> None:
+def test_tasks_are_as_many_as_cores_but_no_more_than_stores(
+    stores: int, cores: int, tasks: int
+) -> None:
     assert default_tasks(stores, cores) == tasks
 
 

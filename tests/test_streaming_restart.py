@@ -175,7 +175,7 @@ def test_a_restart_after_every_file(job: Job) -> None:
 
 def test_another_number_of_tasks_at_each_restart(job: Job) -> None:
     job.conf = {"spark.sql.shuffle.partitions": "6"}
-    for number, (rows, tasks) in enumerate(zip(STEPS, (1, 3, 2, 6), strict=True)):
+    for number, (rows, tasks) in enumerate(zip(STEPS, (1, 3, 2, 5), strict=True)):
         job.feed(number, rows)
         run_to_completion(job.spark, trigger=AVAILABLE_NOW, tasks=tasks, **job.settings())
     assert job.output() == EXPECTED

@@ -15,12 +15,19 @@ from ..failures import state_failure
 from ..frames import spark_schema
 from ..kernels.kernel import Kernel
 from ..kernels.prompt import prompt
+from ..kernels.scan import Scan, SeenTimes
 from ..kernels.task import HASH, META, PLACE, TaskReport, TaskSpec, run_task
 from ..state import StateError, StateVersion, load_version, save_version
 from ..state.storage import Location, located
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from .columns import Column, carrier_schema
-from .context import BatchResults, LoweringContext, OperatorResult, RanAgain
+from .context import (
+    BatchResults,
+    EventTimeStats,
+    LoweringContext,
+    OperatorResult,
+    RanAgain,
+)
 from .deferred import deferred
 from .metrics import custom_metrics
 from .probes import (
@@ -42,12 +49,17 @@ _TIDY_EVERY = 32  # versions: listing a directory costs more than a small batch
 
 @dataclass
 class RunningOperator:
-    """A stateful operator in one batch."""
+    """A stateful operator in one batch.
+
+    Attributes:
+        watermark: the `node_id` of the EventTimeWatermark whose rows the tasks read themselves.
+    """
 
     node: StateStoreWriter
     spec: TaskSpec
     probe: Probe
     reports: tuple[TaskReport, ...] = ()
+    watermark: str | None = None
 
     def collect(self, deadline: float, *, whole: bool) -> bool:
         """Take in what the tasks reported; False if one is missing.
@@ -61,6 +73,19 @@ class RunningOperator:
             return False
         self.reports = _one_per_task(*reported(values))
         return len(self.reports) == self.spec.tasks
+
+    @property
+    def seen(self) -> EventTimeStats | None:
+        """The event times of the rows that the tasks read themselves."""
+        seen = SeenTimes()
+        for report in self.reports:
+            seen = seen.with_seen(report.seen)
+        if not seen.count:
+            return None
+        average = seen.sum_ms / seen.count
+        return EventTimeStats(
+            max_ms=seen.max_ms, min_ms=seen.min_ms, avg_ms=average, count=seen.count
+        )
 
     @cached_property
     def next_version(self) -> StateVersion:
@@ -171,8 +196,6 @@ class Batch:
             windows=windows_of(columns),
             emitted=windows_of(output),
         )
-        probe = report_probe(META, spec.tasks)
-        self._operators.append(RunningOperator(node, spec, probe))
         hashed = ", ".join(sql for key in keys for sql in key.hashed)
         place = "0" if single else f"hash({hashed})"
         if origin is not None:
@@ -180,6 +203,48 @@ class Batch:
         hash_ = f"xxhash64({hashed})" if keys else "0L"
         sent = (sql for column in columns for sql in column.sent)
         rows = deferred(frame).selectExpr(f"{place} AS {PLACE}", f"{hash_} AS {HASH}", *sent)
+        return self._emitted(node, spec, rows, output)
+
+    def run_scan(
+        self,
+        node: StateStoreWriter,
+        scan: Scan,
+        kernel: Kernel,
+        *,
+        columns: Sequence[Column],
+        output: Sequence[Column],
+        watermark: str | None,
+    ) -> DataFrame:
+        """Run a kernel over rows that its tasks read from files themselves.
+
+        Args:
+            node: the operator.
+            scan: what they read.
+            kernel: what each task runs.
+            columns: the kernel's input.
+            output: the kernel's output.
+            watermark: the `node_id` of the EventTimeWatermark below, if there is one.
+        """
+        spec = replace(
+            self.spec(node, kernel, False),
+            windows=windows_of(columns),
+            emitted=windows_of(output),
+            scan=scan,
+        )
+        rows = self.context.spark.range(0, spec.tasks, 1, spec.tasks)
+        return self._emitted(node, spec, rows, output, watermark)
+
+    def _emitted(
+        self,
+        node: StateStoreWriter,
+        spec: TaskSpec,
+        rows: DataFrame,
+        output: Sequence[Column],
+        watermark: str | None = None,
+    ) -> DataFrame:
+        """What the tasks emit over their rows."""
+        probe = report_probe(META, spec.tasks)
+        self._operators.append(RunningOperator(node, spec, probe, watermark=watermark))
         schema = spark_schema(carrier_schema(output)).add(META, "string")
         emitted = probe.over(rows.mapInArrow(_task_function(spec), schema))
         return deferred(emitted.where(f"{META} IS NULL")).selectExpr(*(c.inward for c in output))
@@ -196,8 +261,6 @@ class Batch:
         """What the tasks of an operator get; `single`: there is one, and one store."""
         base = self._base(node)
         stores, tasks = (1, 1) if single else (base.stores, self.context.tasks)
-        if stores % tasks:
-            raise InternalError(f"{tasks} tasks do not divide {stores} stores")
         return TaskSpec(
             node.node_name,
             kernel,
@@ -258,6 +321,7 @@ class Batch:
             node_id: event_time_stats(probe.values(deadline))
             for node_id, probe in self._event_times
         }
+        stats |= {o.watermark: o.seen for o in self._operators if o.watermark is not None}
         operators = sorted((o.result() for o in self._operators), key=lambda r: r.operator_id)
         self._results = BatchResults(operators=tuple(operators), event_times=stats)
         return True

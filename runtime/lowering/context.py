@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
+from ..sources.parquet import ParquetBatch
 from ..state import Place
 
 if TYPE_CHECKING:
@@ -32,14 +33,17 @@ class LoweringContext:
 
     Attributes:
         spark: a session of stateplan's own (`newSession`) under `session_settings`.
-        sources: per source name this batch's rows; columns in the source's schema order (names do
-            not matter, positions do). A source without rows has an empty DataFrame.
+        sources: per source name this batch's rows, made when they are asked for; columns in the
+            source's schema order (names do not matter, positions do). A source without rows has an
+            empty DataFrame.
         state_location: the checkpoint's `state` directory: a path, a URI or a location.
         batch_id: the batch that runs; it reads version `batch_id` of the state and makes the next.
         conf: the query's settings.
-        tasks: how many tasks run each stateful operator: a divisor of the store count.
+        tasks: how many tasks run each stateful operator: any number.
         attempt: names this attempt in file names; must not repeat, restarts included (a UUID).
         source_rows: how many rows a source has, exactly, for those of which it is known.
+        files: the Parquet files of a source's rows, where tasks may read them without Spark.
+        cores: with how many cores Spark would read files.
         state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
             of the only one that made the version.
     """
@@ -52,6 +56,8 @@ class LoweringContext:
     tasks: int = 1
     attempt: str
     source_rows: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, ParquetBatch] = field(default_factory=dict)
+    cores: int = 1
     state_attempt: str | None = None
 
 
@@ -183,5 +189,5 @@ def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
 
 
 def default_tasks(stores: int, cores: int) -> int:
-    """The largest divisor of the store count that is at most the number of cores, at least 1."""
-    return next(n for n in range(max(1, min(stores, cores)), 0, -1) if stores % n == 0)
+    """As many tasks as there are cores, but no more than stores, as Spark has; at least 1."""
+    return max(1, min(stores, cores))

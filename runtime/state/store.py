@@ -68,7 +68,7 @@ class RunStore:
         location: the operator's directory.
         base: the version the batch starts from.
         layout: schemas of keys and values.
-        tasks, task: this task serves the stores `s` with `s % tasks == task`.
+        tasks, task: this task serves the places `p` with `pmod(p, tasks) == task`.
         attempt: a text that no other attempt at any batch uses.
         metrics: runs `opened`; runs `skipped` by eviction, by their event-time bounds; rows
             `compacted`; `eviction_us`, the time of looking for what a watermark has passed;

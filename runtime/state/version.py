@@ -38,8 +38,8 @@ class RunInfo:
         file: its name in the operator's directory.
         sequence: the version that wrote it; a key's newest run holds all its rows.
         rows, size: row count, and bytes of the file.
-        tasks, task: it holds places `p` with `pmod(p, tasks) == task`. A store is `pmod(p, stores)`
-            and tasks divide stores, so this is whole stores, whatever their number.
+        tasks, task: it holds places `p` with `pmod(p, tasks) == task`. A store is
+            `pmod(p, stores)`: a task need not have whole stores.
         low, high: the least and the greatest event time in it, microseconds.
         evicted: rows with an event time at or below it are gone.
         taken: pairs (tasks, task) whose places are no longer read from here.
