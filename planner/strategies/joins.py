@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from typing import Literal as Choice
 
 from ...physical.distribution import same
@@ -286,47 +287,31 @@ class _Selection:
     def _sides(self) -> tuple[SparkPlan, SparkPlan]:
         return self.plan_later(self.join.left), self.plan_later(self.join.right)
 
-    def _broadcast(self, keys: EquiJoin, built: BuildSide) -> BroadcastHashJoinExec:
+    def _keyed(self, keys: EquiJoin) -> dict[str, Any]:
+        """What every join with equal keys is made of."""
         left, right = self._sides()
-        return BroadcastHashJoinExec(
-            left=left,
-            right=right,
-            left_keys=keys.left_keys,
-            right_keys=keys.right_keys,
-            join_type=self.kind,
-            mark=self.join.mark,
-            condition=keys.condition,
-            build_side=built,
-        )
+        return {
+            "left": left,
+            "right": right,
+            "left_keys": keys.left_keys,
+            "right_keys": keys.right_keys,
+            "join_type": self.kind,
+            "mark": self.join.mark,
+            "condition": keys.condition,
+        }
+
+    def _broadcast(self, keys: EquiJoin, built: BuildSide) -> BroadcastHashJoinExec:
+        return BroadcastHashJoinExec(**self._keyed(keys), build_side=built)
 
     def null_aware(self, keys: EquiJoin) -> SparkPlan:
         """NOT IN over one column: whatever the table's size, every task gets it."""
         return replace(self._broadcast(keys, "BuildRight"), null_aware=True)
 
     def _shuffled(self, keys: EquiJoin, built: BuildSide) -> SparkPlan:
-        left, right = self._sides()
-        return ShuffledHashJoinExec(
-            left=left,
-            right=right,
-            left_keys=keys.left_keys,
-            right_keys=keys.right_keys,
-            join_type=self.kind,
-            mark=self.join.mark,
-            condition=keys.condition,
-            build_side=built,
-        )
+        return ShuffledHashJoinExec(**self._keyed(keys), build_side=built)
 
     def _merge(self, keys: EquiJoin) -> SparkPlan:
-        left, right = self._sides()
-        return SortMergeJoinExec(
-            left=left,
-            right=right,
-            left_keys=keys.left_keys,
-            right_keys=keys.right_keys,
-            join_type=self.kind,
-            mark=self.join.mark,
-            condition=keys.condition,
-        )
+        return SortMergeJoinExec(**self._keyed(keys))
 
     def _product(self) -> SparkPlan:
         left, right = self._sides()
