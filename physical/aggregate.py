@@ -108,7 +108,7 @@ class AggregationStep(UnaryExec):
     def output_partitioning(self) -> Partitioning:
         return project_partitioning(self.child.output_partitioning, self.results)
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         if self.required_keys is None:
             return (UnspecifiedDistribution(),)
@@ -168,7 +168,7 @@ class SortAggregateExec(BaseAggregateExec):
     def _keys_label(self) -> str:
         return "key"
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return (tuple(SortOrder(child=key) for key in self.keys),)
 
@@ -215,6 +215,6 @@ class MergingSessionsExec(AggregationStep):
     def keys_without_session(self) -> tuple[Expression, ...]:
         return tuple(k for k in self.keys if to_attribute(k).expr_id != self.session.expr_id)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return (tuple(SortOrder(child=k) for k in (*self.keys_without_session, self.session)),)

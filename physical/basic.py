@@ -48,7 +48,7 @@ class StreamingRelationExec(SparkPlan):
     def arguments(self, max_fields: int) -> str:
         return arguments(self.format, listed(self.attributes, max_fields))
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
@@ -66,7 +66,7 @@ class LocalTableScanExec(SparkPlan):
         empty = None if self.rows else "<empty>"
         return arguments(empty, listed(self.attributes, max_fields))
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
@@ -83,7 +83,7 @@ class RDDScanExec(SparkPlan):
     def node_name(self) -> str:
         return "Scan OneRowRelation[]"
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return ()
 
@@ -192,7 +192,7 @@ class ExpandExec(UnaryExec):
         lists = [bracketed(p, max_fields) for p in self.projections]
         return arguments(f"[{cut(lists, max_fields)}]", listed(self.attributes, max_fields))
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
@@ -221,7 +221,7 @@ class GenerateExec(UnaryExec):
             listed(self.generated, max_fields),
         )
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.required + self.generated
 
@@ -291,7 +291,7 @@ class EventTimeWatermarkExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         return arguments(self.node_id, alone(self.event_time, max_fields), self.delay_text)
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
@@ -325,7 +325,7 @@ class GlobalLimitExec(LimitExec):
     def arguments(self, max_fields: int) -> str:
         return f"{self.limit}, 0"  # the offset, which streams refuse
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (AllTuples(),)
 
@@ -343,7 +343,7 @@ class CollectLimitExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         return str(self.limit)
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return SinglePartition()
 

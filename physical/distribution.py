@@ -31,8 +31,16 @@ from ..planner.model.types import NULL
 
 
 def canonical(expression: Expression) -> Expression:
-    """The expression with columns reduced to their ids: equal where Spark says semanticEquals."""
-    return expression.transform_up(_bare)
+    """The expression with columns reduced to their ids: equal where Spark says semanticEquals.
+
+    Kept on the (immutable) expression: placement is asked for again and again.
+    """
+    known = expression.__dict__.get("_placed_as")
+    if known is None:
+        known = _bare(expression.map_children(canonical))
+        expression.__dict__["_placed_as"] = known
+    assert isinstance(known, Expression)
+    return known
 
 
 def _bare(expression: Expression) -> Expression:

@@ -76,7 +76,7 @@ class ShuffleExchangeExec(UnaryExec):
         where = partitioning_text(self.partitioning, max_fields)
         return f"{where}, {self.origin}, [plan_id={self.plan_id}]"
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return self.partitioning
 
@@ -91,7 +91,7 @@ class BroadcastExchangeExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         return f"{self.mode.text}, [plan_id={self.plan_id}]"
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return BroadcastPartitioning(mode=self.mode)
 
@@ -110,7 +110,7 @@ class ReusedExchangeExec(SparkPlan):
         shared = f"{self.exchange.node_name} {self.exchange.arguments(max_fields)}"
         return arguments(listed(self.attributes, max_fields), shared)
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
@@ -175,11 +175,11 @@ class SortExec(UnaryExec):
         flag = "true" if self.is_global else "false"
         return arguments(bracketed(self.order, max_fields), flag, "0")
 
-    @property
+    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return self.order
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         wanted = OrderedDistribution(self.order) if self.is_global else UnspecifiedDistribution()
         return (wanted,)
@@ -212,14 +212,14 @@ class TakeOrderedAndProjectExec(UnaryExec):
         text = arguments(str(self.limit), order, output)
         return counted("Input", self.child.output), ("Arguments", text)
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return tuple(to_attribute(e) for e in self.project_list)
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return SinglePartition()
 
-    @property
+    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return self.order

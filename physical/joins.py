@@ -121,7 +121,7 @@ class BroadcastHashJoinExec(EquiJoinExec):
         """The side whose rows are looked up."""
         return self.right if self.build_side == "BuildLeft" else self.left
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         left = self.build_side == "BuildLeft"
         keys, built = (self.left_keys, self.left) if left else (self.right_keys, self.right)
@@ -130,11 +130,11 @@ class BroadcastHashJoinExec(EquiJoinExec):
         other = UnspecifiedDistribution()
         return (table, other) if left else (other, table)
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return self.streamed.output_partitioning
 
-    @property
+    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return self.streamed.output_ordering
 
@@ -161,7 +161,7 @@ def _as_long(key: Expression) -> Expression:
 class ShuffledJoinExec(EquiJoinExec):
     """Both sides' rows with equal keys in one task."""
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return ClusteredDistribution(self.left_keys), ClusteredDistribution(self.right_keys)
 
@@ -186,11 +186,11 @@ class SortMergeJoinExec(ShuffledJoinExec):
     def arguments(self, max_fields: int) -> str:
         return arguments(*self._keys_text(max_fields), self._kind, self._condition_text)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return _orders(self.left_keys), _orders(self.right_keys)
 
-    @property
+    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         match self.join_type:
             case "RightOuter":
@@ -228,12 +228,12 @@ class BroadcastNestedLoopJoinExec(BaseJoinExec):
     def arguments(self, max_fields: int) -> str:
         return arguments(self.build_side, self._kind, self._condition_text)
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         table, other = BroadcastDistribution(IdentityBroadcastMode()), UnspecifiedDistribution()
         return (table, other) if self.build_side == "BuildLeft" else (other, table)
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         if self.join_type == "FullOuter":
             return super().output_partitioning

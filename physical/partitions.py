@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..planner.model.expressions import AttributeReference
+from ..planner.model.lazy import cached_property
 from .distribution import Partitioning, SinglePartition, UnknownPartitioning
 from .plan import SparkPlan, UnaryExec
 from .text import arguments
@@ -28,7 +29,7 @@ class RangeExec(SparkPlan):
         splits = _DEFAULT_SLICES if self.slices is None else self.slices
         return f"({self.start}, {self.end}, step={self.step}, splits={splits})"
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
@@ -46,7 +47,7 @@ class CoalesceExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         return str(self.num_partitions)
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         one = self.num_partitions == 1
         return SinglePartition() if one else UnknownPartitioning(self.num_partitions)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..planner.model.expressions import AttributeReference, Origin, SortOrder
+from ..planner.model.lazy import cached_property
 from ..planner.model.query_plan import QueryPlan
 from ..planner.model.types import StructField, StructType, as_nullable
 from .distribution import (
@@ -68,20 +69,20 @@ class SparkPlan(QueryPlan):
         text = self.arguments(max_fields)
         return (*columns, ("Arguments", text)) if text else columns
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return UnknownPartitioning()
 
-    @property
+    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return ()
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         """One per child."""
         return tuple(UnspecifiedDistribution() for _ in self.children)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         """One per child."""
         return tuple(() for _ in self.children)
@@ -111,15 +112,15 @@ class UnaryExec(SparkPlan):
 
     child: SparkPlan
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.child.output
 
-    @property
+    @cached_property
     def output_partitioning(self) -> Partitioning:
         return self.child.output_partitioning if self.keeps_partitioning else UnknownPartitioning()
 
-    @property
+    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return self.child.output_ordering if self.keeps_ordering else ()
 

@@ -46,7 +46,7 @@ class EvalPythonExec(UnaryExec):
         kind = str(self.functions[0].exact_kind) if self.functions[0].kind == "arrow" else None
         return arguments(listed(self.functions, max_fields), listed(self.results, max_fields), kind)
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return self.child.output + self.results
 
@@ -71,7 +71,7 @@ class MapInPythonExec(UnaryExec):
         barrier = str(self.barrier).lower()
         return arguments(plan_text(self.function), listed(self.attributes, max_fields), barrier)
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return self.attributes
 
@@ -99,15 +99,15 @@ class FlatMapGroupsInPythonExec(UnaryExec):
             listed(self.attributes, max_fields),
         )
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return self.attributes
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (clustered(self.keys),)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return (ascending(self.keys),)
 
@@ -139,7 +139,7 @@ class FlatMapCoGroupsInPythonExec(SparkPlan):
             listed(self.attributes, max_fields),
         )
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return self.attributes
 
@@ -154,11 +154,11 @@ class FlatMapCoGroupsInPythonExec(SparkPlan):
     def output_partitioning(self) -> Partitioning:
         return self.left.output_partitioning
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return clustered(self.left_keys), clustered(self.right_keys)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return ascending(self.left_keys), ascending(self.right_keys)
 
@@ -179,7 +179,7 @@ class UpdateEventTimeColumnExec(UnaryExec):
         time = alone(self.event_time, max_fields)
         return arguments(time, self.delay_text, str(self.watermark_ms))
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return self.attributes
 
@@ -195,6 +195,6 @@ class PlanLaterExec(SparkPlan):
     def node_name(self) -> str:
         return "PlanLater"
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return ()

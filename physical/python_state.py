@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.lazy import cached_property
 from ..planner.model.python_functions import PythonUDF
 from ..planner.model.python_operators import field_text
 from ..planner.model.text import plan_text
@@ -32,7 +33,7 @@ class PythonStatefulExec(StateStoreWriter):
     function_mode: OutputMode
     batch_timestamp_ms: int = 0
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return self.attributes
 
@@ -76,7 +77,7 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
     def node_name(self) -> str:
         return "FlatMapGroupsInPandasWithState"
 
-    @property
+    @cached_property
     def output(self) -> Attributes:
         return self.attributes
 
@@ -94,11 +95,11 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
             "false",
         )
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return (ascending(self.keys),)
 
@@ -170,7 +171,7 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
         left, right = counted("Left output", rows), counted("Right output", initial)
         return left, right, ("Arguments", self.arguments(max_fields))
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         stores, strict = self.num_stores, self.strict_distribution
         rows = stateful_distribution(self.keys, stores, strict)
@@ -178,7 +179,7 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
             return rows, UnspecifiedDistribution()
         return rows, stateful_distribution(self.initial_keys, stores, strict)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         initial = self.initial_keys if self.has_initial_state else ()
         return ascending(self.keys), ascending(initial)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..planner.model.expressions import AttributeReference, Expression
+from ..planner.model.lazy import cached_property
 from ..planner.model.text import plan_text
 from ..planner.model.types import StructField, StructType
 from .plan import SparkPlan, UnaryExec
@@ -71,7 +72,7 @@ class FileSourceScanExec(SparkPlan):
             ("ReadSchema", abbreviated(schema.simple, self.longest)),
         )
 
-    @property
+    @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.lazy import cached_property
 from ..planner.model.types import LONG, NULL, TIMESTAMP, StructField, StructType
 from .basic import LimitExec
 from .distribution import AllTuples, Distribution, stateful_distribution
@@ -23,7 +24,7 @@ class KeyedStatefulExec(UnaryExec, StatefulOperator):
 
     keys: tuple[AttributeReference, ...]
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
 
@@ -117,11 +118,11 @@ class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
     def _order(self) -> tuple[SortOrder, ...]:
         return tuple(SortOrder(child=k) for k in (*self.keys, self.session))
 
-    @property
+    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return self._order
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return (self._order,)
 
@@ -220,7 +221,7 @@ class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
         state = None if self.state_info is None else self.state_info.text
         return arguments(str(self.limit), state, _mode(self.output_mode))
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (AllTuples(),)
 

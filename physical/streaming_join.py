@@ -120,7 +120,7 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         """The condition by sides."""
         return split_condition(self.condition, self.left.output_ids, self.right.output_ids)
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (
             StatefulOpClusteredDistribution(self.left_keys, self.num_stores),

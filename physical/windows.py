@@ -29,12 +29,12 @@ class WindowExecBase(UnaryExec):
     partition_by: tuple[Expression, ...]
     order_by: tuple[SortOrder, ...]
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         by = self.partition_by
         return (ClusteredDistribution(by) if by else AllTuples(),)
 
-    @property
+    @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return ((*(SortOrder(child=e) for e in self.partition_by), *self.order_by),)
 
@@ -81,7 +81,7 @@ class WindowGroupLimitExec(WindowExecBase):
             self.mode,
         )
 
-    @property
+    @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         if self.mode == "Partial":
             return (UnspecifiedDistribution(),)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 
 from .errors import AnalysisError
 from .types import (
@@ -85,6 +86,12 @@ def parse_schema(text: str) -> StructType:
     Raises:
         AnalysisError: PARSE_SYNTAX_ERROR or UNSUPPORTED_DATATYPE, naming the place.
     """
+    return _schema(text, _PLAIN_TIMESTAMP.get())
+
+
+@lru_cache(maxsize=256)
+def _schema(text: str, timestamp: DataType) -> StructType:
+    # Sources are described by the same few texts, query after query; types are immutable.
     reader = _Reader(text)
     if reader.peek() == "":
         return StructType(())

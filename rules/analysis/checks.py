@@ -26,7 +26,7 @@ from ...planner.model.logical_text import tree_text
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import UnresolvedRelation
 from ...planner.model.set_operations import SetOperation
-from ...planner.model.subqueries import SubqueryExpression, subqueries_in
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.text import pretty
 from ...planner.model.types import (
     TIMESTAMP,
@@ -133,7 +133,7 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
         # GROUP BY may refer to the select list: that is told first.
         expressions = (*plan.aggregates, *plan.grouping)
     for expression in expressions:
-        if expression.resolved and not any(subqueries_in(expression)):
+        if expression.resolved and not expression.holds(SubqueryExpression):
             continue
         for node in expressions_up(expression):
             error = getattr(node, "error", None)

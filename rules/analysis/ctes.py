@@ -6,7 +6,7 @@ from ...planner.model.expressions import Alias, Expression
 from ...planner.model.logical import Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import CTERelationDef, CTERelationRef, WithCTE
-from ...planner.model.subqueries import SubqueryExpression, subqueries_in
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
 from .duplicates import renewed, renewed_once
 
@@ -43,7 +43,9 @@ def _inlined(plan: LogicalPlan, known: dict[int, LogicalPlan]) -> LogicalPlan:
         return expression
 
     node = plan.map_children(lambda child: _inlined(child, known))
-    return node.map_expressions(lambda e: e.transform_up(inside) if any(subqueries_in(e)) else e)
+    return node.map_expressions(
+        lambda e: e.transform_up(inside) if e.holds(SubqueryExpression) else e
+    )
 
 
 def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:

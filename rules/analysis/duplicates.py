@@ -7,7 +7,7 @@ from ...planner.model.logical import Expand, Generate
 from ...planner.model.python_operators import PythonOperator
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import CTERelationRef, Relation, StreamingRelation
-from ...planner.model.subqueries import SubqueryExpression, subqueries_in
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
 
 
@@ -40,7 +40,9 @@ def _with_own_tables(plan: LogicalPlan, seen: set[int]) -> LogicalPlan:
         return replace(expression, plan=_with_own_tables(inner, seen))
 
     node = plan.map_children(lambda child: _with_own_tables(child, seen))
-    return node.map_expressions(lambda e: e.transform_up(own) if any(subqueries_in(e)) else e)
+    return node.map_expressions(
+        lambda e: e.transform_up(own) if e.holds(SubqueryExpression) else e
+    )
 
 
 def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:

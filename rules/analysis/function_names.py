@@ -23,8 +23,8 @@ def check_function_names(plan: LogicalPlan) -> None:
             for _, body in operator.definitions:
                 check_function_names(body)
         for expression in operator.expressions:
-            for node in expression.walk():
-                if isinstance(node, UnresolvedFunction) and not _is_known(node.name.lower()):
+            for node in expression.collect(UnresolvedFunction):
+                if not _is_known(node.name.lower()):
                     raise _unknown(node)
 
 

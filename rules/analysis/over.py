@@ -45,7 +45,7 @@ def with_order(window: WindowExpression) -> WindowExpression:
 
 def has_window(expression: Expression) -> bool:
     """Whether a function with OVER stands in the expression."""
-    return expression.exists(lambda e: isinstance(e, WindowExpression))
+    return expression.holds(WindowExpression)
 
 
 def refuse_window_in_where(condition: Expression) -> None:

@@ -71,7 +71,7 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
 def _refuse_star_with_positions(
     items: Sequence[Expression], grouping: Sequence[Expression]
 ) -> None:
-    stars = any(item.exists(lambda e: isinstance(e, UnresolvedStar)) for item in items)
+    stars = any(item.holds(UnresolvedStar) for item in items)
     if stars and any(isinstance(item, UnresolvedOrdinal) for item in grouping):
         raise failure(
             "STAR_GROUP_BY_POS",

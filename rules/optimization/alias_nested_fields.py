@@ -126,14 +126,14 @@ def used_fields(expressions: Iterable[Expression], excluded: frozenset[int]) -> 
         if attribute in whole:
             continue
         kept = _without_inner(fields)
-        kept = [f for f in kept if not f.exists(lambda e: isinstance(e, AggregateExpression))]
+        kept = [f for f in kept if not f.holds(AggregateExpression)]
         if kept and sum(_size(f.data_type) for f in kept) < _size(types[attribute]):
             result[attribute] = kept
     return result
 
 
 def _has_one_root(field: GetStructField) -> bool:
-    return len(field.references) == 1 and not field.exists(lambda e: isinstance(e, LambdaVariable))
+    return len(field.references) == 1 and not field.holds(LambdaVariable)
 
 
 def _without_inner(fields: list[GetStructField]) -> list[Expression]:

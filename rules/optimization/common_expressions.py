@@ -94,7 +94,7 @@ def pull_out_common_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 def _has_common(expression: Expression) -> bool:
     if PLAIN in expression.__dict__:
         return False
-    return expression.exists(lambda e: isinstance(e, Common))
+    return expression.holds(Common)
 
 
 def _pull_out(node: LogicalPlan, numbers: Iterator[int]) -> LogicalPlan:

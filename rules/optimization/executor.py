@@ -24,10 +24,12 @@ class Rule:
     Attributes:
         apply: gives the plan itself, the very object, where it changes nothing.
         kinds: the rule is skipped for plans that hold none of these operators; empty: never.
+        uses: the same for the classes of expressions that it is about.
     """
 
     apply: RuleFunction
     kinds: Kinds = frozenset()
+    uses: tuple[type, ...] = ()
 
     @property
     def name(self) -> str:
@@ -43,9 +45,9 @@ class Batch:
     once: bool = False
 
 
-def rule(apply: RuleFunction, *kinds: type) -> Rule:
-    """A rule that needs one of these operators in the plan."""
-    return Rule(apply, frozenset(kinds))
+def rule(apply: RuleFunction, *kinds: type, uses: tuple[type, ...] = ()) -> Rule:
+    """A rule that needs one of these operators in the plan, and one of these expressions."""
+    return Rule(apply, frozenset(kinds), uses)
 
 
 def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -59,6 +61,8 @@ def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         before = plan
         for current in batch.rules:
             if current.kinds and current.kinds.isdisjoint(plan.classes):
+                continue
+            if current.uses and not any(plan.uses(kind) for kind in current.uses):
                 continue
             if current.name in excluded:
                 continue

@@ -18,12 +18,13 @@ from ...planner.model.logical import (
     Union,
     Window,
 )
+from ...planner.model.python_functions import PythonUDF
 from ...planner.model.python_operators import EvaluatePython
 from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
 from ...planner.model.set_operations import Except, Intersect
-from ...planner.model.subqueries import LateralJoin
+from ...planner.model.subqueries import LateralJoin, SubqueryExpression
 from .collapse_projects import collapse_projects
-from .common_expressions import pull_out_common_expressions
+from .common_expressions import Common, pull_out_common_expressions
 from .comparisons import simplify_comparisons_below_null_checks
 from .decimal_aggregates import speed_up_decimal_aggregates
 from .decorrelate import pull_up_correlated_predicates
@@ -85,6 +86,8 @@ from .subqueries import (
 from .unions import combine_unions, drop_repeated_inputs, push_projections_through_unions
 from .window_limits import infer_window_limits
 
+SUBQUERY = (SubqueryExpression,)
+
 OPERATORS = (
     # First the operators move towards their places: projections into unions and below limits,
     rule(push_projections_through_unions, Union),
@@ -112,7 +115,7 @@ OPERATORS = (
     rule(replace_null_with_false),
     # Needs simple conditions: `true` goes, known conjuncts go.
     rule(prune_filters, Filter),
-    rule(rewrite_correlated_scalar_subqueries),
+    rule(rewrite_correlated_scalar_subqueries, uses=SUBQUERY),
     # Last, what the others left without a purpose.
     rule(remove_redundant_aliases, Project, Aggregate),
     rule(remove_redundant_aggregates, Aggregate),
@@ -122,7 +125,7 @@ OPERATORS = (
 SUBQUERIES = Batch(
     "rewrite subqueries",
     (
-        rule(rewrite_predicate_subqueries),
+        rule(rewrite_predicate_subqueries, uses=SUBQUERY),
         # The joins that it makes are put in order with what is around them.
         rule(push_through_joins, Join),
         rule(push_limits_down, LocalLimit, Join),
@@ -159,16 +162,16 @@ BATCHES = (
             rule(eliminate_names, SubqueryAlias, View),
             # Before any rule asks what may be null.
             rule(update_nullability, *CHANGE_NULLABILITY),
-            rule(rewrite_lone_exists),
+            rule(rewrite_lone_exists, uses=SUBQUERY),
             # Before filters are moved: what leaves a join's condition is one.
-            rule(extract_python_from_joins, Join),
+            rule(extract_python_from_joins, Join, uses=(PythonUDF,)),
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
             rule(pull_out_grouping_expressions, Aggregate),
             # Needs keys that are columns.
             rule(sort_maps_in_grouping, Aggregate),
             # May add an operator below what the rule before made.
-            rule(pull_out_common_expressions),
+            rule(pull_out_common_expressions, uses=(Common,)),
             # Before distinct aggregates would have to be rewritten.
             rule(eliminate_distinct_in_aggregates, Aggregate),
         ),
@@ -190,13 +193,13 @@ BATCHES = (
     Batch(
         "correlated subqueries",
         (
-            rule(inline_one_row_subqueries),
+            rule(inline_one_row_subqueries, uses=SUBQUERY),
             rule(inline_lateral_joins, LateralJoin),
             # While a subquery's filters are as they were written.
-            rule(pull_up_correlated_predicates),
-            rule(optimize_subqueries),
+            rule(pull_up_correlated_predicates, uses=SUBQUERY),
+            rule(optimize_subqueries, uses=SUBQUERY),
             # Optimized, more of them read nothing.
-            rule(inline_one_row_subqueries),
+            rule(inline_one_row_subqueries, uses=SUBQUERY),
             rule(rewrite_lateral_joins, LateralJoin),
         ),
         once=True,
@@ -247,7 +250,7 @@ BATCHES = (
         "python functions",
         (
             # After all that moves or doubles expressions: each call becomes an operator's.
-            rule(extract_python_functions),
+            rule(extract_python_functions, uses=(PythonUDF,)),
             rule(prune_columns, EvaluatePython),
             # What the new operators stand above may now be pushed below them.
             rule(push_through_python, EvaluatePython),

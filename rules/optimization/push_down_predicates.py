@@ -167,7 +167,7 @@ def _through_aggregate(node: Filter, child: Aggregate) -> LogicalPlan:
 
 
 def _has_aggregate(expression: Expression) -> bool:
-    return expression.exists(lambda e: isinstance(e, AggregateExpression))
+    return expression.holds(AggregateExpression)
 
 
 def _through_union(node: Filter, child: Union) -> LogicalPlan:

@@ -33,7 +33,7 @@ def _split(conjuncts: list[Expression], join: Join) -> Split:
 
 def _fits_in_join(conjunct: Expression) -> bool:
     """Whether a join can test it: not what Python computes of both sides."""
-    return conjunct.deterministic and not conjunct.exists(lambda e: isinstance(e, PythonUDF))
+    return conjunct.deterministic and not conjunct.holds(PythonUDF)
 
 
 def _filtered(conjuncts: list[Expression], plan: LogicalPlan) -> LogicalPlan:

@@ -38,7 +38,7 @@ def _remove(node: LogicalPlan) -> LogicalPlan:
         for e in lower.aggregates
         if isinstance(e, Alias | AttributeReference)
         and e.deterministic
-        and not e.exists(lambda part: isinstance(part, AggregateExpression))
+        and not e.holds(AggregateExpression)
     }
     if not node.references <= plain:
         return node

@@ -20,12 +20,16 @@ def replace_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     `nvl(a, b)` -> `coalesce(a, b)`; `between(a, b, c)` -> `a >= b AND a <= c`, where a costly `a`
     becomes a common expression. Idempotent.
     """
-    return plan.transform_up(lambda node: node.map_expressions(replaced))
+    return plan.map_children(lambda child: replace_expressions(child, conf)).map_expressions(
+        replaced
+    )
 
 
 def replaced(expression: Expression) -> Expression:
     """The expression with all such functions replaced, inside out."""
     if PLAIN in expression.__dict__:
+        return expression
+    if not expression.children and not isinstance(expression, Call):
         return expression
     result = _replaced(expression)
     if not isinstance(result, Common) and all(PLAIN in c.__dict__ for c in result.children):

@@ -14,7 +14,6 @@ from ...planner.model.subqueries import (
     OuterReference,
     ScalarSubquery,
     SubqueryExpression,
-    subqueries_in,
 )
 from ...planner.model.tree import replace
 from .calls import call
@@ -25,14 +24,8 @@ Rewrite = Callable[[Expression], Expression]
 
 
 def has_subquery(plan: LogicalPlan) -> bool:
-    """Whether any expression in the tree holds a subquery; kept on the (immutable) node."""
-    known: bool | None = plan.__dict__.get("_subqueries")
-    if known is None:
-        known = any(any(subqueries_in(e)) for e in plan.expressions) or any(
-            has_subquery(child) for child in plan.children
-        )
-        plan.__dict__["_subqueries"] = known
-    return known
+    """Whether any expression in the tree holds a subquery."""
+    return plan.uses(SubqueryExpression)
 
 
 def rewrite_expressions(plan: LogicalPlan, rewrite: Rewrite) -> LogicalPlan:
@@ -40,7 +33,9 @@ def rewrite_expressions(plan: LogicalPlan, rewrite: Rewrite) -> LogicalPlan:
     if not has_subquery(plan):
         return plan
     node = plan.map_children(lambda child: rewrite_expressions(child, rewrite))
-    return node.map_expressions(lambda e: e.transform_up(rewrite) if any(subqueries_in(e)) else e)
+    return node.map_expressions(
+        lambda e: e.transform_up(rewrite) if e.holds(SubqueryExpression) else e
+    )
 
 
 def rewrite_lone_exists(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

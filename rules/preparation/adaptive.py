@@ -28,7 +28,7 @@ def adapts(plan: SparkPlan, execution: Execution) -> bool:
         return execution.adaptive
     if not execution.conf.flag("spark.sql.adaptive.enabled"):
         return False
-    if plan.exists(lambda node: isinstance(node, StatefulOperator)):
+    if plan.holds(StatefulOperator):
         return False
     return execution.conf.flag("spark.sql.adaptive.forceApply") or plan.exists(_shuffles)
 

@@ -65,13 +65,25 @@ def _generates(plan: SparkPlan, widest: int) -> bool:
 
 
 def _falls_back(expression: Expression) -> bool:
-    return expression.exists(
-        lambda e: isinstance(e, Call) and bool(e.arguments) and not e.spec.codegen
-    )
+    """Whether no code is generated for a part of it; kept on the (immutable) expression."""
+    known: bool | None = expression.__dict__.get("_falls_back")
+    if known is None:
+        known = (
+            isinstance(expression, Call)
+            and bool(expression.arguments)
+            and not expression.spec.codegen
+        ) or any(_falls_back(child) for child in expression.children)
+        expression.__dict__["_falls_back"] = known
+    return known
 
 
 def _width(plan: SparkPlan) -> int:
-    return sum(_leaves(a.data_type) for a in plan.output)
+    """How many columns the plan gives, those of structs counted; kept on the (immutable) plan."""
+    known: int | None = plan.__dict__.get("_width")
+    if known is None:
+        known = sum(_leaves(a.data_type) for a in plan.output)
+        plan.__dict__["_width"] = known
+    return known
 
 
 def _leaves(data_type: DataType) -> int:

@@ -14,7 +14,7 @@ from ...physical.subqueries import PlannedSubquery, ReusedSubqueryExec, Subquery
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Expression
 from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.subqueries import ScalarSubquery, subqueries_in
+from ...planner.model.subqueries import ScalarSubquery, SubqueryExpression
 from ...planner.model.tree import replace
 from ..signatures import signature
 from .adaptive import adapts
@@ -60,7 +60,7 @@ def plan_subqueries(plan: SparkPlan, execution: Execution, prepare: Prepare) -> 
 
     In a plan that is re-planned while it runs, so is the subquery.
     """
-    if not any(_asks(node) for node in plan.walk()):
+    if not plan.uses(SubqueryExpression):
         return plan
     inner = SubqueryExecution(execution, adapts(plan, execution))
     numbers = itertools.count(1)
@@ -74,10 +74,6 @@ def plan_subqueries(plan: SparkPlan, execution: Execution, prepare: Prepare) -> 
         return done[expression.expr_id]
 
     return plan.transform_up(lambda node: node.transform_expressions(planned))
-
-
-def _asks(plan: SparkPlan) -> bool:
-    return any(any(subqueries_in(e)) for e in plan.expressions)
 
 
 def _planned(
@@ -95,8 +91,7 @@ def reuse_subqueries(plan: SparkPlan, execution: Execution) -> SparkPlan:
 
     `s1 + s2` -> `s1 + ReusedSubquery s1`. Idempotent.
     """
-    none = not any(e.holds(PlannedSubquery) for node in plan.walk() for e in node.expressions)
-    if none or isinstance(plan, AdaptiveSparkPlanExec):
+    if not plan.uses(PlannedSubquery) or isinstance(plan, AdaptiveSparkPlanExec):
         return plan
     seen: dict[Hashable, SubqueryExec] = {}
 

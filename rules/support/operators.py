@@ -216,6 +216,7 @@ def positional_expressions(question: Question) -> Refusal:
     found = [
         call
         for expression in plan.expressions
+        if not expression.deterministic
         for call in expression.collect(Call)
         if call.name in ("monotonically_increasing_id", "distributed_sequence_id")
     ]
