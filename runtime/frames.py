@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..planner.model.types import StructType
@@ -25,6 +25,27 @@ def schema_json(schema: StructType) -> dict[str, Any]:
     found = json.loads(json.dumps(schema.json))
     assert isinstance(found, dict)
     return found
+
+
+class LazyFrames(Mapping[str, "DataFrame"]):
+    """DataFrames by name: some that there are, some that are made when they are asked for."""
+
+    def __init__(
+        self, made: Mapping[str, DataFrame], makers: Mapping[str, Callable[[], DataFrame]]
+    ) -> None:
+        self._made = dict(made)
+        self._makers = dict(makers)
+
+    def __getitem__(self, name: str) -> DataFrame:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._made, **self._makers})
+
+    def __len__(self) -> int:
+        return len({**self._made, **self._makers})
 
 
 def rows_frame(

@@ -11,6 +11,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
@@ -23,12 +24,13 @@ from .checkpoint import (
     STATE_PROVIDER,
     Checkpoint,
     CommitMetadata,
+    Offset,
     OffsetSeq,
     batches_to_retain,
     pinned_settings,
 )
 from .failures import batch_failure
-from .frames import rows_frame
+from .frames import LazyFrames, rows_frame
 from .lowering.context import BatchResults, LoweredBatch, LoweringContext, RanAgain
 from .observed import PATIENCE, RowCounter, counted_by_watermarks
 from .offsets import Position, batch_metadata, by_place
@@ -46,6 +48,8 @@ from .watermark import POLICY, WatermarkTracker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from .sources.parquet import ParquetBatch
 
 NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 ATTEMPTS = 4
@@ -225,6 +229,7 @@ class MicroBatchExecution:
         with durations.measure("getBatch"):
             known = self._known_rows(position)
             frames, counters = self._frames(position, known)
+            files = self._files(position)
         with durations.measure("queryPlanning"):
             plan = self._planned.for_batch(
                 position.batch_id, position.late_ms, position.watermark_ms
@@ -233,7 +238,7 @@ class MicroBatchExecution:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
             self._checkpoint.check_claim()
-            batch = self._lower(timed, self._context(position, frames, plan, known))
+            batch = self._lower(timed, self._context(position, frames, plan, known, files))
         try:
             with durations.measure("addBatch"):
                 in_sink[0] = True
@@ -265,6 +270,7 @@ class MicroBatchExecution:
         frames: Mapping[str, DataFrame],
         plan: SparkPlan,
         known: Mapping[str, int],
+        files: Mapping[str, ParquetBatch],
     ) -> LoweringContext:
         return LoweringContext(
             spark=self.spark,
@@ -275,6 +281,8 @@ class MicroBatchExecution:
             tasks=self._tasks.tasks(plan, self._input_bytes(position), self._state_bytes),
             attempt=str(uuid.uuid4()),
             source_rows=known,
+            files=files,
+            cores=self._tasks.most,
             state_attempt=position.state_attempt,
         )
 
@@ -287,6 +295,18 @@ class MicroBatchExecution:
             rows = 0 if end is None or start == end else source.batch_rows(start, end)
             if rows is not None:
                 found[name] = rows
+        return found
+
+    def _files(self, position: Position) -> dict[str, ParquetBatch]:
+        """The files of the sources whose rows tasks may read without Spark."""
+        found: dict[str, ParquetBatch] = {}
+        for (name, source), start, end in zip(
+            self.sources.items(), position.start, position.end, strict=True
+        ):
+            if end is not None and start != end:
+                files = source.batch_files(start, end)
+                if files is not None:
+                    found[name] = files
         return found
 
     def _input_bytes(self, position: Position) -> list[int | None]:
@@ -311,20 +331,27 @@ class MicroBatchExecution:
 
     def _frames(
         self, position: Position, known: Mapping[str, int]
-    ) -> tuple[dict[str, DataFrame], dict[str, RowCounter]]:
-        frames, counters = dict(self._tables), {}
+    ) -> tuple[LazyFrames, dict[str, RowCounter]]:
+        """The rows of each source and table, and what counts those that nothing else counts."""
+        counters: dict[str, RowCounter] = {}
         counted = {} if self._last_plan is None else counted_by_watermarks(self._last_plan)
-        for (name, source), start, end in zip(
-            self.sources.items(), position.start, position.end, strict=True
-        ):
+
+        def made(name: str, source: Source, start: Offset | None, end: Offset | None) -> DataFrame:
             if end is None or start == end:
-                frames[name] = self._empty_frame(name, source)
-                continue
-            frames[name] = source.batch(self.spark, start, end)
+                return self._empty_frame(name, source)
+            frame = source.batch(self.spark, start, end)
             if name not in known and name not in counted:
-                counters[name] = RowCounter(frames[name])
-                frames[name] = counters[name].frame
-        return frames, counters
+                counters[name] = RowCounter(frame)
+                return counters[name].frame
+            return frame
+
+        makers = {
+            name: partial(made, name, source, start, end)
+            for (name, source), start, end in zip(
+                self.sources.items(), position.start, position.end, strict=True
+            )
+        }
+        return LazyFrames(self._tables, makers), counters
 
     def _empty_frame(self, name: str, source: Source) -> DataFrame:
         if name not in self._empty:

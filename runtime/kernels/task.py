@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..state import Place, RunInfo, RunStore, StateVersion, Writes
 from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
 from .kernel import Figures, Input, Kernel, Outcome
+from .scan import Scan, SeenTimes, scan_rows
 from .windows import Windows, packed, parted
 
 PLACE, HASH, META, ORIGIN = "__place", "__hash", "__task", "__origin"
@@ -37,6 +38,7 @@ class TaskSpec:
         tasks: how many tasks there are.
         attempt: unique among all attempts at all batches.
         windows, emitted: the columns of the kernel's input and output that travel in parts.
+        scan: the files that the task reads; None: its rows are handed to it.
     """
 
     name: str
@@ -47,17 +49,23 @@ class TaskSpec:
     attempt: str
     windows: Windows = field(default_factory=dict)
     emitted: Windows = field(default_factory=dict)
+    scan: Scan | None = None
 
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What a task did; times in milliseconds, `metrics` as in RunStore."""
+    """What a task did; times in milliseconds, `metrics` as in RunStore.
+
+    Attributes:
+        seen: the event times of the rows that it read itself.
+    """
 
     writes: Writes
     figures: Figures
     update_ms: int
     commit_ms: int
     metrics: Mapping[str, int] = field(default_factory=dict)
+    seen: SeenTimes = field(default_factory=SeenTimes)
 
     @property
     def removal_ms(self) -> int:
@@ -80,6 +88,7 @@ class TaskReport:
             data["update_ms"],
             data["commit_ms"],
             data["metrics"],
+            SeenTimes(**data["seen"]),
         )
 
 
@@ -89,7 +98,8 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
     Args:
         spec: what to run.
         task: the number of the partition.
-        batches: record batches with the columns PLACE, HASH and those of the kernel's input.
+        batches: record batches with the columns PLACE, HASH and those of the kernel's input; for
+            a scan there is one row, the number of the task.
 
     Yields:
         record batches of the kernel's output with the column META.
@@ -97,10 +107,17 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
     Raises:
         StateError: the state cannot be read or written.
         RuntimeError: a row lies in another task than its store.
+        SourceError: a file that the task reads cannot be read.
     """
-    rows = _read(spec.kernel.input, batches, spec.windows)
-    _check_places(spec, task, rows)
+    seen = SeenTimes()
+    if spec.scan is None:
+        rows = _read(spec.kernel.input, batches, spec.windows)
+        _check_places(spec, task, rows)
+    else:
+        (task,) = (int(number) for batch in batches for number in batch.column(0).to_numpy())
+        rows, seen = scan_rows(spec.scan, spec.tasks, task, spec.kernel.input, spec.windows)
     outcome, report = carry_out(spec, task, rows)
+    report = replace(report, seen=seen)
     yield from _emit(spec.kernel.output, outcome, report, spec.emitted)
 
 

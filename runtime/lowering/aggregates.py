@@ -27,8 +27,9 @@ from ..kernels.aggregate import ROWS, AggregateKernel
 from .batch import GROUPS, RECEIVED, Batch
 from .columns import Column, arrow_schema, column_name
 from .exchanges import event_time_position, grouped, keyed, micros
-from .functions import buffers_of, functions_of, rows_of
+from .functions import Function, RowColumns, buffers_of, functions_of, rows_of
 from .operators import Frames, inputs_of, lower_operator, named
+from .scans import Reader, reader
 from .windows import WindowColumn, key_columns
 
 if TYPE_CHECKING:
@@ -75,7 +76,20 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
     functions = functions_of(partial)
     names = [column_name(key) for key in partial.key_attributes]
     keys = key_columns(partial.key_attributes, partial.child)
-    rows = None if _groups_first(keys, batch.figures(node)) else rows_of(functions)
+    output = [*keys, *(c for f in functions for c in f.emitted)]
+    files, by_row = _reader(partial, batch), rows_of(functions)
+    if files is not None and by_row is not None and keys:
+        scan = files.scan(keys, keys, list(zip(by_row.texts, by_row.columns, strict=True)))
+        if scan is not None:
+            return batch.run_scan(
+                node,
+                scan,
+                _kernel(node, keys, functions, by_row),
+                columns=[*keys, *by_row.columns],
+                output=output,
+                watermark=files.watermark,
+            )
+    rows = None if _groups_first(keys, batch.figures(node)) else by_row
     if rows is None:
         partials = [sql for f in functions for sql in f.partials]
         found = batch.gathered(keyed(inputs[0], partial))
@@ -85,7 +99,30 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
         # The buffers are computed behind the exchange: fewer columns go through it.
         frame = _exchanged(inputs[0], partial, keys, batch).selectExpr(*names, *rows.sql)
         columns = rows.columns
-    kernel = AggregateKernel(
+    return batch.run_kernel(
+        node,
+        frame,
+        _kernel(node, keys, functions, rows),
+        keys=keys,
+        columns=[*keys, *columns],
+        output=output,
+        single=not keys,
+    )
+
+
+def _reader(partial: BaseAggregateExec, batch: Batch) -> Reader | None:
+    """What reads the rows of an aggregation without Spark, the keys among their columns."""
+    files = reader(unsorted(partial.child), batch.context)
+    return None if files is None else files.with_columns(partial.keys)
+
+
+def _kernel(
+    node: StateStoreSaveExec,
+    keys: Sequence[Column],
+    functions: Sequence[Function],
+    rows: RowColumns | None,
+) -> AggregateKernel:
+    return AggregateKernel(
         keys=arrow_schema(keys),
         buffers=buffers_of(functions),
         mode=mode_of(node),
@@ -93,15 +130,6 @@ def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
         late=micros(node.event_time_watermark_for_late_events),
         evict=micros(node.event_time_watermark_for_eviction),
         rows=None if rows is None else rows.buffers,
-    )
-    return batch.run_kernel(
-        node,
-        frame,
-        kernel,
-        keys=keys,
-        columns=[*keys, *columns],
-        output=[*keys, *(c for f in functions for c in f.emitted)],
-        single=not keys,
     )
 
 

@@ -98,13 +98,18 @@ class RowColumns:
 
     Attributes:
         columns: the columns.
-        sql: their SQL, in step.
+        texts: their SQL, in step.
         buffers: how buffers are made of them.
     """
 
     columns: list[Column]
-    sql: list[str]
+    texts: list[str]
     buffers: RowBuffers
+
+    @property
+    def sql(self) -> list[str]:
+        """The SQL that makes the columns."""
+        return [f"{t} AS {c.name}" for t, c in zip(self.texts, self.columns, strict=True)]
 
 
 def rows_of(functions: Sequence[Function]) -> RowColumns | None:
@@ -118,7 +123,7 @@ def rows_of(functions: Sequence[Function]) -> RowColumns | None:
             known = found.setdefault((sql, buffer.data_type), len(found)) if sql != ONE else None
             sources.append(known)
     columns = [Column(f"r{i}", data_type) for (_, data_type), i in found.items()]
-    texts = [f"{sql} AS r{i}" for (sql, _), i in found.items()]
+    texts = [sql for sql, _ in found]
     return RowColumns(columns, texts, RowBuffers(arrow_schema(columns), tuple(sources)))
 
 

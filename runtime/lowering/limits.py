@@ -87,10 +87,11 @@ def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame
         spec = batch.spec(node, LimitKernel(pa.schema([]), node.limit), True)
         left = node.limit - _passed(spec)
         if rows <= left or left <= 0:
+            frame = inputs[0]
             # The state does not depend on the action, but the event times that it sees do.
             probe, counted = Probe(rows="count(1)"), batch.observes_event_times
             batch.add(OpenLimit(node, spec, probe, rows=rows, counted=counted))
-            frame = probe.over(inputs[0]) if counted else inputs[0]
+            frame = probe.over(frame) if counted else frame
             return frame if left > 0 else frame.where(_NOTHING)
     columns = [Column.of(attribute) for attribute in node.child.output]
     kernel = LimitKernel(arrow_schema(columns), node.limit)

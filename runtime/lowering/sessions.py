@@ -8,7 +8,7 @@ its own: few of them would become one in a partial aggregation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...physical.aggregate import BaseAggregateExec, MergingSessionsExec
 from ...physical.plan import SparkPlan
@@ -28,6 +28,7 @@ from .columns import Column, arrow_schema, column_name, sql_of
 from .exchanges import grouped, keyed, micros
 from .functions import Function, buffers_of, functions_of
 from .operators import Frames, inputs_of, lower_operator, named
+from .scans import reader
 from .windows import WindowColumn, key_column, window_column
 
 if TYPE_CHECKING:
@@ -54,23 +55,11 @@ def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> Da
     bounds = session.parts
     names = [column_name(key) for key in partial.key_attributes]
     own = [key.name for key in keys]
-    buffers = [c for f in functions for c in f.buffers]
-    made: RowBuffers | None = None
     # Spark takes floats as keys in another form than the column's: it must group them itself.
     floats = any(contains_type(key.data_type, FloatType, DoubleType) for key in keys)
-    if floats or not all(f.forms.row for f in functions):
-        frame = _grouped(inputs[0], partial, node, functions, batch, floats=floats)
-    else:
-        texts = [sql for f in functions for sql in _row_sql(f)]
-        given = {c: sql for sql, c in zip(texts, buffers, strict=True) if sql != ONE}
-        made = RowBuffers(
-            arrow_schema(list(given)),
-            tuple(list(given).index(c) if c in given else None for c in buffers),
-        )
-        buffers = list(given)
-        frame = batch.exchanged(_rows(inputs[0], partial, node), *own)
-        computed = (f"{sql} AS {c.name}" for c, sql in given.items())
-        frame = frame.selectExpr(*own, *(c.name for c in bounds), ORIGIN, *computed)
+    rows = None if floats else _own_rows(functions)
+    given = [c for f in functions for c in f.buffers] if rows is None else list(rows.given)
+    columns = [*keys, *bounds, *given]
     kernel = SessionKernel(
         keys=arrow_schema(keys),
         session=session.field,
@@ -78,21 +67,49 @@ def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> Da
         position=names.index(column_name(node.session)),
         buffers=buffers_of(functions),
         mode=mode_of(node),
-        made=made,
+        made=None if rows is None else rows.buffers,
         merge_first=_merges_first(node, partial),
         late=_watermark(node, node.event_time_watermark_for_late_events),
         evict=_watermark(node, node.event_time_watermark_for_eviction),
     )
-    output = [key_column(key) for key in partial.key_attributes]
+    emitted = [key_column(key) for key in partial.key_attributes]
+    output = [*emitted, *(c for f in functions for c in f.emitted)]
+    if rows is None:
+        frame = _grouped(inputs[0], partial, node, functions, batch, floats=floats)
+    else:
+        # What merges first is late or not by the partition that Spark reads it in.
+        files = None if kernel.merge_first else reader(unsorted(partial.child), batch.context)
+        files = None if files is None else files.with_columns(partial.keys)
+        buffers = [(sql, column) for column, sql in rows.given.items()]
+        scan = None if files is None else files.scan(keys, [*keys, session], buffers, origins=True)
+        if files is not None and scan is not None:
+            return batch.run_scan(
+                node, scan, kernel, columns=columns, output=output, watermark=files.watermark
+            )
+        frame = batch.exchanged(_rows(inputs[0], partial, node), *own)
+        computed = (f"{sql} AS {c.name}" for c, sql in rows.given.items())
+        frame = frame.selectExpr(*own, *(c.name for c in bounds), ORIGIN, *computed)
     return batch.run_kernel(
-        node,
-        frame,
-        kernel,
-        keys=keys,
-        columns=[*keys, *bounds, *buffers],
-        output=[*output, *(c for f in functions for c in f.emitted)],
-        origin=ORIGIN,
+        node, frame, kernel, keys=keys, columns=columns, output=output, origin=ORIGIN
     )
+
+
+class _OwnRows(NamedTuple):
+    """Rows that go to the kernel one by one: the SQL of the columns that make their buffers."""
+
+    given: dict[Column, str]
+    buffers: RowBuffers
+
+
+def _own_rows(functions: Sequence[Function]) -> _OwnRows | None:
+    """None if a function has no form over one row."""
+    if not all(f.forms.row for f in functions):
+        return None
+    buffers = [c for f in functions for c in f.buffers]
+    texts = [sql for f in functions for sql in _row_sql(f)]
+    given = {c: sql for sql, c in zip(texts, buffers, strict=True) if sql != ONE}
+    sources = tuple(list(given).index(c) if c in given else None for c in buffers)
+    return _OwnRows(given, RowBuffers(arrow_schema(list(given)), sources))
 
 
 def _row_sql(function: Function) -> list[str]:

@@ -15,6 +15,7 @@ from .batch import Batch
 from .columns import arrow_schema, column_name
 from .exchanges import event_time_position, micros
 from .operators import Frames, lower_operator
+from .scans import reader, unexchanged
 from .windows import key_column
 
 if TYPE_CHECKING:
@@ -41,8 +42,14 @@ def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataF
         late=micros(node.event_time_watermark_for_late_events),
         evict=micros(node.event_time_watermark_for_eviction),
     )
-    frame = batch.exchanged(inputs[0], *(column_name(key) for key in node.keys))
     keys = [columns[places[key.expr_id]] for key in node.keys]
+    files = reader(unexchanged(node.child), batch.context)
+    scan = None if files is None else files.scan(keys, columns)
+    if files is not None and scan is not None:
+        return batch.run_scan(
+            node, scan, kernel, columns=columns, output=columns, watermark=files.watermark
+        )
+    frame = batch.exchanged(inputs[0], *(column_name(key) for key in node.keys))
     return batch.run_kernel(node, frame, kernel, keys=keys, columns=columns, output=columns)
 
 

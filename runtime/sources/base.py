@@ -12,6 +12,8 @@ from ..state import Location
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from .parquet import ParquetBatch
+
 
 class Source(ABC):
     """A stream that can be read again between two offsets.
@@ -63,6 +65,10 @@ class Source(ABC):
 
     def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
         """How many rows `batch` gives, exactly; None: that takes reading them."""
+        return None
+
+    def batch_files(self, start: Offset | None, end: Offset) -> ParquetBatch | None:
+        """The files that `batch` reads, where tasks can do so without Spark; None: they cannot."""
         return None
 
     def commit(self, end: Offset) -> None:  # noqa: B027

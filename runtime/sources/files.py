@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +20,7 @@ from ..listing import FoundFile, base_path, is_glob, list_files
 from ..output_log import SINK_LOG, visible_files
 from ..state import Location
 from .base import Source
+from .parquet import ParquetBatch, parquet_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,7 +85,8 @@ class FileSource(Source):
         self._fixed: list[FoundFile] | None = None
         self._log: CompactibleLog | None = None
         self._log_offset = -1
-        self._size = (-1, -1), 0
+        self._known: tuple[tuple[int, int], list[str], list[int]] = (-1, -1), [], []
+        self._footers: tuple[list[str], ParquetBatch | None] = [], None
         if not is_glob(self.location) and not os.path.exists(self.location):
             raise path_not_found(self.location)
 
@@ -121,32 +124,58 @@ class FileSource(Source):
         return None if self._log_offset < 0 else {"logOffset": self._log_offset}
 
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
-        first, last = _number(start), _number(end)
-        paths = self._paths(first, last)
-        sizes = [_size(path) for path in paths]
-        gone = [path for path, size in zip(paths, sizes, strict=True) if size is None]
-        if gone:
-            more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-            raise RuntimeFailure(
-                "STATEPLAN_SOURCE_FILE_GONE",
-                f"The file '{gone[0]}'{more} belongs to a batch that has to run, but is gone.",
-                hint="Put the file back, or start with a new checkpoint directory.",
-            )
-        self._size = (first, last), sum(size for size in sizes if size is not None)
+        paths, _ = self._files(start, end)
         if not paths:
             return rows_frame(spark, self.schema, [])
         frames = [self._read(spark, group) for group in self._groups(paths)]
         return reduce(lambda left, right: left.union(right), frames)
 
     def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
-        batch, size = self._size
-        return size if batch == (_number(start), _number(end)) else None
+        return sum(self._files(start, end)[1])
 
     def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
+        found = self._parquet(start, end)
+        return None if found is None else found.rows
+
+    def batch_files(self, start: Offset | None, end: Offset) -> ParquetBatch | None:
+        paths, sizes = self._files(start, end)
+        # An option may change what is read, and names of folders may be columns.
+        if self._reader_options or any("=" in os.path.dirname(path) for path in paths):
+            return None
+        found = self._parquet(start, end)
+        return None if found is None else replace(found, sizes=tuple(sizes))
+
+    def _files(self, start: Offset | None, end: Offset) -> tuple[list[str], list[int]]:
+        """The files of a range, in order, and their sizes.
+
+        Raises:
+            RuntimeFailure: one is gone.
+        """
+        numbers = _number(start), _number(end)
+        if self._known[0] != numbers:
+            paths = self._paths(*numbers)
+            sizes = [_size(path) for path in paths]
+            gone = [path for path, size in zip(paths, sizes, strict=True) if size is None]
+            if gone:
+                more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+                raise RuntimeFailure(
+                    "STATEPLAN_SOURCE_FILE_GONE",
+                    f"The file '{gone[0]}'{more} belongs to a batch that has to run, but is gone.",
+                    hint="Put the file back, or start with a new checkpoint directory.",
+                )
+            self._known = numbers, paths, [size for size in sizes if size is not None]
+        return self._known[1:]
+
+    def _parquet(self, start: Offset | None, end: Offset) -> ParquetBatch | None:
+        """What the footers of a range's files say, if they are few Parquet files."""
         if self.format != "parquet":
             return None
-        paths = self._paths(_number(start), _number(end))
-        return rows_in_footers(paths) if len(paths) <= _MOST_FOOTERS else None
+        paths, _ = self._files(start, end)
+        if len(paths) > _MOST_FOOTERS:
+            return None
+        if self._footers[0] != paths:
+            self._footers = paths, parquet_batch(paths)
+        return self._footers[1]
 
     def _read(self, spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         reader = spark.read.format(self.format).schema(spark_schema(self.schema))
@@ -276,17 +305,6 @@ def _path_of(entry: Entry, log_file: Location) -> str:
     if not isinstance(path, str):
         raise corrupt(log_file, "an entry has no path")
     return unquote(urlsplit(path).path)
-
-
-def rows_in_footers(paths: Sequence[str]) -> int | None:
-    """The rows of Parquet files by their footers; None if one is not to be read here."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        return sum(int(parquet.read_metadata(path).num_rows) for path in paths)
-    except (OSError, pa.ArrowException):
-        return None
 
 
 def _size(path: str) -> int | None:

@@ -1,0 +1,111 @@
+"""The Parquet files of a batch as tasks can read them without Spark: what their footers say."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from ..kernels.scan import ScanFile
+
+_CREATED_BY_SPARK = b"org.apache.spark.version"
+_LEGACY_DATES = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_PLAIN = (
+    *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
+    *(pa.string(), pa.binary(), pa.date32(), pa.timestamp("us")),
+)
+_OPEN_COST = 4 << 20  # spark.sql.files.openCostInBytes
+_MOST_BYTES = 128 << 20  # spark.sql.files.maxPartitionBytes
+
+
+@dataclass(frozen=True)
+class ParquetBatch:
+    """The files of a batch.
+
+    Attributes:
+        files: in order.
+        types: the Arrow types of the columns whose values mean the same to Spark and to pyarrow,
+            and that all files have under the same name and type. Times are in UTC.
+        sizes: the bytes of each file.
+    """
+
+    files: tuple[ScanFile, ...]
+    types: Mapping[str, Any]
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """The rows of all files."""
+        return sum(file.rows for file in self.files)
+
+
+def parquet_batch(paths: Sequence[str]) -> ParquetBatch | None:
+    """What the footers of some files say; None if one cannot be read here."""
+    files: list[ScanFile] = []
+    types: dict[str, Any] | None = None
+    try:
+        for path in paths:
+            with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as opened:
+                metadata = opened.metadata
+                files.append(ScanFile(path, metadata.num_rows))
+                own = _types(opened.schema_arrow, metadata.metadata or {})
+            types = own if types is None else _common(types, own)
+    except (OSError, pa.ArrowException):
+        return None
+    return ParquetBatch(tuple(files), types or {})
+
+
+def _types(schema: Any, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """The columns that are read alike, of one file."""
+    if not _dates_are_gregorian(metadata):
+        return {}
+    counts = Counter(name.lower() for name in schema.names)
+    return {
+        field.name: kind
+        for field in schema
+        if "." not in field.name  # pyarrow takes it for a path
+        and counts[field.name.lower()] == 1
+        and (kind := _plain(field.type)) is not None
+    }
+
+
+def _plain(kind: Any) -> Any | None:
+    if pa.types.is_timestamp(kind) and kind.unit == "us" and kind.tz is not None:
+        return pa.timestamp("us", "UTC")
+    return kind if kind in _PLAIN or pa.types.is_decimal128(kind) else None
+
+
+def _dates_are_gregorian(metadata: Mapping[bytes, bytes]) -> bool:
+    """Whether Spark takes times and dates as they are: those of Spark 2 it rebases."""
+    if any(key in metadata for key in _LEGACY_DATES):
+        return False
+    version = re.match(rb"\d+", metadata.get(_CREATED_BY_SPARK, b"3"))
+    return version is not None and int(version[0]) >= 3
+
+
+def _common(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    return {name: kind for name, kind in one.items() if other.get(name) == kind}
+
+
+def with_origins(
+    files: Sequence[ScanFile], sizes: Sequence[int], cores: int
+) -> tuple[ScanFile, ...]:
+    """The files with the number of the partition in which Spark would read each.
+
+    For files that it reads whole (FilePartition.getFilePartitions): the largest first, as many in
+    one partition as there is room for.
+    """
+    room = min(_MOST_BYTES, max(_OPEN_COST, sum(s + _OPEN_COST for s in sizes) // max(1, cores)))
+    found = list(files)
+    partition, filled = 0, 0
+    for i in sorted(range(len(files)), key=lambda i: -sizes[i]):
+        if filled and filled + sizes[i] > room:
+            partition, filled = partition + 1, 0
+        filled += sizes[i] + _OPEN_COST
+        found[i] = replace(files[i], origin=partition)
+    return tuple(found)
