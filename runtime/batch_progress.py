@@ -14,6 +14,7 @@ from .progress import (
     Durations,
     StreamingQueryProgress,
     event_time_figures,
+    json_value,
     operator_figures,
     rate,
     timestamp_text,
@@ -97,5 +98,8 @@ def batch_progress(
         "description": sink,
         "numOutputRows": -1 if output_rows is None else output_rows,
     }
-    figures["observedMetrics"] = {}
+    figures["observedMetrics"] = {
+        name: {metric: json_value(value) for metric, value in metrics.items()}
+        for name, metrics in results.observed.items()
+    }
     return StreamingQueryProgress(figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import json
 import sys
@@ -87,6 +88,23 @@ def operator_figures(result: OperatorResult) -> dict[str, Any]:
         "numStateStoreInstances": result.num_state_store_instances,
         "customMetrics": dict(result.custom_metrics),
     }
+
+
+def json_value(value: Any) -> Any:
+    """An observed value as JSON has it: rows as objects, what JSON has no form for as text."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case bytes() | bytearray():
+            return base64.b64encode(value).decode("ascii")
+        case tuple() if hasattr(value, "asDict"):
+            return {name: json_value(part) for name, part in value.asDict().items()}
+        case dict():
+            return {str(key): json_value(part) for key, part in value.items()}
+        case list() | tuple():
+            return [json_value(part) for part in value]
+        case _:
+            return str(value)
 
 
 Listener = Callable[[StreamingQueryProgress], object]

@@ -12,8 +12,11 @@ import stateplan.physical.aggregate
 import stateplan.physical.basic
 import stateplan.physical.exchange
 import stateplan.physical.joins
+import stateplan.physical.metrics
+import stateplan.physical.partitions
 import stateplan.physical.scans
 import stateplan.physical.stateful
+import stateplan.physical.windows
 from stateplan.physical.exchange import ReusedExchangeExec
 from stateplan.physical.plan import SparkPlan, StatefulOperator, UnaryExec
 from stateplan.planner.incremental_execution import IncrementalExecution
@@ -35,8 +38,11 @@ MODULES = (
     stateplan.physical.basic,
     stateplan.physical.exchange,
     stateplan.physical.joins,
+    stateplan.physical.metrics,
+    stateplan.physical.partitions,
     stateplan.physical.scans,
     stateplan.physical.stateful,
+    stateplan.physical.windows,
 )
 
 

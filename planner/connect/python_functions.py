@@ -68,7 +68,7 @@ def call_of(
         arguments=arguments,
         kind="grouped aggregate" if number in _AGGREGATES else kind,
         exact_kind=number,
-        options=(message.function_name, number, message.python_udf.command),
+        options=_as_sent(message),
         is_deterministic=message.deterministic,
         origin=origin,
     )
@@ -248,8 +248,15 @@ def _function(message: Message, columns: tuple[AttributeReference, ...]) -> Pyth
         type_=from_proto(message.python_udf.output_type),
         arguments=columns,
         exact_kind=message.python_udf.eval_type,
+        options=_as_sent(message),
         is_deterministic=message.deterministic,
     )
+
+
+def _as_sent(message: Message) -> tuple[object, ...]:
+    """What tells one function from another, and what runs it: the pickled function is the last."""
+    sent = message.python_udf
+    return (message.function_name, sent.eval_type, sent.command)
 
 
 def _returned(message: Message) -> tuple[AttributeReference, ...]:

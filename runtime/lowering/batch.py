@@ -137,6 +137,7 @@ class Batch:
         self._build = build
         self._operators: list[RunningOperator] = []
         self._event_times: list[tuple[str, Probe]] = []
+        self._observed: dict[str, Probe] = {}
         self._results: BatchResults | None = None
         self._bases: dict[int, StateVersion] = {}
         self.dataframe = build(self)
@@ -148,6 +149,11 @@ class Batch:
         probe = event_time_probe(column)
         self._event_times.append((node_id, probe))
         return probe.over(frame)
+
+    def observe_metrics(self, frame: DataFrame, name: str, metrics: Mapping[str, str]) -> DataFrame:
+        """Note aggregates over the rows that flow through, in SQL by their names."""
+        self._observed[name] = Probe(**metrics)
+        return self._observed[name].over(frame)
 
     @property
     def observes_event_times(self) -> bool:
@@ -301,7 +307,7 @@ class Batch:
         """See `LoweredBatch.results`."""
         if self._results is None and not self._collect():
             # The sink ran no action, or one that did not need all rows: run the batch for itself.
-            self._operators, self._event_times = [], []
+            self._operators, self._event_times, self._observed = [], [], {}
             frame = self._build(self)
             frame.write.format("noop").mode("overwrite").save()
             if not self._collect(whole=True):
@@ -323,7 +329,12 @@ class Batch:
         }
         stats |= {o.watermark: o.seen for o in self._operators if o.watermark is not None}
         operators = sorted((o.result() for o in self._operators), key=lambda r: r.operator_id)
-        self._results = BatchResults(operators=tuple(operators), event_times=stats)
+        observed = {name: probe.values(deadline) for name, probe in self._observed.items()}
+        self._results = BatchResults(
+            operators=tuple(operators),
+            event_times=stats,
+            observed={name: values for name, values in observed.items() if values is not None},
+        )
         return True
 
     def commit_state(self) -> None:

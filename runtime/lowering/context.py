@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
@@ -97,10 +97,12 @@ class BatchResults:
     Attributes:
         operators: the one nearest the sink (operator id 0) first, as in Spark's progress.
         event_times: per EventTimeWatermark's `node_id`; None where the batch had no rows there.
+        observed: the metrics of each `observe`, by its name; none of one that Spark did not run.
     """
 
     operators: tuple[OperatorResult, ...]
     event_times: Mapping[str, EventTimeStats | None]
+    observed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 class RanAgain(RuntimeFailure):

@@ -12,8 +12,10 @@ from ...planner.model.spark_sql import quote
 from . import aggregates as aggregates  # its operators' lowerings register themselves
 from . import joins as joins
 from . import limits as limits
+from . import observing as observing
 from . import over as over
 from . import partitions as partitions
+from . import python_functions as python_functions
 from . import sessions as sessions
 from . import stateful as stateful
 from .batch import Batch
