@@ -16,7 +16,10 @@ def map_nested(value: object, function: Callable[[Expression], Expression]) -> o
     if isinstance(value, Expression):
         return function(value)
     if isinstance(value, tuple):
-        new = [map_nested(item, function) for item in value]
+        new = [
+            function(item) if isinstance(item, Expression) else map_nested(item, function)
+            for item in value
+        ]
         for one, other in zip(new, value, strict=True):
             if one is not other:
                 return tuple(new)
@@ -29,7 +32,10 @@ def flatten(value: object) -> Iterator[Expression]:
         yield value
     elif isinstance(value, tuple):
         for item in value:
-            yield from flatten(item)
+            if isinstance(item, Expression):
+                yield item
+            else:
+                yield from flatten(item)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +56,27 @@ class QueryPlan(TreeNode):
     @cached_property
     def expressions(self) -> tuple[Expression, ...]:
         """All expressions of this node itself, in field order."""
-        return tuple(e for name in self.expression_fields for e in flatten(getattr(self, name)))
+        found: list[Expression] = []
+        values = self.__dict__
+        for name in self.expression_fields:
+            value = values[name]
+            if isinstance(value, Expression):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found.extend(flatten(value))
+        return tuple(found)
 
     @cached_property
     def expression_classes(self) -> frozenset[type]:
         """The classes of all expressions of the node and of all below it."""
-        return frozenset().union(
-            *(e.classes for e in self.expressions),
-            *(child.expression_classes for child in self.children),
-        )
+        found: frozenset[type] = frozenset()
+        for expression in self.expressions:
+            if not (own := expression.classes) <= found:
+                found |= own
+        for child in self.children:
+            below = child.expression_classes
+            found = below if found <= below else found | below
+        return found
 
     def uses(self, kind: type) -> bool:
         """Whether an expression in the tree is, or has in it, one of a class."""

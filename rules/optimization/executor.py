@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import includes
 from ...planner.model.types import same_type
 from . import settings
 from .trees import Kinds
@@ -36,7 +38,7 @@ class Rule:
         return self.apply.__name__
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Rules that run in order, once or until nothing changes any more."""
 
@@ -56,31 +58,45 @@ def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     Raises:
         InternalError: a rule changed the columns, or the batch does not come to an end.
     """
-    excluded = settings.current().excluded
     for _ in range(1 if batch.once else MAX_ITERATIONS):
         before = plan
-        for current in batch.rules:
-            if current.kinds and current.kinds.isdisjoint(plan.classes):
-                continue
-            if current.uses and not any(plan.uses(kind) for kind in current.uses):
-                continue
-            if current.name in excluded:
-                continue
-            # Rules are functions of the plan: what one left as it was, it will again.
-            idle = plan.__dict__.setdefault("_idle", set())
-            if current.name in idle:
-                continue
-            after = current.apply(plan, conf)
-            if after is plan:
-                idle.add(current.name)
-            else:
-                _check_schema(current, plan, after)
-                plan = after
+        done = -1
+        while (following := _next_change(batch, done, plan, conf)) is not None:
+            done, plan = following
         if plan is before:
             return plan
     if batch.once:
         return plan
     raise InternalError(f'The rules of "{batch.name}" keep changing the plan:\n{plan!r}')
+
+
+def _next_change(
+    batch: Batch, done: int, plan: LogicalPlan, conf: Conf
+) -> tuple[int, LogicalPlan] | None:
+    """The first rule behind the one at `done` that changes the plan, and the plan it makes."""
+    excluded = settings.current().excluded
+    # Rules are functions of the plan: what one left as it was, it will again.
+    idle = plan.__dict__.setdefault("_idle", set())
+    for position, current in _applicable(batch, plan.classes, plan.expression_classes):
+        if position <= done or current.apply in idle or current.name in excluded:
+            continue
+        after = current.apply(plan, conf)
+        if after is not plan:
+            _check_schema(current, plan, after)
+            return position, after
+        idle.add(current.apply)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _applicable(batch: Batch, kinds: Kinds, uses: Kinds) -> tuple[tuple[int, Rule], ...]:
+    """The rules that are about such operators and expressions, with their places in the batch."""
+    return tuple(
+        (position, current)
+        for position, current in enumerate(batch.rules)
+        if (not current.kinds or not current.kinds.isdisjoint(kinds))
+        and (not current.uses or any(includes(uses, kind) for kind in current.uses))
+    )
 
 
 def _check_schema(current: Rule, before: LogicalPlan, after: LogicalPlan) -> None:

@@ -18,9 +18,10 @@ from ...planner.model.logical import (
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from .alias_nested_fields import alias_fields_below, alias_fields_below_generate
-from .trees import pruned, rewrite_down
+from .trees import pruned, rewrite_down, rewrite_up
 
 _PRUNED = frozenset((Project, Aggregate, Expand, Join))
+_FILTERED = frozenset((Filter,))
 
 
 def prune_columns(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -30,7 +31,9 @@ def prune_columns(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     A Project keeps the order of its input's columns. A Project between a Project and a Filter that
     only drops columns is not worth its while and goes. Idempotent.
     """
-    result = _without_projects_below_filters(rewrite_down(plan, _prune, _PRUNED))
+    result = rewrite_up(
+        rewrite_down(plan, _prune, _PRUNED), _without_project_below_filter, _FILTERED
+    )
     # What was added above a filter's input may have gone again: that is no change.
     return plan if result == plan else result
 
@@ -101,6 +104,8 @@ def _prune_below_window(node: Project, window: Window, needed: frozenset[int]) -
 
 def _prune_through(node: Project, child: LogicalPlan, needed: frozenset[int]) -> LogicalPlan:
     """Operators whose columns are those of their inputs: prune below them."""
+    if isinstance(child, Filter) and not child.child.children:
+        return node  # there is nothing to prune below what would go again
     required = child.references | needed
     if all(grandchild.output_ids <= required for grandchild in child.children):
         return node
@@ -153,8 +158,7 @@ def _prune_union(node: Project, union: Union) -> LogicalPlan:
     return replace(node, child=replace(union, inputs=inputs))
 
 
-def _without_projects_below_filters(plan: LogicalPlan) -> LogicalPlan:
-    node = plan.map_children(_without_projects_below_filters)
+def _without_project_below_filter(node: LogicalPlan) -> LogicalPlan:
     match node:
         case Project(child=Filter(child=Project() as low) as middle) if all(
             isinstance(e, AttributeReference) for e in low.project_list

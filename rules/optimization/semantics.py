@@ -170,6 +170,14 @@ class ExpressionSet:
     def __init__(self, expressions: Iterable[Expression] = ()) -> None:
         self._by_key: dict[Canonical, Expression] = {}
         self._loose: list[Expression] = []
+        self._add(expressions)
+
+    def _add(self, expressions: Iterable[Expression]) -> None:
+        if isinstance(expressions, ExpressionSet):
+            for key, expression in expressions._by_key.items():
+                self._by_key.setdefault(key, expression)
+            self._loose.extend(expressions._loose)
+            return
         for expression in expressions:
             if expression.deterministic:
                 self._by_key.setdefault(canonical(expression), expression)
@@ -188,10 +196,17 @@ class ExpressionSet:
 
     def union(self, expressions: Iterable[Expression]) -> ExpressionSet:
         """These and the others, these first."""
-        return ExpressionSet([*self, *expressions])
+        result = ExpressionSet(expressions if not len(self) else ())
+        if len(self):
+            result._by_key.update(self._by_key)
+            result._loose.extend(self._loose)
+            result._add(expressions)
+        return result
 
     def without(self, expressions: Iterable[Expression]) -> ExpressionSet:
         """These but for the others."""
         others = expressions if isinstance(expressions, ExpressionSet) else None
         removed = ExpressionSet(expressions) if others is None else others
+        if not len(removed):
+            return self
         return ExpressionSet(e for e in self if e not in removed)

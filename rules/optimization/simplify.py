@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
     AggregateExpression,
+    AttributeReference,
     Call,
     CaseWhen,
     Cast,
@@ -99,7 +100,7 @@ def _may_fail(expression: Expression) -> bool:
 
 def simplify(expression: Expression) -> Expression:
     """The expression in its simplest form; itself if it is in that form already."""
-    if "_simple" in expression.__dict__:
+    if "_simple" in expression.__dict__ or isinstance(expression, AttributeReference):
         return expression
     if expression.children and expression.foldable and "fold" not in settings.current().excluded:
         # Computed as a whole; one that fails stays as it was written.

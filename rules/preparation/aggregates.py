@@ -38,7 +38,7 @@ def combine_adjacent_aggregates(plan: SparkPlan, execution: Execution) -> SparkP
                 )
         return node
 
-    return plan.transform_up(combined)
+    return plan.transform_up(combined) if plan.holds(BaseAggregateExec) else plan
 
 
 def _is_pair(final: BaseAggregateExec, partial: BaseAggregateExec) -> bool:
@@ -66,4 +66,4 @@ def sort_sorted_aggregates(plan: SparkPlan, execution: Execution) -> SparkPlan:
         same = {field.name: getattr(node, field.name) for field in fields(node)}
         return SortAggregateExec(**same)
 
-    return plan.transform_up(replaced)
+    return plan.transform_up(replaced) if plan.holds(BaseAggregateExec) else plan

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ...physical.basic import AdaptiveSparkPlanExec
+from ...physical.basic import AdaptiveSparkPlanExec, EventTimeWatermarkExec
 from ...physical.exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
-from ...physical.plan import SparkPlan
+from ...physical.plan import SparkPlan, StatefulOperator
 from ..signatures import signature
 from .execution import Execution
 
@@ -15,8 +15,8 @@ def reuse_exchanges(plan: SparkPlan, execution: Execution) -> SparkPlan:
     """Replace an exchange by the first one to the left or below that moves the same rows.
 
     The same: equal but for the ids and names of columns. `Union(Exchange(a), Exchange(a))` becomes
-    `Union(Exchange(a), ReusedExchange)`. Operators with state or a watermark are never the same,
-    so only scans and stateless operators are shared. Idempotent.
+    `Union(Exchange(a), ReusedExchange)`. Operators with state are never the same, and watermarks
+    only where a definition is used twice. Idempotent.
     """
     # On a single chain one exchange lies within the other: they cannot be the same.
     # A plan that adapts finds out while it runs.
@@ -24,7 +24,7 @@ def reuse_exchanges(plan: SparkPlan, execution: Execution) -> SparkPlan:
     if chain or isinstance(plan, AdaptiveSparkPlanExec):
         return plan
     found = (*plan.collect(ShuffleExchangeExec), *plan.collect(BroadcastExchangeExec))
-    if len(found) < 2:
+    if len(set(map(_outline, found))) == len(found):
         return plan
     seen: dict[Hashable, ShuffleExchangeExec | BroadcastExchangeExec] = {}
 
@@ -37,3 +37,16 @@ def reuse_exchanges(plan: SparkPlan, execution: Execution) -> SparkPlan:
         return ReusedExchangeExec(exchange=first, attributes=node.output)
 
     return plan.transform_up(reused)
+
+
+def _outline(exchange: SparkPlan) -> Hashable:
+    """What is quickly told, and the same where the exchanges are."""
+    return tuple((type(node), _identity(node)) for node in exchange.walk())
+
+
+def _identity(node: SparkPlan) -> Hashable:
+    if isinstance(node, EventTimeWatermarkExec):
+        return node.node_id
+    if isinstance(node, StatefulOperator) and node.state_info is not None:
+        return node.state_info.operator_id
+    return None

@@ -10,7 +10,7 @@ from .execution import Execution
 
 def remove_redundant_sorts(plan: SparkPlan, execution: Execution) -> SparkPlan:
     """Drop a Sort whose child is already in its order and placed as it requires. Idempotent."""
-    return plan.transform_up(_without)
+    return plan.transform_up(_without) if plan.holds(SortExec) else plan
 
 
 def _without(plan: SparkPlan) -> SparkPlan:
