@@ -43,6 +43,8 @@ class QueryPlan(TreeNode):
     """A plan node, logical or physical: children, expressions, output columns."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ()
+    # What of a node's own expressions is known, and stays so where only its input is another.
+    kept: ClassVar[tuple[str, ...]] = ("expressions", "own_expression_classes")
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -67,12 +69,18 @@ class QueryPlan(TreeNode):
         return tuple(found)
 
     @cached_property
-    def expression_classes(self) -> frozenset[type]:
-        """The classes of all expressions of the node and of all below it."""
+    def own_expression_classes(self) -> frozenset[type]:
+        """The classes of all expressions of the node itself."""
         found: frozenset[type] = frozenset()
         for expression in self.expressions:
-            if not (own := expression.classes) <= found:
-                found |= own
+            own = expression.classes
+            found = own if found <= own else found | own
+        return found
+
+    @cached_property
+    def expression_classes(self) -> frozenset[type]:
+        """The classes of all expressions of the node and of all below it."""
+        found = self.own_expression_classes
         for child in self.children:
             below = child.expression_classes
             found = below if found <= below else found | below

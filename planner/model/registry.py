@@ -221,10 +221,9 @@ def lookup(name: str) -> FunctionSpec:
     Raises:
         KeyError: nothing is registered under it.
     """
-    spec = find(name)
-    if spec is None:
-        raise KeyError(name)
-    return spec
+    if not _LOADED:
+        _load()
+    return _BY_NAME[name]
 
 
 def names() -> list[str]:

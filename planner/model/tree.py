@@ -17,8 +17,14 @@ N = TypeVar("N", bound="DataclassInstance")
 
 
 @cache
-def _field_names(kind: type[DataclassInstance]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _layout(
+    kind: type[DataclassInstance],
+) -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str], bool]:
+    """The fields; what copies keep; fields whose change rules that out; is it checked when made?"""
+    names = tuple(field.name for field in fields(kind))
+    kept: tuple[str, ...] = getattr(kind, "kept", ())
+    decisive = frozenset(getattr(kind, "expression_fields", ()))
+    return names, kept, decisive, hasattr(kind, "__post_init__")
 
 
 if TYPE_CHECKING:
@@ -33,14 +39,18 @@ else:
 def rebuilt(node: N, changes: dict[str, object]) -> N:
     """The frozen dataclass with other values in some fields."""
     kind = type(node)
+    names, kept, decisive, checked = _layout(kind)
     new = object.__new__(kind)
     values, old = new.__dict__, node.__dict__
-    for name in _field_names(kind):
+    for name in names:
         values[name] = old[name]
     values.update(changes)
-    check = getattr(new, "__post_init__", None)
-    if check is not None:
-        check()
+    if kept and decisive.isdisjoint(changes):
+        for name in kept:
+            if name in old:
+                values[name] = old[name]
+    if checked:
+        new.__post_init__()  # type: ignore[attr-defined]
     return new
 
 

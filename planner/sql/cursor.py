@@ -34,8 +34,10 @@ class TokenCursor(DatabricksParser):  # type: ignore[misc]
         """Whether the words come next, whatever their case; if so, step over them."""
         index = self._index
         for word in words:
-            if self._curr.token_type != TokenType.VAR or self._curr.text.upper() != word:
-                self._retreat(index)
+            token = self._curr
+            if token.token_type != TokenType.VAR or token.text.upper() != word:
+                if self._index != index:
+                    self._retreat(index)
                 return False
             self._advance()
         return True

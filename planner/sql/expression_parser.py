@@ -18,17 +18,28 @@ from .grammar import JOIN_AND_SET_WORDS
 from .nodes import MultiAlias
 from .primary import PrimaryParser
 
-_FACTORS = {TokenType.STAR: exp.Mul, TokenType.SLASH: exp.Div, TokenType.MOD: exp.Mod}
-_TERMS = {TokenType.PLUS: exp.Add, TokenType.DASH: exp.Sub, TokenType.DPIPE: exp.DPipe}
-_COMPARISONS = {
-    TokenType.EQ: exp.EQ,
-    TokenType.NULLSAFE_EQ: exp.NullSafeEQ,
-    TokenType.NEQ: exp.NEQ,
-    TokenType.LT: exp.LT,
-    TokenType.LTE: exp.LTE,
-    TokenType.GT: exp.GT,
-    TokenType.GTE: exp.GTE,
-}
+# Operators between operands, by how tightly they bind: those of a line alike, from the left.
+_OPERATORS: tuple[dict[TokenType, Any], ...] = (
+    {
+        TokenType.EQ: exp.EQ,
+        TokenType.NULLSAFE_EQ: exp.NullSafeEQ,
+        TokenType.NEQ: exp.NEQ,
+        TokenType.LT: exp.LT,
+        TokenType.LTE: exp.LTE,
+        TokenType.GT: exp.GT,
+        TokenType.GTE: exp.GTE,
+    },
+    {TokenType.PIPE: exp.BitwiseOr},
+    {TokenType.CARET: exp.BitwiseXor},
+    {TokenType.AMP: exp.BitwiseAnd},
+    {},  # shifts: signs that are several tokens
+    {TokenType.PLUS: exp.Add, TokenType.DASH: exp.Sub, TokenType.DPIPE: exp.DPipe},
+    {TokenType.STAR: exp.Mul, TokenType.SLASH: exp.Div, TokenType.MOD: exp.Mod},  # and DIV
+)
+_LEVELS = {token: level for level, kinds in enumerate(_OPERATORS, 1) for token in kinds}
+_KINDS = {token: kind for kinds in _OPERATORS for token, kind in kinds.items()}
+_SHIFT = 1 + _OPERATORS.index({})
+_BEGIN_PREDICATE = (TokenType.VAR, TokenType.NOT)
 _UNARY = {TokenType.PLUS: "positive", TokenType.TILDE: "~", TokenType.DASH: "-"}
 
 
@@ -71,6 +82,8 @@ class ExpressionParser(PrimaryParser):
     def _connected(self, operand: Callable[[], Node], word: str, kind: Any) -> Node:
         """A chain of AND (or OR) as the balanced tree that Spark's parser makes of it."""
         starts, operands = [self._index], [operand()]
+        if self._curr.token_type != TokenType.VAR:
+            return operands[0]
         while self._word(word):
             starts.append(self._index)
             operands.append(operand())
@@ -86,13 +99,6 @@ class ExpressionParser(PrimaryParser):
 
         return tree(0, len(operands) - 1)
 
-    def _binary(self, operand: Callable[[], Node], operator: Callable[[], Node]) -> Node:
-        start = self._index
-        left = operand()
-        while kind := operator():
-            left = self._mark(start, kind(this=left, expression=operand()))
-        return left
-
     def _parse_negation(self) -> Node:
         start = self._index
         if self._match(TokenType.NOT) or self._word("NOT"):
@@ -104,6 +110,8 @@ class ExpressionParser(PrimaryParser):
 
     def _parse_predicate(self, start: int, left: Node) -> Node:
         index = self._index
+        if self._curr.token_type not in _BEGIN_PREDICATE:
+            return left
         if self._word("IS"):
             negated = self._word("NOT") or self._match(TokenType.NOT)
             return self._mark(index, self._parse_is(left, negated))
@@ -166,61 +174,57 @@ class ExpressionParser(PrimaryParser):
 
     # ------------------------------------------------------------------------------- arithmetic
 
-    def _by_token(self, kinds: dict[TokenType, Any]) -> Callable[[], Any]:
-        def operator() -> Any:
-            kind = kinds.get(self._curr.token_type)
-            if kind is not None:
-                self._advance()
-            return kind
-
-        return operator
-
     def _parse_comparison(self, this: Node = None) -> Node:
-        return self._binary(self._parse_bitwise, self._by_token(_COMPARISONS))
+        return self._parse_above(0)
 
     def _parse_bitwise(self) -> Node:
-        return self._binary(self._parse_bit_xor, self._by_token({TokenType.PIPE: exp.BitwiseOr}))
+        return self._parse_above(_LEVELS[TokenType.EQ])
 
-    def _parse_bit_xor(self) -> Node:
-        return self._binary(self._parse_bit_and, self._by_token({TokenType.CARET: exp.BitwiseXor}))
+    def _parse_term(self, parse_mod: bool = True) -> Node:
+        return self._parse_above(_SHIFT)
 
-    def _parse_bit_and(self) -> Node:
-        return self._binary(self._parse_shift, self._by_token({TokenType.AMP: exp.BitwiseAnd}))
+    def _parse_factor(self, parse_mod: bool = True) -> Node:
+        return self._parse_above(_LEVELS[TokenType.PLUS])
 
-    def _parse_shift(self) -> Node:
+    def _parse_above(self, level: int) -> Node:
+        """Operands and the operators between them that bind tighter than a level."""
         start = self._index
-        left = self._parse_term()
-        while sign := self._shift_sign():
-            call = exp.Anonymous(this=sign, expressions=[left, self._parse_term()])
-            left = self._mark(start, call)
-        return left
+        left = self._parse_unary()
+        while True:
+            found, length = self._operator()
+            if found <= level:
+                return left
+            token = self._curr
+            self._advance(length)
+            right = self._parse_above(found)
+            if found == _SHIFT:
+                sign = token.text * length
+                left = exp.Anonymous(this=sign, expressions=[left, right])
+            else:
+                left = _KINDS.get(token.token_type, exp.IntDiv)(this=left, expression=right)
+            left = self._mark(start, left)
 
-    def _shift_sign(self) -> str:
-        """`<<`, `>>` or `>>>`, written as signs without space between them."""
+    def _operator(self) -> tuple[int, int]:
+        """How tightly the operator that comes next binds, 0 for none, and of how many tokens."""
         kind = self._curr.token_type
-        if kind not in (TokenType.LT, TokenType.GT):
-            return ""
+        if kind in (TokenType.LT, TokenType.GT):
+            length = self._shift_length(kind)
+            if length > 1:
+                return _SHIFT, length
+        elif kind == TokenType.VAR:
+            return (_LEVELS[TokenType.STAR] if self._peek_word() == "DIV" else 0), 1
+        return _LEVELS.get(kind, 0), 1
+
+    def _shift_length(self, kind: TokenType) -> int:
+        """`<<`, `>>` or `>>>`, written as signs without space between them."""
         length = 1
         while length < 3 and self._peek_type(length) == kind and self._touches(length):
             length += 1
-        if length == 1:
-            return ""
-        length = 2 if kind == TokenType.LT else length
-        self._advance(length)
-        return ("<" if kind == TokenType.LT else ">") * length
+        return min(length, 2) if kind == TokenType.LT else length
 
     def _touches(self, offset: int) -> bool:
         first, second = self._tokens[self._index + offset - 1], self._tokens[self._index + offset]
         return bool(first.end + 1 == second.start)
-
-    def _parse_term(self, parse_mod: bool = True) -> Node:
-        return self._binary(self._parse_factor, self._by_token(_TERMS))
-
-    def _parse_factor(self, parse_mod: bool = True) -> Node:
-        by_token = self._by_token(_FACTORS)
-        return self._binary(
-            self._parse_unary, lambda: exp.IntDiv if self._word("DIV") else by_token()
-        )
 
     def _parse_unary(self) -> Node:
         start = self._index
