@@ -8,6 +8,7 @@ restart: a query whose operators or columns differ is refused before it runs.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -205,7 +206,9 @@ def _metadata_bytes(metadata: OperatorMetadata) -> bytes:
 
 def _write_once(path: AnyPath, data: bytes) -> None:
     if not path.exists():
-        write_new(path, data)
+        # Another run may come in between: the claim says which of them goes on.
+        with contextlib.suppress(FileExistsError):
+            write_new(path, data)
 
 
 def _schema_bytes(key: StructType, value: StructType) -> bytes:

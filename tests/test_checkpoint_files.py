@@ -16,6 +16,7 @@ from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions import AttributeReference
 from stateplan.planner.model.types import INT, STRING, DataType
+from stateplan.runtime import state_files
 from stateplan.runtime.checkpoint import (
     PINNED,
     Checkpoint,
@@ -191,6 +192,18 @@ def dedup(name: str, data_type: DataType, operator_id: int = 0) -> StreamingDedu
     )
     relation = StreamingRelationExec(name="events", format="json", attributes=(key,))
     return StreamingDeduplicateExec(child=relation, keys=(key,), state_info=info)
+
+
+def test_another_run_may_write_the_same_state_files_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def twice(path: Path, data: bytes) -> None:
+        write_new(path, data)
+        write_new(path, data)
+
+    monkeypatch.setattr(state_files, "write_new", twice)
+    write_state_files(tmp_path, dedup("k", STRING))
+    check_state_files(tmp_path, dedup("k", STRING))
 
 
 def test_state_files_are_sparks(tmp_path: Path) -> None:

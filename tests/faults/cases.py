@@ -10,9 +10,10 @@ import datetime as dt
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from stateplan.planner.builder import QueryBuilder, stream
 from stateplan.planner.description import SourceDescription
@@ -48,6 +49,7 @@ class Case:
         no_data: whether batches without data may run (then no row is late, see `portions`).
         kept: how many batches logs and state keep.
         compact: every so many batches the log of files is compacted.
+        format: of the input files; tasks read Parquet by themselves where they can.
     """
 
     seed: int
@@ -61,6 +63,7 @@ class Case:
     no_data: bool
     kept: int
     compact: int
+    format: Literal["json", "parquet"]
 
     @property
     def conf(self) -> dict[str, str]:
@@ -86,16 +89,32 @@ class Case:
         """Write the first portions as files, the first the oldest; those that are there stay."""
         folder.mkdir(parents=True, exist_ok=True)
         for number, rows in enumerate(self.portions[:count]):
-            path = folder / f"portion-{number:03d}.json"
+            path = folder / f"portion-{number:03d}.{self.format}"
             if not path.exists():
                 hidden = folder / f".{path.name}"
-                hidden.write_text("".join(json.dumps(row) + "\n" for row in rows))
+                WRITERS[self.format](hidden, rows)
                 os.utime(hidden, (FIRST_FILE_TIME + number, FIRST_FILE_TIME + number))
                 hidden.rename(path)
 
     def tasks_of(self, start: int) -> int:
         return self.tasks[min(start, len(self.tasks) - 1)]
 
+
+def _write_json(path: Path, rows: Sequence[Row]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = {"user": pa.string(), "ts": pa.timestamp("us", "UTC"), "n": pa.int32()}
+    schema = pa.schema({**types, "amount": pa.float64()})
+    moments = [{**row, "ts": dt.datetime.fromisoformat(str(row["ts"]))} for row in rows]
+    parquet.write_table(pa.Table.from_pylist(moments, schema), path, row_group_size=10)
+
+
+WRITERS = {"json": _write_json, "parquet": _write_parquet}
 
 Made = tuple[str, tuple[str, ...]]  # SQL and the modes it may have
 
@@ -232,6 +251,7 @@ def make_case(
         no_data=no_data,
         kept=rng.choice([1, 2, 100]),
         compact=rng.choice([2, 3, 10]),
+        format=rng.choice(["json", "parquet"]),
     )
 
 

@@ -178,7 +178,7 @@ def perform(spark: SparkSession, run: Run, start: int) -> None:
 
     case = run.case
     source = FileSource(
-        "json", str(run.folder / "in"), parse_schema(SCHEMA), {"maxFilesPerTrigger": "1"}
+        case.format, str(run.folder / "in"), parse_schema(SCHEMA), {"maxFilesPerTrigger": "1"}
     )
     sink = make_sink(case.sink, run.folder, run.fail_sink)
     with tasks.installed(run.task_fault):
