@@ -92,7 +92,9 @@ def size_in_bytes(plan: LogicalPlan) -> int:
             return size_in_bytes(left) * size_in_bytes(right)
         case Union(inputs=inputs):
             return sum(map(size_in_bytes, inputs))
-        case Filter(child=child) | Sort(child=child) | LocalLimit(child=child):
+        case Filter(child=child) | Sort(child=child):
+            return max(1, size_in_bytes(child))
+        case LocalLimit(child=child):
             return size_in_bytes(child)
         case GlobalLimit(limit=Literal(value=int(limit))):
             return max(1, row_size(plan.output) * limit)

@@ -128,6 +128,29 @@ class LateralJoin(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DomainJoin(UnaryNode):
+    """A subquery's plan beside every combination of values that its outer columns have.
+
+    Stands until the subquery is a join: only then is known what plan the outer columns are of.
+
+    Attributes:
+        domains: the columns of these values.
+        join_type: Inner, or LeftOuter where a combination without rows of the plan must not go.
+        condition: of the outer join, between the values and the plan's rows.
+    """
+
+    expression_fields = ("domains", "condition")
+
+    domains: tuple[AttributeReference, ...]
+    join_type: JoinType = "Inner"
+    condition: Expression | None = None
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return join_output(self.join_type, self.domains, self.child.output)
+
+
+@dataclass(frozen=True, kw_only=True)
 class InSubquery(Expression):
     """`(a, b) IN (SELECT ...)`."""
 
@@ -163,7 +186,7 @@ def outer_references(plan: LogicalPlan) -> tuple[AttributeReference, ...]:
 
 def is_outer(expression: Expression) -> bool:
     """Whether an expression mentions a column of the query around."""
-    return expression.exists(lambda node: isinstance(node, OuterReference))
+    return expression.holds(OuterReference)
 
 
 def named_outer(expression: Expression) -> str | None:

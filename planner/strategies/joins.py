@@ -25,6 +25,7 @@ from ..model.logical_text import tree_text
 from ..model.predicates import conjunction
 from ..model.query_plan import LogicalPlan
 from ..model.statistics import size_in_bytes
+from ..model.text import plan_text
 from ..model.tree import replace
 from ..model.types import (
     BooleanType,
@@ -51,6 +52,7 @@ _LEFT_BUILT = ("Inner", "Cross", "RightOuter")
 _RIGHT_BUILT = (
     *("Inner", "Cross", "LeftOuter", "LeftSingle", "LeftSemi", "LeftAnti", "ExistenceJoin"),
 )
+_STREAMING = ("Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi")
 
 _Side = Choice["left", "right"]
 
@@ -152,13 +154,16 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     hint="Add an equality of a column of each side to the ON condition.",
                     tree=tree_text(logical),
                 )
-            if logical.join_type == "Cross":
+            if logical.join_type not in _STREAMING:
                 # Spark's operator asserts this of itself: an error without a condition.
+                kind: str = logical.join_type
+                if logical.mark is not None:
+                    kind = f"{kind}({plan_text(logical.mark)})"
                 raise PlanningError(
                     None,
-                    "requirement failed: StreamingSymmetricHashJoinExec should not take Cross as"
+                    f"requirement failed: StreamingSymmetricHashJoinExec should not take {kind} as"
                     " the JoinType",
-                    hint="Write JOIN instead of CROSS JOIN.",
+                    hint="Write JOIN instead of CROSS JOIN, and joins instead of subqueries.",
                 )
             return StreamingSymmetricHashJoinExec(
                 left=plan_later(left),

@@ -41,6 +41,7 @@ from ...planner.model.types import (
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
+from .correlation import misplaced_outer_references
 from .failures import SEARCH_PATH, failure, mismatch, quoted
 from .misplaced import (
     misplaced_aggregates,
@@ -140,7 +141,11 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
             if isinstance(error, AnalysisError):
                 return error
             if isinstance(node, SubqueryExpression):
-                error = _first_error(node.plan) or scalar_columns(node)
+                error = (
+                    _first_error(node.plan)
+                    or scalar_columns(node)
+                    or misplaced_outer_references(node)
+                )
                 if error is not None:
                     return error
             if isinstance(node, UnresolvedStar):

@@ -254,4 +254,11 @@ def generate_node(
     )
     if alias is not None:
         generated = tuple(a.with_qualifier((alias,)) for a in generated)
-    return Generate(generator=generator, outer=outer, generated=generated, alias=alias, child=child)
+    return Generate(
+        generator=generator,
+        outer=outer,
+        generated=generated,
+        alias=alias,
+        child=child,
+        origin=origin,
+    )

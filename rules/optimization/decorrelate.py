@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from ...planner.model.conf import Conf
-from ...planner.model.errors import PlanningError
-from ...planner.model.expressions import Alias, AttributeReference, Cast, Expression
-from ...planner.model.logical import (
-    Aggregate,
-    Distinct,
-    Filter,
-    GlobalLimit,
-    Join,
-    LocalLimit,
-    Project,
-    Sort,
-)
+from ...planner.model.expressions import AggregateExpression, Alias, AttributeReference, Expression
+from ...planner.model.functions.defaults import default_result
+from ...planner.model.logical import Aggregate, Filter, Project, Sort
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import SubqueryAlias, View
-from ...planner.model.subqueries import (
-    OuterReference,
-    ScalarSubquery,
-    SubqueryExpression,
-    is_outer,
-    subqueries_in,
-)
+from ...planner.model.subqueries import ScalarSubquery, SubqueryExpression, subqueries_in
 from ...planner.model.text import plan_text
 from ...planner.model.tree import replace
-from .calls import conjunction, is_call, split
+from .calls import split
+from .decorrelate_plans import Way, decorrelated, equivalences
 from .limits import max_rows
+from .names import eliminate_names
 from .subqueries import has_subquery, without_outer
 from .trees import replace_attributes
-
-_Map = Mapping[int, AttributeReference]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A plan without outer references, what holds between its rows and the outer row instead,
-    and the plan's column that equals each outer column, where there is one."""
-
-    plan: LogicalPlan
-    conditions: tuple[Expression, ...] = ()
-    equal: _Map | None = None
-
-    @property
-    def known(self) -> _Map:
-        return self.equal or {}
 
 
 def pull_up_correlated_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -58,9 +28,8 @@ def pull_up_correlated_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     conditions as keys, a projection as columns. Idempotent.
 
     Raises:
-        PlanningError: a subquery aggregates what is not bound to the outer row by an equality.
+        PlanningError: a subquery mentions the outer row where it cannot be taken apart.
     """
-
     if not has_subquery(plan):
         return plan
     node = plan.map_children(lambda child: pull_up_correlated_predicates(child, conf))
@@ -69,25 +38,42 @@ def pull_up_correlated_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     def rewrite(expression: Expression) -> Expression:
         if not isinstance(expression, SubqueryExpression) or not expression.correlated:
             return expression
-        return expression if expression.conditions else _pulled_up(expression, given)
+        return expression if expression.conditions else _pulled_up(expression, given, conf)
 
     return node.map_expressions(lambda e: e.transform_up(rewrite) if any(subqueries_in(e)) else e)
 
 
-def _pulled_up(subquery: SubqueryExpression, given: frozenset[int]) -> SubqueryExpression:
-    part = _decorrelated(subquery.plan, frozenset(), False)
+def _pulled_up(
+    subquery: SubqueryExpression, given: frozenset[int], conf: Conf
+) -> SubqueryExpression:
+    plan = eliminate_names(subquery.plan, conf)
+    scalar = isinstance(subquery, ScalarSubquery)
+    part = decorrelated(plan, Way(keep_empty=not scalar or _counts_below(plan)))
     inner, conditions = kept_apart(part.plan, part.conditions, given)
     new = replace(
         subquery, plan=inner, conditions=tuple(c.transform_up(without_outer) for c in conditions)
     )
     if not isinstance(new, ScalarSubquery):
         return new
-    top = _aggregate(subquery.plan)
+    top = _aggregate(plan)
     return replace(
         new,
         may_have_count_bug=top is not None and not top.grouping,
-        single_join=not _gives_one_row(subquery.plan),
+        single_join=not _gives_one_row(plan),
     )
+
+
+def _counts_below(plan: LogicalPlan) -> bool:
+    """Whether a scalar subquery's value for no rows is not just its outermost aggregation's."""
+    if not isinstance(plan, Aggregate):
+        return True
+    return any(isinstance(node, Aggregate) and _counts(node) for node in plan.child.walk())
+
+
+def _counts(plan: Aggregate) -> bool:
+    """Whether it gives a row, and other than null, for no rows."""
+    functions = (a for e in plan.aggregates for a in e.collect(AggregateExpression))
+    return not plan.grouping and any(default_result(a.function) is not None for a in functions)
 
 
 def kept_apart(
@@ -135,152 +121,9 @@ def _bound_columns(plan: LogicalPlan) -> frozenset[int]:
     """The columns that an equality with an outer column makes constant."""
     match plan:
         case Filter(condition=condition, child=child):
-            equal = _equivalences(split(condition, "and"))
+            equal = equivalences(split(condition, "and"))
             return _bound_columns(child) | {column.expr_id for column in equal.values()}
         case Project() | SubqueryAlias() | View():
             return _bound_columns(plan.child)
         case _:
             return frozenset()
-
-
-def _equivalences(conditions: Sequence[Expression]) -> dict[int, AttributeReference]:
-    """Per outer column the subquery's column that it is set equal to."""
-    found: dict[int, AttributeReference] = {}
-    for condition in conditions:
-        if not is_call(condition, "="):
-            continue
-        one, other = condition.children
-        if isinstance(one, OuterReference):
-            one, other = other, one
-        if isinstance(one, AttributeReference) and isinstance(other, OuterReference):
-            found.setdefault(other.column.expr_id, one)
-    return found
-
-
-def _outer_ids(expressions: Sequence[Expression]) -> frozenset[int]:
-    return frozenset(
-        node.column.expr_id
-        for expression in expressions
-        for node in expression.walk()
-        if isinstance(node, OuterReference)
-    )
-
-
-def _replaced(expression: Expression, known: _Map) -> Expression:
-    def visit(node: Expression) -> Expression:
-        if isinstance(node, OuterReference):
-            return known.get(node.column.expr_id, node)
-        return node
-
-    return expression.transform_up(visit) if is_outer(expression) else expression
-
-
-def _mentions_outer(plan: LogicalPlan) -> bool:
-    return any(is_outer(e) for node in plan.walk() for e in node.expressions)
-
-
-def _decorrelated(plan: LogicalPlan, needed: frozenset[int], aggregated: bool) -> _Part:
-    """The plan without outer references; `needed` are those that must get a column of its own."""
-    if not _mentions_outer(plan):
-        if needed:
-            raise _unsupported(plan)
-        return _Part(plan)
-    match plan:
-        case Filter():
-            return _filter(plan, needed, aggregated)
-        case Project(project_list=items, child=child):
-            part = _decorrelated(child, needed | _outer_ids(items), aggregated)
-            new = tuple(_replaced(e, part.known) for e in items)
-            added = _missing(Project(project_list=new, child=part.plan), part)
-            project = Project(project_list=(*new, *added), child=part.plan)
-            return replace(part, plan=project)
-        case Aggregate(grouping=keys, aggregates=items, child=child):
-            part = _decorrelated(child, needed | _outer_ids((*keys, *items)), True)
-            keys = tuple(_replaced(e, part.known) for e in keys)
-            items = tuple(_replaced(e, part.known) for e in items)
-            draft = replace(plan, grouping=keys, aggregates=items, child=part.plan)
-            added = _missing(draft, part)
-            aggregate = replace(draft, grouping=(*keys, *added), aggregates=(*items, *added))
-            return replace(part, plan=aggregate)
-        case SubqueryAlias() | View() | Distinct():
-            part = _decorrelated(plan.child, needed, aggregated or isinstance(plan, Distinct))
-            return replace(part, plan=replace(plan, child=part.plan))
-        case Sort(child=child):
-            part = _decorrelated(child, needed, aggregated)
-            return replace(part, plan=replace(plan, child=part.plan))
-        case Join():
-            return _join(plan, needed, aggregated)
-        case GlobalLimit(child=LocalLimit()):
-            raise _unsupported(plan)
-        case _:
-            raise _unsupported(plan)
-
-
-def _filter(plan: Filter, needed: frozenset[int], aggregated: bool) -> _Part:
-    conditions = split(plan.condition, "and")
-    correlated = [c for c in conditions if is_outer(c)]
-    kept = [c for c in conditions if not is_outer(c)]
-    equal = _equivalences(correlated)
-    # Above an aggregation a condition may only go that says to which group a row belongs.
-    inside = [c for c in correlated if aggregated and not _goes_over_groups(c)]
-    pulled = [c for c in correlated if c not in inside]
-    below = (needed | _outer_ids(inside)) - equal.keys()
-    part = _decorrelated(plan.child, below, aggregated)
-    known = {**part.known, **equal}
-    kept += [_replaced(c, known) for c in inside]
-    child = part.plan if not kept else Filter(child=part.plan, condition=conjunction(kept))
-    return _Part(child, (*part.conditions, *pulled), known)
-
-
-def _goes_over_groups(condition: Expression) -> bool:
-    """Whether it sets an expression over the plan equal to one over the outer row."""
-    if not is_call(condition, "="):
-        return False
-    one, other = condition.children
-    if is_outer(one):
-        one, other = other, one
-    outer_only = bool(_outer_ids([other])) and not other.references
-    return outer_only and not is_outer(one) and _is_column(one)
-
-
-def _is_column(expression: Expression) -> bool:
-    if isinstance(expression, Cast):
-        return _is_column(expression.child)
-    return isinstance(expression, AttributeReference)
-
-
-def _join(plan: Join, needed: frozenset[int], aggregated: bool) -> _Part:
-    left_too = _mentions_outer(plan.left)
-    right_too = _mentions_outer(plan.right)
-    own = [] if plan.condition is None else split(plan.condition, "and")
-    pulled = [c for c in own if is_outer(c)]
-    if needed or (pulled and plan.join_type != "Inner"):
-        raise _unsupported(plan)
-    left = _decorrelated(plan.left, frozenset(), aggregated) if left_too else _Part(plan.left)
-    right = _decorrelated(plan.right, frozenset(), aggregated) if right_too else _Part(plan.right)
-    kept = [c for c in own if not is_outer(c)]
-    condition = conjunction(kept) if kept else None
-    joined = replace(plan, left=left.plan, right=right.plan, condition=condition)
-    known = {**left.known, **right.known, **_equivalences(pulled)}
-    return _Part(joined, (*left.conditions, *right.conditions, *pulled), known)
-
-
-def _missing(plan: LogicalPlan, part: _Part) -> tuple[AttributeReference, ...]:
-    """The columns of the input that the conditions mention and the plan does not give."""
-    given = plan.output_ids
-    found: dict[int, AttributeReference] = {}
-    for condition in part.conditions:
-        for node in condition.walk():
-            if isinstance(node, AttributeReference) and node.expr_id not in given:
-                found.setdefault(node.expr_id, node)
-    columns = {a.expr_id: a for a in part.plan.output}
-    return tuple(columns[i] for i in found if i in columns)
-
-
-def _unsupported(plan: LogicalPlan) -> PlanningError:
-    return PlanningError(
-        "STATEPLAN_CORRELATED_SUBQUERY",
-        f"A subquery mentions the query around it below or in {type(plan).__name__} in a way that"
-        " stateplan cannot take apart.",
-        hint="Bind the subquery to the outer row by equalities in its WHERE, or write a join.",
-    )

@@ -9,6 +9,7 @@ from ...planner.model.relations import OneRowRelation, SubqueryAlias
 from ...planner.model.subqueries import LateralJoin
 from ...planner.model.tree import replace
 from .calls import conjunction
+from .domain_joins import rewrite_domain_joins
 from .subqueries import without_outer
 from .trees import rewrite_up
 
@@ -76,7 +77,7 @@ def rewrite_lateral_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         parts = [*own, *node.query.conditions]
         return Join(
             left=node.child,
-            right=node.query.plan,
+            right=rewrite_domain_joins(node.child, node.query.plan, node.query.conditions),
             join_type=node.join_type,
             condition=conjunction(parts) if parts else None,
             origin=node.origin,

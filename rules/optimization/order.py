@@ -237,6 +237,8 @@ BATCHES = (
         once=True,
     ),
     SUBQUERIES,
+    # Filters that these joins left over the values of outer columns.
+    Batch("filters", (rule(push_down_predicates, Filter),)),
     Batch(
         "window limits",
         (

@@ -11,6 +11,7 @@ from ...planner.model.tree import replace
 from ...planner.model.types import BOOLEAN
 from .calls import call, conjunction, is_call, negate, split
 from .decorrelate import kept_apart
+from .domain_joins import rewrite_domain_joins
 from .subqueries import has_subquery
 
 
@@ -100,6 +101,7 @@ def _joined(
     assert isinstance(query, ListQuery | Exists)
     given = plan.output_ids.union(*(value.references for value in values))
     subplan, conditions = kept_apart(query.plan, query.conditions, given)
+    subplan = rewrite_domain_joins(plan, subplan, conditions)
     parts: list[Expression] = []
     for value, column in zip(values, subplan.output, strict=False):
         equal = call("=", value, column)

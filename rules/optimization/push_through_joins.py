@@ -6,6 +6,7 @@ from ...planner.model.expressions import Expression
 from ...planner.model.logical import Filter, Join
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.subqueries import Exists, ListQuery, subqueries_in
 from ...planner.model.tree import replace
 from .calls import conjunction, split
 
@@ -32,8 +33,13 @@ def _split(conjuncts: list[Expression], join: Join) -> Split:
 
 
 def _fits_in_join(conjunct: Expression) -> bool:
-    """Whether a join can test it: not what Python computes of both sides."""
-    return conjunct.deterministic and not conjunct.holds(PythonUDF)
+    """Whether a join can test it: not what Python computes of both sides, nor what subqueries
+    say of a row of both."""
+    if not conjunct.deterministic or conjunct.holds(PythonUDF):
+        return False
+    return not any(
+        isinstance(s, ListQuery | Exists) or s.correlated for s in subqueries_in(conjunct)
+    )
 
 
 def _filtered(conjuncts: list[Expression], plan: LogicalPlan) -> LogicalPlan:

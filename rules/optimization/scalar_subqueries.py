@@ -5,23 +5,20 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
     TRUE,
-    AggregateExpression,
     Alias,
     AttributeReference,
     Expression,
-    Literal,
-    to_attribute,
 )
-from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Join, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery
 from ...planner.model.tree import replace
-from .calls import call, conjunction, is_null, null_of
+from .calls import call, conjunction
+from .domain_joins import rewrite_domain_joins
 from .semantics import canonical
-from .simplify import simplify
 from .subqueries import has_subquery
 from .trees import replace_attributes
+from .zero_rows import result_of_no_rows
 
 
 def rewrite_correlated_scalar_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -95,9 +92,9 @@ def _joined(
     """The input joined with each subquery, and the values that are not just a column of it."""
     values: dict[int, Expression] = {}
     for subquery in subqueries:
-        query = subquery.plan
+        query = rewrite_domain_joins(child, subquery.plan, subquery.conditions)
         column = query.output[0]
-        empty = _of_no_rows(query) if subquery.may_have_count_bug else None
+        empty = result_of_no_rows(query) if subquery.may_have_count_bug else None
         condition = conjunction(list(subquery.conditions)) if subquery.conditions else None
         if empty is None:
             joined = Join(
@@ -116,41 +113,3 @@ def _joined(
         child = Project(project_list=(*child.output, value), child=joined)
         values[column.expr_id] = value.to_attribute()
     return child, values
-
-
-def _of_no_rows(plan: LogicalPlan) -> Literal | None:
-    """The value of an aggregation over no rows, if that is other than null."""
-    values = _values_of_no_rows(plan)
-    if values is None:
-        return None
-    value = simplify(values[plan.output[0].expr_id])
-    return value if isinstance(value, Literal) and not is_null(value) else None
-
-
-def _values_of_no_rows(plan: LogicalPlan) -> dict[int, Expression] | None:
-    match plan:
-        case Aggregate(aggregates=items):
-            return {to_attribute(e).expr_id: e.transform_up(_default) for e in items}
-        case Project(project_list=items, child=child):
-            below = _values_of_no_rows(child)
-            if below is None:
-                return None
-            return {to_attribute(e).expr_id: replace_attributes(_bare(e), below) for e in items}
-        case Filter(child=child):
-            return None if _values_of_no_rows(child) is None else _values_of_no_rows(child)
-        case _:
-            return None
-
-
-def _bare(expression: Expression) -> Expression:
-    return expression.child if isinstance(expression, Alias) else expression
-
-
-def _default(node: Expression) -> Expression:
-    if isinstance(node, Alias):
-        return node.child
-    if isinstance(node, AggregateExpression):
-        return default_result(node.function) or null_of(node.data_type)
-    if isinstance(node, AttributeReference):
-        return null_of(node.data_type)
-    return node

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ...physical.aggregate import BaseAggregateExec
-from ...physical.basic import FilterExec, LimitExec, ProjectExec
-from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
+from ...physical.basic import ExpandExec, FilterExec, GenerateExec, ProjectExec
+from ...physical.exchange import TakeOrderedAndProjectExec
 from ...physical.joins import BaseJoinExec
 from ...physical.plan import SparkPlan
+from ...physical.scans import FileSourceScanExec
+from ...physical.windows import WindowExec
 from .execution import Execution
 
 _REMOVE = "spark.sql.execution.removeRedundantProjects"
@@ -26,20 +28,28 @@ def remove_redundant_projects(plan: SparkPlan, execution: Execution) -> SparkPla
 def _removed(plan: SparkPlan, keep_order: bool) -> SparkPlan:
     match plan:
         case ProjectExec(child=child):
-            if _redundant(plan, child, keep_order):
+            if _belong_together(child) and _redundant(plan, child, keep_order):
                 return _removed(child, keep_order)
             below = False
-        case TakeOrderedAndProjectExec():
+        case TakeOrderedAndProjectExec() | GenerateExec():
             below = False
         case BaseAggregateExec(is_streaming=True):
             below = True
         case BaseAggregateExec(aggregates=aggregates):
             below = any(a.mode in ("Final", "PartialMerge") for a in aggregates)
-        case FilterExec() | SortExec() | LimitExec() | BaseJoinExec():
+        case FilterExec() | BaseJoinExec() | WindowExec() | ExpandExec():
             below = keep_order
         case _:
             below = True
     return plan.map_children(lambda child: _removed(child, below))
+
+
+def _belong_together(child: SparkPlan) -> bool:
+    """Whether a Project over it was planned in one with it, as filters and projections of scans
+    are: any other is kept for the sake of adaptive execution."""
+    while isinstance(child, FilterExec):
+        child = child.child
+    return isinstance(child, FileSourceScanExec)
 
 
 def _redundant(project: ProjectExec, child: SparkPlan, keep_order: bool) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from stateplan.physical.aggregate import HashAggregateExec
 from stateplan.physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec, ProjectExec
 from stateplan.physical.exchange import ShuffleExchangeExec, SortExec
+from stateplan.physical.scans import FileSourceScanExec
 from stateplan.planner.model.expressions import Alias, SortOrder
 from stateplan.planner.model.logical import Union
 from stateplan.planner.model.relations import LocalRelation
@@ -70,7 +71,7 @@ def test_a_stateful_plan_is_never_adaptive(make) -> None:
     assert not plan.collect(AdaptiveSparkPlanExec)
 
 
-def test_a_reordering_project_goes_where_order_does_not_matter(make) -> None:
+def test_a_reordering_project_of_a_table_goes_where_order_does_not_matter(make) -> None:
     execution = make.execution()
     reordered = make.project(make.qty, make.user, make.ts, make.amount)
     kept = make.planned(reordered)
@@ -80,7 +81,11 @@ def test_a_reordering_project_goes_where_order_does_not_matter(make) -> None:
     partial = streaming.collect(HashAggregateExec)[-1]
     assert partial.aggregates[0].mode == "Partial"
     batch = replace(partial, is_streaming=False)
-    assert not remove_redundant_projects(batch, execution).collect(ProjectExec)
+    assert remove_redundant_projects(batch, execution).collect(ProjectExec)
+    (project,) = batch.collect(ProjectExec)
+    scan = FileSourceScanExec(name="t", format="json", attributes=project.child.output)
+    table = replace(batch, child=replace(project, child=scan))
+    assert not remove_redundant_projects(table, execution).collect(ProjectExec)
 
 
 def test_a_second_sort_in_the_same_order_goes(make) -> None:
