@@ -7,7 +7,7 @@ means (types, nullability, its texts) is in the function registry (`registry.py`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal as Lit
 
 from . import registry
@@ -17,6 +17,7 @@ from .expression import Metadata as Metadata
 from .expression import Origin as Origin
 from .ids import fresh_id
 from .lazy import cached_property
+from .tree import replace
 from .types import (
     BOOLEAN,
     INT,
@@ -175,6 +176,13 @@ class Alias(Expression):
 
     def to_attribute(self) -> AttributeReference:
         """The column that this alias makes."""
+        return self._attribute if self.resolved else self._column()
+
+    @cached_property
+    def _attribute(self) -> AttributeReference:
+        return self._column()
+
+    def _column(self) -> AttributeReference:
         return AttributeReference(
             name=self.name,
             type_=self.data_type,

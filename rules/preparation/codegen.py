@@ -33,16 +33,25 @@ def collapse_codegen_stages(plan: SparkPlan, execution: Execution) -> SparkPlan:
 def _outside(plan: SparkPlan, numbers: Iterator[int], widest: int) -> SparkPlan:
     """A plan whose parent is in no stage: it may be the top of one."""
     if isinstance(plan, LocalTableScanExec) or not _generates(plan, widest):
-        return plan.map_children(lambda child: _outside(child, numbers, widest))
-    marked = _inside(plan, numbers, widest)
+        return _over(plan, numbers, widest)
+    marked = _marked(plan, numbers, widest)
     return marked(next(numbers))  # only now: the stages below come first
 
 
 def _inside(plan: SparkPlan, numbers: Iterator[int], widest: int) -> Callable[[int], SparkPlan]:
     """A plan whose parent is in a stage, waiting for that stage's number."""
     if not _generates(plan, widest):
-        finished = _outside(plan, numbers, widest)
+        finished = _over(plan, numbers, widest)
         return lambda stage: finished
+    return _marked(plan, numbers, widest)
+
+
+def _over(plan: SparkPlan, numbers: Iterator[int], widest: int) -> SparkPlan:
+    return plan.map_children(lambda child: _outside(child, numbers, widest))
+
+
+def _marked(plan: SparkPlan, numbers: Iterator[int], widest: int) -> Callable[[int], SparkPlan]:
+    """A plan in a stage."""
     if isinstance(plan, ShuffledJoinExec):
         sides: list[SparkPlan] = [_outside(child, numbers, widest) for child in plan.children]
         return lambda stage: replace(plan, left=sides[0], right=sides[1], codegen_stage=stage)
@@ -58,9 +67,9 @@ def _inside(plan: SparkPlan, numbers: Iterator[int], widest: int) -> Callable[[i
 def _generates(plan: SparkPlan, widest: int) -> bool:
     return (
         plan.supports_codegen
-        and not any(_falls_back(e) for e in plan.expressions)
         and _width(plan) <= widest
         and all(_width(child) <= widest for child in plan.children)
+        and not any(map(_falls_back, plan.expressions))
     )
 
 
