@@ -87,6 +87,10 @@ CASES = [
     *calls("regr_slope regr_intercept", ["d, n", "d, d"]),
     *calls("regr_count regr_avgx regr_avgy", ["d, i", "i, d"]),
     *calls("listagg string_agg", ["s, 'o''{}'", "s"]),
+    *calls("percentile", ["i, 0.3", "d, 0.25", "m, 0.9", "n, 0.5", "f, 1.0", "i, 0.5, k"]),
+    *calls("percentile_approx", ["i, 0.5", "d, 0.9", "m, 0.3"]),
+    *calls("median", ["i", "d", "mm"]),
+    *calls("mode", ["i, true", "s, true", "t, true"]),
 ]
 
 

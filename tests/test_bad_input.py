@@ -257,9 +257,9 @@ def feed(folder: Path, number: int, *rows: str) -> None:
             ["Mars/Base"],
         ),
         (
-            {"sql": "SELECT user, percentile(qty, 0.5) FROM STREAM events GROUP BY user"},
+            {"sql": "SELECT histogram_numeric(qty, 3) FROM STREAM events"},
             "STATEPLAN_UNMERGEABLE_AGGREGATE",
-            ["`percentile`"],
+            ["`histogram_numeric`"],
         ),
     ],
 )

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from .decimal_average import decimal_average
 from .distinct_estimate import distinct_estimate
 from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
-from .merge_lists import merge_concat, merge_registers, merge_union
+from .merge_lists import merge_concat, merge_counts, merge_registers, merge_union
 from .merge_moments import merge_covariance, merge_moments
 from .merge_sums import (
     merge_bits,
@@ -45,6 +45,7 @@ OPERATIONS: dict[str, Operation] = {
     "max_by": merge_by(1),
     "concat": merge_concat,
     "union": merge_union,
+    "counts": merge_counts,
     "registers": merge_registers,
     "moments": merge_moments,
     "covariance": merge_covariance,

@@ -1,4 +1,4 @@
-"""Merging collections: collect_list, collect_set, and the registers of approx_count_distinct."""
+"""Merging collections: lists, sets, counts of values, and registers of approx_count_distinct."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .ordering import codes, list_parts, spread
 
@@ -35,6 +36,25 @@ def _distinct(values: Any, lengths: Positions, kind: Any) -> Any:
     kept = np.sort(first)
     counts = np.bincount(rows[kept], minlength=len(lengths)).astype(np.int64)
     return _lists(values.take(pa.array(kept)), counts, kind)
+
+
+def merge_counts(earlier: Columns, later: Columns) -> Columns:
+    """`counts` (list of value and count): each value once, where it first stood, counts added."""
+    pairs, lengths = _joined(earlier[0], later[0])
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    value, count = pc.struct_field(pairs, [0]), pc.struct_field(pairs, [1])
+    keys = rows.astype(np.int64) << 32 | (codes(value).astype(np.int64) & 0xFFFFFFFF)
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    totals = np.zeros(len(first), np.int64)
+    np.add.at(totals, group, count.to_numpy(zero_copy_only=False))
+    order = np.argsort(first)
+    kept = first[order]
+    fields = list(pairs.type)
+    merged = pa.StructArray.from_arrays(
+        [value.take(pa.array(kept)), pa.array(totals[order])], fields=fields
+    )
+    counts = np.bincount(rows[kept], minlength=len(lengths)).astype(np.int64)
+    return [_lists(merged, counts, earlier[0].type)]
 
 
 def merge_registers(earlier: Columns, later: Columns) -> Columns:

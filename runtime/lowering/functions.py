@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...physical.aggregate import BaseAggregateExec
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import AggregateExpression
+from ...planner.model.expressions import AggregateExpression, Expression, SortOrder
 from ...planner.model.registry import ONE, AggregateForms
 from ...planner.model.types import DataType
 from ..kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
@@ -41,7 +41,7 @@ class Function:
     def partials(self) -> list[str]:
         """The SQL of its buffers over rows."""
         call, condition = self.aggregate.function, self.aggregate.filter
-        arguments = [sql_of(argument) for argument in call.arguments]
+        arguments = list(map(_argument, call.arguments))
         where = None if condition is None else sql_of(condition)
         texts = self.forms.partial_sql(arguments, where)
         return [f"{sql} AS {c.name}" for sql, c in zip(texts, self.buffers, strict=True)]
@@ -51,7 +51,7 @@ class Function:
         """The SQL of its buffers over one row; empty if there is none."""
         call, condition = self.aggregate.function, self.aggregate.filter
         return self.forms.row_sql(
-            [sql_of(argument) for argument in call.arguments],
+            list(map(_argument, call.arguments)),
             None if condition is None else sql_of(condition),
             never_null=not any(argument.nullable for argument in call.arguments),
         )
@@ -68,6 +68,11 @@ class Function:
         """The SQL of its result over what the kernel gives, named as the plan names it."""
         sql = self.forms.final_sql([column.name for column in self.emitted])
         return f"{sql} AS c{self.aggregate.result_id}"
+
+
+def _argument(argument: Expression) -> str:
+    """An argument's SQL. What a list is ordered by goes into its buffer; the merge orders it."""
+    return sql_of(argument.child if isinstance(argument, SortOrder) else argument)
 
 
 def functions_of(step: BaseAggregateExec) -> list[Function]:

@@ -1,7 +1,7 @@
-"""listagg, and the aggregates whose state Spark keeps as an object that is not merged here.
+"""Percentiles, modes, listagg, histograms and sketches: Spark keeps their state as an object.
 
-Percentiles, modes, histograms and sketches are planned as Spark plans them; running them gives an
-error that names them.
+Histograms and sketches are planned as Spark plans them; running them gives an error that names
+them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal, lit
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..registry import AggregateForms, Buffer, FunctionSpec, Show
 from ..tree import replace
 from ..types import (
     BINARY,
@@ -41,6 +41,13 @@ from .aggregates_common import (
     require_count,
     typed_text,
     with_arguments,
+)
+from .aggregates_counts import (
+    approximate_forms,
+    discrete_forms,
+    listagg_forms,
+    mode_forms,
+    percentile_forms,
 )
 from .coercion import cast_unless_same
 from .mismatch import unexpected_type
@@ -213,23 +220,6 @@ def lit_null() -> Literal:
     return Literal(value=None, type_=NullType())
 
 
-def _listagg_forms(call: Call) -> AggregateForms:
-    separator = call.arguments[1]
-    if len(call.arguments) > 2:  # ordered, which is not computed in steps here
-        return _OBJECT
-    if not (isinstance(separator, Literal) and isinstance(call.data_type, StringType)):
-        return _OBJECT
-    text = str(separator.value or "").replace("\\", "\\\\").replace("'", "\\'")
-    escaped = text.replace("{", "{{").replace("}", "}}")
-    return AggregateForms(
-        buffers=(Buffer("buf", ArrayType(STRING, False)),),
-        partial=("collect_list({0})",),
-        merges=(Merge("concat", (0,)),),
-        final=f"CASE WHEN cardinality({{b0}}) > 0 THEN array_join({{b0}}, '{escaped}') END",
-        plan=_OBJECT.plan,
-    )
-
-
 def _check_sketch(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
     return call if len(call.arguments) == 2 else replace(call, arguments=(*call.arguments, lit(12)))
@@ -271,6 +261,7 @@ SPECS = (
         data_type=_percentile_type,
         check=_check_percentile,
         text=_percentile_text,
+        forms=percentile_forms,
     ),
     _object(
         "percentile_cont",
@@ -286,9 +277,15 @@ SPECS = (
         check=_check_ordered_percentile,
         text=_discrete_text,
         pretty=_ordered_pretty,
+        forms=discrete_forms,
     ),
     *(
-        _object(name, data_type=_approximate_type, check=_check_approximate)
+        _object(
+            name,
+            data_type=_approximate_type,
+            check=_check_approximate,
+            forms=approximate_forms,
+        )
         for name in ("percentile_approx", "approx_percentile")
     ),
     _object(
@@ -300,6 +297,7 @@ SPECS = (
         check=_check_mode,
         text=_mode_text,
         pretty=_one_name,
+        forms=mode_forms,
     ),
     _object("histogram_numeric", data_type=_histogram_type, check=_check_histogram),
     *(
@@ -307,7 +305,7 @@ SPECS = (
             name,
             data_type=first_type,
             check=_check_listagg,
-            forms=_listagg_forms,
+            forms=listagg_forms,
             order_sensitive=True,
         )
         for name in ("listagg", "string_agg")
