@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..exchange import ReusedExchangeExec, ShuffleExchangeExec
+from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ..plan import SparkPlan, StatefulOperator
 from ..text import cut
 
@@ -35,7 +35,7 @@ def plan_graph(plan: SparkPlan) -> PlanGraph:
             return
         number = len(nodes)
         nodes.append(node)
-        if isinstance(node, ShuffleExchangeExec):
+        if isinstance(node, ShuffleExchangeExec | BroadcastExchangeExec):
             exchanges[node.plan_id] = number
         if parent is not None:
             edges.append((number, parent))
