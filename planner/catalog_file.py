@@ -13,7 +13,6 @@ from pathlib import Path
 from .description import SourceDescription, read_file
 from .model.catalog import Source
 from .model.errors import DescriptionError
-from .model.tree import replace
 from .query import catalog_source, described_sources
 
 
@@ -40,6 +39,6 @@ def catalog_tables(described: Mapping[str, SourceDescription]) -> dict[str, Sour
         DescriptionError: one has no schema.
     """
     return {
-        name: replace(catalog_source(name, source), either=not source.static)
+        name: catalog_source(name, source, source.path, either=not source.static)
         for name, source in described.items()
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationError
 
 from .model.errors import DescriptionError
 
@@ -42,6 +42,8 @@ class SourceDescription(_Strict):
         rows: a static table's rows, instead of a path.
         format: json, parquet, csv, orc, text, rate or memory.
         path: the directory of its files, relative to the description's own.
+        size: how large a static table's files are (`64 MB`), for the choice of joins, where that
+            of the files under `path` is not it.
         options: those of Spark's reader (`maxFilesPerTrigger`, `rowsPerSecond`, ...).
     """
 
@@ -50,6 +52,7 @@ class SourceDescription(_Strict):
     rows: tuple[Row, ...] | None = None
     format: str = "json"
     path: str | None = None
+    size: ByteSize | None = None
     options: dict[str, Text] = Field(default_factory=dict)
 
 

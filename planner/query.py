@@ -20,6 +20,7 @@ from .model.ids import fresh_id, id_scope
 from .model.query_plan import LogicalPlan
 from .model.tree import replace
 from .model.types import LONG, TIMESTAMP, StructField, StructType
+from .table_size import files_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,7 +99,7 @@ class Query:
         """The sources as the planner knows them."""
         with timestamp_type(self.conf["spark.sql.timestampType"]):
             return {
-                name: replace(catalog_source(name, source), either=self._are_tables)
+                name: catalog_source(name, source, self._path(source.path), either=self._are_tables)
                 for name, source in self.sources.items()
             }
 
@@ -304,8 +305,10 @@ def _ddl_text(source: SourceDescription) -> str:
     return (source.schema_ or "").replace("'", "\\'")
 
 
-def catalog_source(name: str, source: SourceDescription) -> Source:
-    """A described source as the planner knows it.
+def catalog_source(
+    name: str, source: SourceDescription, path: str | None, *, either: bool
+) -> Source:
+    """A described source as the planner knows it; `path` is where its files are.
 
     Raises:
         DescriptionError: its columns are neither given nor known from its format.
@@ -317,12 +320,17 @@ def catalog_source(name: str, source: SourceDescription) -> Source:
             hint="Add 'schema:' with its columns, such as 'user STRING, ts TIMESTAMP'.",
         )
     schema = _RATE if source.schema_ is None else parse_schema(source.schema_)
+    size: int | None = source.size
+    if size is None and (source.static or either):
+        size = files_size(path)
     return Source(
         name=name,
         schema=schema,
         streaming=not source.static,
         format=source.format,
         location=source.path or "",
+        either=either,
+        size_in_bytes=size or 0,
     )
 
 

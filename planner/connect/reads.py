@@ -11,6 +11,7 @@ from ..model.relations import LocalRelation, Range, UnresolvedRelation
 from ..model.types import LONG
 from ..model.unresolved import UnresolvedFunction
 from ..sql import parse
+from ..table_size import files_size
 from .failures import missing_schema, unsupported
 from .names import name_parts
 from .places import Message
@@ -58,7 +59,20 @@ def _described(
         what = f"'{path}'" if path else f"the source '{format_}'"
         raise missing_schema(what, origin)
     name = path if format_ in FILE_FORMATS and path else format_
-    return Source(name=name, schema=schema, streaming=streaming, format=format_, location=path)
+    return Source(
+        name=name,
+        schema=schema,
+        streaming=streaming,
+        format=format_,
+        location=path,
+        size_in_bytes=0 if streaming else _size(message, known),
+    )
+
+
+def _size(message: Message, known: Source | None) -> int:
+    if known is not None and known.size_in_bytes:
+        return known.size_in_bytes
+    return sum(map(files_size, message.paths or [message.options.get("path", "")]))
 
 
 def sql(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:

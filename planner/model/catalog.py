@@ -21,6 +21,7 @@ class Source:
             of files as `FileSource[path]`.
         either: it may be read as a stream and as a table alike, whatever `streaming` says.
         location: what stands in `FileSource[...]`; the source's name where no path is known.
+        size_in_bytes: of a table's files.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Source:
     format: str = "json"
     location: str = ""
     either: bool = False
+    size_in_bytes: int = 0
 
     @property
     def plan_name(self) -> str:

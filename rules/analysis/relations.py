@@ -70,7 +70,12 @@ def source_plan(source: Source) -> LogicalPlan:
     )
     if source.streaming:
         return StreamingRelation(name=source.name, format=source.plan_name, attributes=attributes)
-    return Relation(name=source.name, format=source.format, attributes=attributes)
+    return Relation(
+        name=source.name,
+        format=source.format,
+        attributes=attributes,
+        size_in_bytes=source.size_in_bytes,
+    )
 
 
 def rename_columns(plan: SubqueryAlias) -> SubqueryAlias:
