@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot.dialects.databricks import Databricks
 
 from .query_parser import StreamingParser
-from .tokens import SparkTokenizer
+from .tokens import IdentifierTokenizer, SparkTokenizer
 
 
 class SparkStreaming(Databricks):  # type: ignore[misc]
@@ -13,3 +13,9 @@ class SparkStreaming(Databricks):  # type: ignore[misc]
 
     Tokenizer = SparkTokenizer
     Parser = StreamingParser
+
+
+class QuotedIdentifiers(SparkStreaming):
+    """The same with names in double quotes."""
+
+    Tokenizer = IdentifierTokenizer

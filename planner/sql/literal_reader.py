@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..model.conf import Conf
@@ -12,6 +13,8 @@ from .literals import interval_literal, number_literal, typed_literal
 
 Node = Any  # sqlglot carries no types here
 
+_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+
 
 class LiteralReader:
     """One query's text and settings; reads the literals of its tree."""
@@ -19,6 +22,7 @@ class LiteralReader:
     def __init__(self, text: str, conf: Conf) -> None:
         self.text = text
         self.conf = conf
+        self._escaped = conf.flag("spark.sql.parser.escapedStringLiterals")
         self.windows: dict[str, Node] = {}
 
     def origin(self, node: Node) -> Origin:
@@ -28,8 +32,15 @@ class LiteralReader:
 
     def literal(self, node: Node) -> Expression:
         if node.is_string:
-            return Literal(value=node.this, type_=STRING, origin=self.origin(node))
+            origin = self.origin(node)
+            return Literal(value=self._string(node, origin), type_=STRING, origin=origin)
         return number_literal(node.this, self.origin(node))
+
+    def _string(self, node: Node, origin: Origin) -> str:
+        if not self._escaped:
+            return str(node.this)
+        parts = _STRING.findall(self.text, origin.start, origin.stop + 1)
+        return "".join(part[1:-1] for part in parts)
 
     def typed(self, node: Node) -> Expression:
         return typed_literal(node.args["kind"], node.this.this, self.conf, self.origin(node))

@@ -12,32 +12,34 @@ from ..model.conf import Conf
 from ..model.errors import AnalysisError
 from ..model.expressions import Expression
 from ..model.query_plan import LogicalPlan
-from .dialect import SparkStreaming
+from .dialect import QuotedIdentifiers, SparkStreaming
 from .expressions import ExpressionReader
 from .plans import PlanReader
 from .syntax import syntax_error
 
+_DOUBLE_QUOTED = "spark.sql.ansi.doubleQuotedIdentifiers"
+
 
 @cache
-def _dialect() -> Any:
-    return SparkStreaming()
+def _dialect(double_quoted: bool) -> Any:
+    return QuotedIdentifiers() if double_quoted else SparkStreaming()
 
 
 def read_query(text: str, conf: Conf) -> LogicalPlan:
     """The plan of a query's text."""
-    tree = _tree(text, "statement", lambda parser: parser._parse_statement())
+    tree = _tree(text, conf, "statement", lambda parser: parser._parse_statement())
     return PlanReader(ExpressionReader(text, conf)).query(tree)
 
 
 def read_expression(text: str, conf: Conf) -> Expression:
     """The expression of a text, an Alias if it ends with a name."""
-    tree = _tree(text, "named_expression", lambda parser: parser._parse_expression())
+    tree = _tree(text, conf, "named_expression", lambda parser: parser._parse_expression())
     # Through the reader of plans: an expression may hold a subquery.
     return PlanReader(ExpressionReader(text, conf)).expressions.read(tree)
 
 
-def _tree(text: str, rule: str, parse: Callable[[Any], Any]) -> Any:
-    dialect = _dialect()
+def _tree(text: str, conf: Conf, rule: str, parse: Callable[[Any], Any]) -> Any:
+    dialect = _dialect(conf.flag("spark.sql.ansi.enabled") and conf.flag(_DOUBLE_QUOTED))
     try:
         tokens = dialect.tokenize(text)
         trees = dialect.parser()._parse(parse, tokens, text)

@@ -28,3 +28,10 @@ class SparkTokenizer(Databricks.Tokenizer):  # type: ignore[misc]
     COMMANDS: ClassVar[set[TokenType]] = set()
     # SELECT is a word like any other: without this `/*+` would begin a comment.
     TOKENS_PRECEDING_HINT: ClassVar[set[TokenType]] = {TokenType.VAR}
+
+
+class IdentifierTokenizer(SparkTokenizer):
+    """The same where double quotes are around names (`spark.sql.ansi.doubleQuotedIdentifiers`)."""
+
+    QUOTES: ClassVar[list[str]] = ["'"]
+    IDENTIFIERS: ClassVar[list[str]] = ["`", '"']

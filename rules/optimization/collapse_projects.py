@@ -20,6 +20,7 @@ from ...planner.model.tree import replace
 from .calls import ITEM_LOOKUPS
 from .common_expressions import is_cheap
 from .semantics import same
+from .settings import current
 from .simplify import simplify
 from .trees import replace_attributes, rewrite_up
 
@@ -100,7 +101,9 @@ def can_collapse(consumers: Iterable[Expression], producers: Iterable[Expression
             continue
         if not producer.deterministic:
             return False
-        if count > 1 and not _is_cheap_to_inline(consumers, expr_id, producer):
+        if count == 1 or current().always_inline:
+            continue
+        if not _is_cheap_to_inline(consumers, expr_id, producer):
             return False
     return True
 

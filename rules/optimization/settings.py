@@ -1,4 +1,4 @@
-"""What the settings leave out of optimization: rules by name; and how long a list is a set."""
+"""What the settings change of optimization: rules left out by name, limits, what is inlined."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...planner.model.conf import Conf
 
 EXCLUDED = "spark.sql.optimizer.excludedRules"
 IN_SET = "spark.sql.optimizer.inSetConversionThreshold"
+ALWAYS_INLINE = "spark.sql.optimizer.collapseProjectAlwaysInline"
 _PACKAGE = "org.apache.spark.sql.catalyst.optimizer."
 
 # Spark's rules that may be left out, with what does their work here.
@@ -61,10 +62,17 @@ _RULES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The functions that are left out, and how many constants `IN` takes before it is a set."""
+    """What holds for an optimization.
+
+    Attributes:
+        excluded: the functions that are left out.
+        in_set: how many constants `IN` takes before it is a set.
+        always_inline: whether projections collapse though an expression is then computed twice.
+    """
 
     excluded: frozenset[str] = frozenset()
     in_set: int = 10
+    always_inline: bool = False
 
 
 _DEFAULT = Settings()
@@ -81,7 +89,7 @@ def settings_of(conf: Conf) -> Iterator[None]:
     """Optimize under these settings meanwhile. Names of rules that there are not change nothing."""
     names = [name.strip().removeprefix(_PACKAGE) for name in conf[EXCLUDED].split(",")]
     excluded = frozenset(function for name in names for function in _RULES.get(name, ()))
-    token = _CURRENT.set(Settings(excluded, conf.integer(IN_SET)))
+    token = _CURRENT.set(Settings(excluded, conf.integer(IN_SET), conf.flag(ALWAYS_INLINE)))
     try:
         yield
     finally:
