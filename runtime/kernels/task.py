@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -116,9 +117,14 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
     else:
         (task,) = (int(number) for batch in batches for number in batch.column(0).to_numpy())
         rows, seen = scan_rows(spec.scan, spec.tasks, task, spec.kernel.input, spec.windows)
-    outcome, report = carry_out(spec, task, rows)
-    report = replace(report, seen=seen)
-    yield from _emit(spec.kernel.output, outcome, report, spec.emitted)
+    store, started = open_store(spec, task), time.perf_counter()
+    outcome = spec.kernel.run(rows, store)
+    updated = time.perf_counter()
+    # The state is written while Spark takes the rows in; nothing counts until the report.
+    with ThreadPoolExecutor(1) as pool:
+        report = pool.submit(_commit, spec, store, outcome, updated - started)
+        yield from _emit(spec.kernel.output, outcome.output, spec.emitted)
+        yield _told(spec.kernel.output, replace(report.result(), seen=seen), spec.emitted)
 
 
 def open_store(spec: TaskSpec, task: int) -> RunStore:
@@ -134,14 +140,18 @@ def carry_out(spec: TaskSpec, task: int, rows: Input) -> tuple[Outcome, TaskRepo
     Raises:
         StateError: the state cannot be read or written.
     """
-    kernel, store = spec.kernel, open_store(spec, task)
+    store, started = open_store(spec, task), time.perf_counter()
+    outcome = spec.kernel.run(rows, store)
+    return outcome, _commit(spec, store, outcome, time.perf_counter() - started)
+
+
+def _commit(spec: TaskSpec, store: RunStore, outcome: Outcome, seconds: float) -> TaskReport:
+    """Write what a kernel decided in so many seconds."""
     started = time.perf_counter()
-    outcome = kernel.run(rows, store)
-    updated = time.perf_counter()
-    writes = store.commit(outcome.changes, kernel.evicts, outcome.touched)
-    done = time.perf_counter()
-    times = (round(1000 * (updated - started)), round(1000 * (done - updated)))
-    return outcome, TaskReport(writes, outcome.figures, *times, dict(store.metrics))
+    writes = store.commit(outcome.changes, spec.kernel.evicts, outcome.touched)
+    took = time.perf_counter() - started
+    times = (round(1000 * seconds), round(1000 * took))
+    return TaskReport(writes, outcome.figures, *times, dict(store.metrics))
 
 
 def _read(schema: Any, batches: Iterator[Any], windows: Windows) -> Input:
@@ -181,13 +191,17 @@ def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
         )
 
 
-def _emit(schema: Any, outcome: Outcome, report: TaskReport, windows: Windows) -> Iterator[Any]:
-    for start in range(0, outcome.output.num_rows, SLICE):
-        part = outcome.output.slice(start, SLICE)
+def _emit(schema: Any, output: Any, windows: Windows) -> Iterator[Any]:
+    for start in range(0, output.num_rows, SLICE):
+        part = output.slice(start, SLICE)
         columns = dict(parted(part.columns, schema, windows))
         columns[META] = pa.nulls(part.num_rows, pa.string())
         yield pa.RecordBatch.from_pydict(columns)
+
+
+def _told(schema: Any, report: TaskReport, windows: Windows) -> Any:
+    """The last row: the task's report."""
     last = [pa.nulls(1, field.type) for field in schema]
     columns = dict(parted(last, schema, windows))
     columns[META] = pa.array([f"{report.writes.task}:{report.to_json()}"], pa.string())
-    yield pa.RecordBatch.from_pydict(columns)
+    return pa.RecordBatch.from_pydict(columns)

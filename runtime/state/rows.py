@@ -82,7 +82,9 @@ def take(batch: Any, rows: Int64) -> Any:
     """The rows of a record batch at some positions; a batch without columns keeps its count."""
     if batch.num_columns == 0:
         return columns_of([], batch.schema, len(rows))
-    return batch.take(pa.array(rows))
+    at = pa.array(rows)
+    arrays = [pc.take(column, at, boundscheck=False) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
 
 def columns_of(arrays: list[Any], schema: Any, count: int) -> Any:

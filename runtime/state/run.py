@@ -1,20 +1,18 @@
 """One run: an Arrow IPC file of state rows sorted by the hash of their keys.
 
-Columns: `hash`, `place`; `live` only if the run marks keys as gone; where rows can be evicted also
-`time`, and the rows in the order of these times (`order`), so that a scan by event time touches
-only what a watermark passes; then the keys `k0`, ... and values `v0`, ...
+Columns: `hash`, `place`; `live` only if the run marks keys as gone; `time` where rows can be
+evicted; then the keys `k0`, ... and values `v0`, ... A scan by event time reads the times of a run
+whose bounds say that a watermark passes some: sorting them would take longer than ten such scans.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from .checksums import Damaged, Sealed, Sealing, open_batch
 from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
@@ -161,20 +159,10 @@ class Run:
         """The rows with an event time above what is already evicted and at most the watermark."""
         if self.info.skipped_by(watermark):
             return np.empty(0, np.int64)
-        done = self.info.evicted
-        order = self._column("order").to_numpy()
-        first = 0 if done is None else self._ended(order, done)
-        rows = order[first : self._ended(order, watermark)].astype(np.int64)
-        if len(rows) < self.info.rows >> 4:
-            return np.sort(rows)
-        chosen = np.zeros(self.info.rows, dtype=np.bool_)
-        chosen[rows] = True
+        chosen = self.times <= watermark
+        if self.info.evicted is not None:
+            chosen &= self.times > self.info.evicted
         return np.flatnonzero(chosen)
-
-    def _ended(self, order: NDArray[np.uint32], watermark: int) -> int:
-        """How many rows a watermark has passed, for the order of their times."""
-        times = self.times
-        return bisect_right(range(len(order)), watermark, key=lambda i: times[order[i]])
 
     def above(self, watermark: int | None) -> Int64:
         """The rows with an event time above a watermark in microseconds; all without one."""
@@ -209,9 +197,7 @@ def write_run(
     if rows.live is not None and not rows.live.all():
         columns["live"] = pa.array(rows.live)
     if layout.timed:
-        by_time = stable_order(rows.times)
         columns["time"] = pa.array(rows.times)
-        columns["order"] = pa.array(by_time.astype(np.uint32))
     columns |= {f"k{i}": c for i, c in enumerate(rows.keys.columns.columns)}
     columns |= {f"v{i}": c for i, c in enumerate(rows.values.columns)}
     batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

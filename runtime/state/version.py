@@ -104,6 +104,8 @@ class RunInfo:
 
 def task_of(places: Int32, tasks: int) -> Int64:
     """The task of each place: `pmod(place, tasks)`."""
+    if tasks & (tasks - 1) == 0:  # a tenth of the time of a division
+        return (places & np.int32(tasks - 1)).astype(np.int64)
     found: Int64 = np.mod(places.astype(np.int64), tasks)
     return found
 

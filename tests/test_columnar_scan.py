@@ -1,0 +1,296 @@
+"""Rows that stateful operators read from Parquet files themselves: the same as through Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import stateplan
+from stateplan.planner.model.errors import StateplanError
+from stateplan.runtime.kernels.hashing import can_hash, hashes_of, places_of
+from stateplan.runtime.kernels.scan import ScanFile, SeenTimes
+from stateplan.runtime.lowering.batch import Batch
+from stateplan.runtime.lowering.scans import ENABLED
+from stateplan.runtime.sinks import ForeachBatchSink
+from stateplan.runtime.sources.parquet import parquet_batch, with_origins
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+UTC = pa.timestamp("us", "UTC")
+SCHEMA = "key STRING, ts TIMESTAMP, n INT, x DOUBLE, day DATE, id BIGINT"
+ARROW = pa.schema(
+    [
+        *(("key", pa.string()), ("ts", UTC), ("n", pa.int32())),
+        *(("x", pa.float64()), ("day", pa.date32()), ("id", pa.int64())),
+    ]
+)
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+LATE = "FROM STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS"
+
+
+# ---------------------------------------------------------------------------------------- hashes
+
+
+def _any(random_: random.Random, low: int, high: int) -> list[int | None]:
+    edges = (None, low, high, 0, -1, 1)
+    return [random_.choice((*edges, random_.randrange(low, high))) for _ in range(400)]
+
+
+def hashable_columns() -> dict[str, pa.Array]:
+    """Columns of every type that is hashed here, with nulls and extremes."""
+    own = random.Random(7)
+    texts = ["".join(own.choices("aé漢🙂b\0", k=own.randrange(90))) for _ in range(400)]
+    return {
+        "b": pa.array(own.choices((None, True, False), k=400)),
+        "i8": pa.array(_any(own, -(1 << 7), (1 << 7) - 1), pa.int8()),
+        "i16": pa.array(_any(own, -(1 << 15), (1 << 15) - 1), pa.int16()),
+        "i32": pa.array(_any(own, -(1 << 31), (1 << 31) - 1), pa.int32()),
+        "i64": pa.array(_any(own, -(1 << 63), (1 << 63) - 1), pa.int64()),
+        "d": pa.array(_any(own, -20_000, 40_000), pa.int32()).cast(pa.date32()),
+        "t": pa.array(_any(own, -(1 << 52), 1 << 52), UTC),
+        "n": pa.array(_any(own, -(1 << 52), 1 << 52), pa.timestamp("us")),
+        "s": pa.array([None if own.random() < 0.1 else text for text in texts]),
+    }
+
+
+def test_hashes_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    columns = hashable_columns()
+    assert all(can_hash(column.type) for column in columns.values())
+    pq.write_table(pa.table(columns), tmp_path / "all.parquet")
+    sets = [*([name] for name in columns), list(columns)[::-1]]
+    asked = [f"{f}({', '.join(names)})" for names in sets for f in ("hash", "xxhash64")]
+    found = spark.read.parquet(str(tmp_path / "all.parquet")).selectExpr(*asked).toArrow()
+    for i, names in enumerate(sets):
+        # A slice: an array need not begin where its memory does.
+        arrays = [columns[name].slice(3) for name in names]
+        assert places_of(arrays, 397).tolist() == found.column(2 * i).to_pylist()[3:], names
+        assert hashes_of(arrays, 397).tolist() == found.column(2 * i + 1).to_pylist()[3:], names
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.binary(), pa.list_(pa.int64())])
+def test_other_types_are_left_to_spark(kind: pa.DataType) -> None:
+    assert not can_hash(kind)
+
+
+# ------------------------------------------------------------------------------ what files say
+
+
+def test_columns_that_spark_reads_otherwise_are_not_read_here(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "plain": [1],
+            "Twice": [1],
+            "twice": [1],
+            "a.b": [1],
+            "nanos": pa.array([1], pa.timestamp("ns", "UTC")),
+            "zone": pa.array([1], pa.timestamp("us", "Europe/Berlin")),
+            "list": [[1]],
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    found = parquet_batch([str(tmp_path / "a.parquet")])
+    assert found is not None
+    assert found.rows == 1
+    assert found.types == {"plain": pa.int64(), "zone": UTC}
+    pq.write_table(pa.table({"plain": pa.array([1], pa.int32())}), tmp_path / "b.parquet")
+    both = parquet_batch([str(tmp_path / name) for name in ("a.parquet", "b.parquet")])
+    assert both is not None
+    assert both.types == {}
+
+
+def test_files_of_spark_2_and_damaged_ones_are_left_to_spark(tmp_path: Path) -> None:
+    path = str(tmp_path / "old.parquet")
+    table = pa.table({"a": [1]})
+    pq.write_table(table.replace_schema_metadata({"org.apache.spark.version": "2.4.8"}), path)
+    found = parquet_batch([path])
+    assert found is not None
+    assert found.types == {}
+    Path(path).write_bytes(b"PAR1nothing")
+    assert parquet_batch([path]) is None
+
+
+def test_files_are_in_the_partitions_that_spark_reads_them_in() -> None:
+    files = [ScanFile(str(i), 1) for i in range(3)]
+    small = with_origins(files, [100, 300, 200], 2)
+    assert [file.origin for file in small] == [1, 0, 0]
+    large = with_origins(files, [200 << 20, 10 << 20, 300 << 20], 2)
+    assert [file.origin for file in large] == [1, 2, 0]
+
+
+def test_event_times_add_up() -> None:
+    first = SeenTimes().with_times(pa.array([-1, 5_999, None], UTC))
+    assert first == SeenTimes(3, -1, 5, 4)
+    assert first.with_seen(SeenTimes()) == first == SeenTimes().with_seen(first)
+    huge = SeenTimes().with_times(pa.array(np.full(3000, (1 << 63) - 1), UTC))
+    assert huge.sum_ms == 3000 * (((1 << 63) - 1) // 1000)
+
+
+# ----------------------------------------------------------------------------- the two ways to run
+
+
+def rows_of(own: random.Random, step: int, count: int) -> pa.Table:
+    """Rows of a step: 20 s of event time, some late, some without key, time or value."""
+
+    def some(value: Any) -> Any:
+        return None if own.random() < 0.05 else value
+
+    seconds = [
+        20 * step + own.choice((own.random() * 20, -own.random() * 60)) for _ in range(count)
+    ]
+    return pa.table(
+        {
+            "key": [some(f"k{own.randrange(12)}") for _ in range(count)],
+            "ts": [some(START + dt.timedelta(seconds=round(s, 1))) for s in seconds],
+            "n": [some(own.randrange(-50, 50)) for _ in range(count)],
+            "x": [some(own.choice((-0.0, own.randrange(99) / 4))) for _ in range(count)],
+            "day": [some(dt.date(2026, 1, 1 + own.randrange(3))) for _ in range(count)],
+            "id": [some(own.randrange(8)) for _ in range(count)],
+        },
+        schema=ARROW,
+    )
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> list[list[Path]]:
+    """The files of each step: two of several row groups and an empty one."""
+    own, root = random.Random(11), tmp_path_factory.mktemp("steps")
+    found = []
+    for step in range(3):
+        files = [root / f"{step}-{part}.parquet" for part in range(3)]
+        for file, count in zip(files, (150, 70, 0), strict=True):
+            pq.write_table(rows_of(own, step, count), file, row_group_size=40)
+        found.append(files)
+    return found
+
+
+@dataclass
+class Job:
+    """A query over files that come step by step, each step a run of its own."""
+
+    spark: SparkSession
+    root: Path
+    sql: str
+    mode: str
+    scans: list[bool] = field(default_factory=list)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def step(self, files: list[Path], conf: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+        """Add files and run to the end: per batch what it emits and what its progress says."""
+        (self.root / "in").mkdir(parents=True, exist_ok=True)
+        for file in files:
+            shutil.copy(file, self.root / "in" / file.name)
+        rows: list[Any] = []
+        progress: list[Mapping[str, Any]] = []
+
+        def take(frame: DataFrame, batch_id: int) -> None:
+            rows.append(sorted(map(repr, frame.collect())))
+
+        source = {
+            "schema": SCHEMA,
+            "format": "parquet",
+            "path": str(self.root / "in"),
+            "options": dict(self.options),
+        }
+        query = stateplan.sql(
+            self.sql,
+            sources={"events": source},
+            output_mode=self.mode,
+            conf={"spark.sql.shuffle.partitions": "4", **conf},
+        )
+        query.run(
+            self.spark,
+            sink=ForeachBatchSink(take),
+            trigger="available_now",
+            checkpoint=self.root / "checkpoint",
+            listeners=[progress.append],
+            background=False,
+        ).await_termination()
+        names = ("numRowsTotal", "numRowsUpdated", "numRowsRemoved", "numRowsDroppedByWatermark")
+        for emitted, one in zip(rows, progress, strict=True):
+            states = [[operator[name] for name in names] for operator in one["stateOperators"]]
+            yield emitted, one["numInputRows"], one.get("eventTime"), states
+
+
+QUERIES = {
+    "session": (
+        f"SELECT session_window(ts, '4 seconds') AS w, key, count(*) AS c, sum(n) AS s, "
+        f"max(x) AS m {LATE} GROUP BY 1, 2",
+        "append",
+    ),
+    "window": (
+        f"SELECT window(ts, '10 seconds', '10 seconds', '3 seconds') AS w, key, id, count(n) AS c, "
+        f"sum(x) AS s, min(day) AS d {LATE} GROUP BY 1, 2, 3",
+        "append",
+    ),
+    "deduplicate": (f"SELECT DISTINCT ON (key, ts) key, ts {LATE}", "append"),
+    "update": ("SELECT day, id, n, count(*) AS c, sum(id) AS s FROM STREAM events GROUP BY 1, 2, 3",
+               "update"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_either_way_is_the_same(
+    spark: SparkSession,
+    tmp_path: Path,
+    steps: list[list[Path]],
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sql, mode = QUERIES[name]
+    used: Counter[str] = Counter()
+    run_scan = Batch.run_scan
+
+    def counted(self: Batch, *args: Any, **kwargs: Any) -> DataFrame:
+        used[str(self.context.conf.settings.get(ENABLED))] += 1
+        return run_scan(self, *args, **kwargs)
+
+    monkeypatch.setattr(Batch, "run_scan", counted)
+    found = []
+    # The second goes from one way to the other on one checkpoint.
+    for number, ways in enumerate((("true",), ("false", "true"))):
+        job = Job(spark, tmp_path / str(number), sql, mode)
+        found.append(
+            [
+                batch
+                for i, files in enumerate(steps)
+                for batch in job.step(files, {ENABLED: ways[i % len(ways)]})
+            ]
+        )
+    assert found[0] == found[1]
+    assert used == {"true": 4}
+
+
+def test_what_needs_spark_goes_through_it(
+    spark: SparkSession, tmp_path: Path, steps: list[list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Batch, "run_scan", lambda *args, **kwargs: pytest.fail("a scan"))
+    sql = "SELECT upper(key) AS k, count(*) AS c FROM STREAM events GROUP BY 1"
+    assert list(Job(spark, tmp_path / "a", sql, "update").step(steps[0], {}))
+    plain = "SELECT key, count(*) AS c FROM STREAM events GROUP BY 1"
+    options = {"mergeSchema": "true"}
+    assert list(Job(spark, tmp_path / "b", plain, "update", options=options).step(steps[0], {}))
+
+
+def test_a_file_damaged_behind_its_footer_is_named(
+    spark: SparkSession, tmp_path: Path, steps: list[list[Path]]
+) -> None:
+    good = steps[0][0]
+    data = bytearray(good.read_bytes())
+    data[4:200] = bytes(196)
+    (tmp_path / "bad.parquet").write_bytes(data)
+    sql = "SELECT key, count(*) AS c FROM STREAM events GROUP BY 1"
+    job = Job(spark, tmp_path, sql, "update")
+    with pytest.raises(StateplanError, match=r"FAILED_READ_FILE.*bad\.parquet"):
+        list(job.step([tmp_path / "bad.parquet"], {}))
