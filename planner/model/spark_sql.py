@@ -110,9 +110,8 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
             return f"{names if len(parameters) == 1 else f'({names})'} -> {show(body)}"
         case LambdaVariable():
             return quote(f"{node.name}_{node.expr_id}")
-        case PreciseTimestampConversion(child=child, to_type=to_type):
-            function = "timestamp_micros" if isinstance(to_type, TimestampType) else "unix_micros"
-            return f"{function}({show(child)})"
+        case PreciseTimestampConversion(child=child):
+            return _conversion(node, show(child))
         case SortOrder(child=child):
             direction = "ASC" if node.ascending else "DESC"
             nulls = "FIRST" if node.nulls_first else "LAST"
@@ -125,6 +124,24 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
             return node.sql
         case _:
             raise TypeError(f"no Spark SQL for {type(node).__name__}")
+
+
+_LOCAL_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+
+
+def _conversion(node: PreciseTimestampConversion, value: str) -> str:
+    """A time as microseconds or back; local times have no functions for that, but differences."""
+    match node.from_type, node.to_type:
+        case TimestampNTZType(), _:
+            seconds = f"CAST(({value} - {_LOCAL_EPOCH}) AS INTERVAL SECOND)"
+            return f"CAST(CAST({seconds} AS DECIMAL(18, 6)) * 1000000 AS BIGINT)"
+        case _, TimestampNTZType():
+            seconds = f"CAST(CAST({value} AS DECIMAL(20, 0)) / 1000000 AS DECIMAL(18, 6))"
+            return f"({_LOCAL_EPOCH} + make_dt_interval(0, 0, 0, {seconds}))"
+        case _, TimestampType():
+            return f"timestamp_micros({value})"
+        case _:
+            return f"unix_micros({value})"
 
 
 def _over(node: WindowExpression, show: Callable[[Expression], str]) -> str:

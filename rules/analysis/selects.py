@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Alias, AttributeReference, Call, Expression, Origin
@@ -39,9 +39,13 @@ def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> Logi
     """SELECT without GROUP BY: a Project, or an Aggregate if aggregate functions stand in it."""
     items, child, plan = _select_list(plan, plan.project_list, child, context)
     if any(has_aggregate(item) for item in items):
-        named_items = tuple(named(item) for item in items)
-        aggregate = Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
-        return extract_windows(expand_lateral(aggregate))
+
+        def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
+            named_items = tuple(named(item) for item in items)
+            made = Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
+            return extract_windows(expand_lateral(made))
+
+        return _below_generators(items, aggregate, context)
     items, child = _generators(items, child, context)
     named_items = tuple(named(item) for item in items)
     return extract_windows(expand_lateral(replace(plan, project_list=named_items, child=child)))
@@ -61,11 +65,14 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     over, child = _over_windows(draft, child, context)
     assert isinstance(over, Aggregate)
     resolver = Resolver(context.scope(child.output), context)
-    aggregates = refer_to_aliases(over.aggregates, resolver)
-    resolved = resolve_grouping(replace(over, aggregates=aggregates), context)
-    if plan.grouping_analytics is not None and resolved.resolved:
-        resolved = expand_grouping_sets(resolved, sets_of(plan), identity)
-    return extract_windows(expand_lateral(resolved))
+
+    def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
+        resolved = resolve_grouping(replace(over, aggregates=items), context)
+        if plan.grouping_analytics is not None and resolved.resolved:
+            resolved = expand_grouping_sets(resolved, sets_of(plan), identity)
+        return extract_windows(expand_lateral(resolved))
+
+    return _below_generators(refer_to_aliases(over.aggregates, resolver), aggregate, context)
 
 
 def _refuse_star_with_positions(
@@ -165,6 +172,61 @@ def _generators(
         child = generate
         made.extend(generate.generated)
     return tuple(made), child
+
+
+def _below_generators(
+    items: tuple[Expression, ...],
+    aggregate: Callable[[tuple[Expression, ...]], LogicalPlan],
+    context: Context,
+) -> LogicalPlan:
+    """The aggregation that `aggregate` makes of a select list, generators of its results above.
+
+    `explode(collect_list(x))` -> a Generate over an Aggregate of `collect_list(x)`.
+    """
+    made_here = [call for call in map(_generator_of, items) if is_generator(call)]
+    if not made_here:
+        return aggregate(items)
+    if len(made_here) > 1:
+        shown = ", ".join(f'"{pretty(call)}"' for call in made_here)
+        raise failure(
+            "UNSUPPORTED_GENERATOR.MULTI_GENERATOR",
+            "The generator is not supported: only one generator allowed per SELECT clause but"
+            f" found {len(made_here)}: {shown}.",
+            state="42K0E",
+            hint="Call one of them in a query around this one.",
+        )
+    below: list[Expression] = []
+
+    def taken(column: Expression) -> int:
+        below.append(column)
+        return len(below) - 1
+
+    above: list[int | tuple[Expression, Call, list[int | Expression]]] = []
+    for item in items:
+        call = _generator_of(item)
+        refuse_nested_generator(call)
+        if isinstance(call, Call) and is_generator(call):
+            parts = [
+                part if part.foldable else taken(Alias(child=part, name=f"_gen_input_{i}"))
+                for i, part in enumerate(call.arguments)
+            ]
+            above.append((item, call, parts))
+        else:
+            above.append(taken(named(item)))
+    child = aggregate(tuple(below))
+    if not child.resolved:
+        return child
+    made: list[Expression] = []
+    for place in above:
+        if isinstance(place, int):
+            made.append(child.output[place])
+        else:
+            item, call, parts = place
+            columns = (child.output[p] if isinstance(p, int) else p for p in parts)
+            new = replace(call, arguments=tuple(columns))
+            made.append(new if item is call else replace(item, child=new))  # type: ignore[call-arg]
+    generated, child = _generators(tuple(made), child, context)
+    return Project(project_list=tuple(map(named, generated)), child=child)
 
 
 def _not_several_columns(item: MultiAlias) -> AnalysisError:

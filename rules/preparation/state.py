@@ -61,13 +61,13 @@ def _filled(
             plan = LocalLimitExec(limit=limit, child=child)
     if isinstance(plan, StreamingSymmetricHashJoinExec):
         for side in plan.children:
-            _refuse_several_event_times(side)
+            refuse_several_event_times(side)
     info = above
     return plan.map_children(lambda child: _filled(child, execution, info, strict, stores))
 
 
-def _refuse_several_event_times(side: SparkPlan) -> None:
-    """A join's state goes by one event time a side.
+def refuse_several_event_times(side: SparkPlan) -> None:
+    """State goes by one event time: that of a join's side, or of an operator's input.
 
     Raises:
         PlanningError: there are several (MULTIPLE_EVENT_TIME_COLUMNS).
@@ -79,7 +79,7 @@ def _refuse_several_event_times(side: SparkPlan) -> None:
             "[MULTIPLE_EVENT_TIME_COLUMNS] More than one event time columns are available. Please "
             "ensure there is at most one event time column per stream. event time columns: "
             f"({','.join(map(plan_text, times))}) SQLSTATE: 42K09",
-            hint="Leave all event times but one out of the join's side, or cast the others.",
+            hint="Leave all event times but one out, or cast the others.",
         )
 
 

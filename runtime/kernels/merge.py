@@ -19,6 +19,7 @@ from .merge_lists import merge_concat, merge_counts, merge_registers, merge_unio
 from .merge_moments import merge_covariance, merge_moments
 from .merge_sums import (
     merge_bits,
+    merge_product,
     merge_sum,
     merge_sum_wrap,
     merge_try_sum,
@@ -34,6 +35,7 @@ OPERATIONS: dict[str, Operation] = {
     "sum_wrap": merge_sum_wrap,
     "try_sum": merge_try_sum,
     "try_sum_count": merge_try_sum_count,
+    "product": merge_product,
     "bit_and": merge_bits(pc.bit_wise_and),
     "bit_or": merge_bits(pc.bit_wise_or),
     "bit_xor": merge_bits(pc.bit_wise_xor),

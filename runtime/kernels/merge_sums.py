@@ -38,6 +38,12 @@ def merge_sum_wrap(earlier: Columns, later: Columns) -> Columns:
     return [pc.coalesce(pc.add(one, other), one, other)]
 
 
+def merge_product(earlier: Columns, later: Columns) -> Columns:
+    """`product` (p): a null side multiplies nothing."""
+    one, other = earlier[0], later[0]
+    return [pc.coalesce(pc.multiply(one, other), one, other)]
+
+
 def merge_try_sum(earlier: Columns, later: Columns) -> Columns:
     """`try_sum` (s, is_empty): a sum that overflowed stays null, unlike one over no values."""
     empty_earlier = earlier[1].fill_null(True)

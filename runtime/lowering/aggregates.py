@@ -26,7 +26,7 @@ from ...planner.model.types import LONG, DoubleType, FloatType, contains_type
 from ..kernels.aggregate import ROWS, AggregateKernel
 from .batch import GROUPS, RECEIVED, Batch
 from .columns import Column, arrow_schema, column_name
-from .exchanges import event_time_position, grouped, keyed, micros
+from .exchanges import check_event_times, event_time_position, grouped, keyed, micros
 from .functions import Function, RowColumns, buffers_of, functions_of, rows_of
 from .operators import Frames, inputs_of, lower_operator, named
 from .scans import Reader, reader
@@ -72,6 +72,8 @@ def _(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
 
 @lower_operator.register(StateStoreSaveExec)
 def _(node: StateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
+    if mode_of(node) != "complete":
+        check_event_times(node.child, batch)
     partial = partial_of(node)
     functions = functions_of(partial)
     names = [column_name(key) for key in partial.key_attributes]

@@ -17,12 +17,17 @@ from ...planner.model.types import (
     StructField,
     StructType,
 )
+from ...rules.preparation.state import refuse_several_event_times
 from ..frames import rows_frame
+from .batch import Batch
 from .columns import column_name
 from .operators import inputs_of, named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+_ONE_EVENT_TIME = "spark.sql.streaming.statefulOperator.allowMultiple"
 
 
 def micros(watermark_ms: int | None) -> int | None:
@@ -33,6 +38,18 @@ def micros(watermark_ms: int | None) -> int | None:
 def event_time_position(keys: Sequence[AttributeReference]) -> int | None:
     """Which of some columns has a watermark: the first."""
     return next((i for i, key in enumerate(keys) if key.delay_ms is not None), None)
+
+
+def check_event_times(below: SparkPlan, batch: Batch) -> None:
+    """Check that one event time at most comes to a stateful operator, which goes by it.
+
+    Spark, too, finds out where a batch runs.
+
+    Raises:
+        PlanningError: there are several (MULTIPLE_EVENT_TIME_COLUMNS).
+    """
+    if batch.context.conf.flag(_ONE_EVENT_TIME):
+        refuse_several_event_times(below)
 
 
 def keyed(frame: DataFrame, partial: BaseAggregateExec) -> DataFrame:

@@ -25,7 +25,7 @@ from ..kernels.task import ORIGIN
 from .aggregates import mode_of, partial_of, unsorted
 from .batch import Batch
 from .columns import Column, arrow_schema, column_name, sql_of
-from .exchanges import grouped, keyed, micros
+from .exchanges import check_event_times, grouped, keyed, micros
 from .functions import Function, buffers_of, functions_of
 from .operators import Frames, inputs_of, lower_operator, named
 from .scans import reader
@@ -48,6 +48,8 @@ def _(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
 
 @lower_operator.register(SessionWindowStateStoreSaveExec)
 def _(node: SessionWindowStateStoreSaveExec, inputs: Frames, batch: Batch) -> DataFrame:
+    if mode_of(node) != "complete":
+        check_event_times(node.child, batch)
     partial = partial_of(node)
     functions = functions_of(partial)
     keys = [Column.of(key) for key in node.keys]

@@ -13,7 +13,7 @@ from ...planner.model.errors import InternalError
 from ..kernels.deduplicate import DeduplicateKernel
 from .batch import Batch
 from .columns import arrow_schema, column_name
-from .exchanges import event_time_position, micros
+from .exchanges import check_event_times, event_time_position, micros
 from .operators import Frames, lower_operator
 from .scans import reader, unexchanged
 from .windows import key_column
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 @lower_operator.register(BaseStreamingDeduplicateExec)
 def _(node: BaseStreamingDeduplicateExec, inputs: Frames, batch: Batch) -> DataFrame:
+    check_event_times(node.child, batch)
     rows = node.child.output
     columns = [key_column(attribute) for attribute in rows]
     places = {attribute.expr_id: i for i, attribute in enumerate(rows)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal
-from ..registry import Buffer, FunctionSpec, null_if_any, register
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, null_if_any, register
 from ..tree import replace
 from ..types import (
     BINARY,
@@ -65,6 +65,16 @@ def _check_product(call: Call, conf: Conf) -> Expression:
     return check_types(call, ["double"], conf)
 
 
+def _product_forms(call: Call) -> AggregateForms:
+    numbers = "aggregate(collect_list({0}){filter}, 1D, (a, e) -> a * e)"
+    return AggregateForms(
+        buffers=(Buffer("product", DOUBLE),),
+        partial=(f"CASE WHEN count({{0}}){{filter}} > 0 THEN {numbers} END",),
+        merges=(Merge("product", (0,)),),
+        final="{b0}",
+    )
+
+
 def _check_positions(call: Call, conf: Conf) -> Expression:
     return check_types(call, ["bigint"], conf)
 
@@ -92,7 +102,7 @@ register(
     _aggregate("bitmap_or_agg", BINARY, "bitmap", check=_check_bitmaps, nullable=not_nullable),
     _aggregate("bitmap_and_agg", BINARY, "bitmap", check=_check_bitmaps, nullable=not_nullable),
     # DataFrames' product() makes it; SQL has no name for it.
-    _aggregate("product", DOUBLE, "product", check=_check_product, text=None),
+    _aggregate("product", DOUBLE, "product", check=_check_product, text=None, forms=_product_forms),
     invoked("bitmap_bit_position", "bigint", LONG, f"{_BITMAPS}.bitmapBitPosition"),
     invoked("bitmap_bucket_number", "bigint", LONG, f"{_BITMAPS}.bitmapBucketNumber"),
     invoked("bitmap_count", "binary", LONG, f"{_BITMAPS}.bitmapCount"),
