@@ -102,7 +102,7 @@ def test_the_stateful_view_names_the_line_of_code() -> None:
         ('events.select("a..b")', "INVALID_ATTRIBUTE_NAME_SYNTAX", "a..b"),
         ('events.withWatermark("ts", "soon")', "CANNOT_PARSE_INTERVAL", "'soon'"),
         ('events.withWatermark("ts", "-1 minute")', None, "should not be negative"),
-        ('events.toDF("a")', None, "number of columns doesn't match"),
+        ('events.toDF("a")', "ASSIGNMENT_ARITY_MISMATCH", "aliased: 4 does not match"),
         (
             'events.groupBy("user").pivot("qty", [1]).count()',
             "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
@@ -151,3 +151,47 @@ def test_classic_and_connect_live_in_one_process() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "StreamingRelation FileSource[e], [a#0]\nFalse None\n", done.stderr
+
+
+USERS = {"schema": "user STRING, country STRING", "static": True}
+
+
+@pytest.mark.parametrize(
+    ("code", "sql"),
+    [
+        (
+            'events.where(F.col("user").isin(users.select("user")))',
+            "SELECT * FROM STREAM events WHERE user IN (SELECT user FROM users)",
+        ),
+        (
+            'events.alias("e").where(users.alias("u").where(F.col("e.user").outer() =='
+            ' F.col("u.user")).exists()).select("qty")',
+            "SELECT qty FROM STREAM events e"
+            " WHERE EXISTS (SELECT * FROM users u WHERE e.user = u.user)",
+        ),
+        (
+            'events.select("qty", users.agg(F.max("country")).scalar().alias("m"))',
+            "SELECT qty, (SELECT max(country) FROM users) AS m FROM STREAM events",
+        ),
+        (
+            'events.alias("e").lateralJoin(users.alias("u").where(F.col("e.user").outer() =='
+            ' F.col("u.user")).select(F.col("country").alias("c")))',
+            "SELECT * FROM STREAM events e,"
+            " LATERAL (SELECT country AS c FROM users u WHERE e.user = u.user)",
+        ),
+        (
+            'events.join(users.union(users), "user").select(events["*"])',
+            "SELECT e.* FROM STREAM events e JOIN"
+            " (SELECT * FROM users UNION ALL SELECT * FROM users) u ON e.user = u.user",
+        ),
+    ],
+)
+def test_dataframes_within_dataframes(code: str, sql: str) -> None:
+    from stateplan.physical.explain.normalise import normalise
+
+    sources = {"events": {"schema": EVENTS}, "users": USERS}
+    plans = [
+        Query.of(parse_description({"sources": sources, kind: text})).explain()
+        for kind, text in (("python", code), ("sql", sql))
+    ]
+    assert normalise(plans[0]) == normalise(plans[1])

@@ -116,12 +116,11 @@ def to_df(reader: RelationReader, message: Message, origin: Origin | None) -> Lo
     child = reader.child(message.input)
     names = list(message.column_names)
     if len(names) != len(child.output):
-        old = ", ".join(column.name for column in child.output)
         raise AnalysisError(
-            None,
-            "requirement failed: The number of columns doesn't match.\n"
-            f"Old column names ({len(child.output)}): {old}\n"
-            f"New column names ({len(names)}): {', '.join(names)}",
+            "ASSIGNMENT_ARITY_MISMATCH",
+            "[ASSIGNMENT_ARITY_MISMATCH] The number of columns or variables assigned or aliased:"
+            f" {len(child.output)} does not match the number of source expressions: {len(names)}."
+            " SQLSTATE: 42802",
             hint="Give one name for each column.",
         )
     renamed = tuple(Alias(child=a, name=n) for a, n in zip(child.output, names, strict=True))

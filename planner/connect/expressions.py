@@ -19,6 +19,7 @@ from ..model.expressions import (
     SortOrder,
     lit,
 )
+from ..model.subqueries import Exists, InSubquery, ListQuery, ScalarSubquery
 from ..model.text import pretty
 from ..model.tree import replace
 from ..model.types import StructType
@@ -114,7 +115,10 @@ class ExpressionReader:
         target: tuple[str, ...] = ()
         if message.HasField("unparsed_target"):
             target = name_parts(message.unparsed_target.removesuffix(".*"))
-        return UnresolvedStar(target=target, origin=origin)
+        given: tuple[Expression, ...] = ()
+        if message.HasField("plan_id") and not target:
+            given = self.session.columns(message.plan_id, "*")
+        return UnresolvedStar(target=target, given=given, origin=origin)
 
     def regex(self, message: Message, origin: Origin | None) -> Expression:
         raise unsupported("colRegex", origin)
@@ -188,7 +192,22 @@ class ExpressionReader:
         raise unsupported(f"The argument by name {message.key}", origin)
 
     def subquery(self, message: Message, origin: Origin | None) -> Expression:
-        raise unsupported("A DataFrame as an expression (scalar, exists, isin)", origin)
+        """`df.scalar()`, `df.exists()`, `column.isin(df)`.
+
+        Raises:
+            StateplanError: a table as an argument of a function.
+        """
+        kinds = proto.SubqueryExpression
+        kind = message.subquery_type
+        if kind == kinds.SUBQUERY_TYPE_TABLE_ARG:
+            raise unsupported("A DataFrame as a function's argument", origin)
+        plan = self.session.subquery(message.plan_id)
+        if kind == kinds.SUBQUERY_TYPE_EXISTS:
+            return Exists(plan=plan, origin=origin)
+        if kind == kinds.SUBQUERY_TYPE_SCALAR:
+            return ScalarSubquery(plan=plan, origin=origin)
+        values = self.read_all(message.in_subquery_values)
+        return InSubquery(values=values, query=ListQuery(plan=plan, origin=origin), origin=origin)
 
     def typed_aggregate(self, message: Message, origin: Origin | None) -> Expression:
         raise unsupported("An aggregator written in Scala", origin)

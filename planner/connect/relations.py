@@ -34,6 +34,7 @@ from ..model.partitions import PARTITION_HINTS
 from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, SubqueryAlias
 from ..model.set_operations import Except, Intersect
+from ..model.subqueries import LateralJoin, LateralSubquery
 from ..model.tree import replace
 from ..model.types import INT
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
@@ -41,7 +42,7 @@ from . import columns, grouping, partitions, python_functions, reads
 from .expressions import ExpressionReader
 from .failures import unsupported
 from .names import name_parts
-from .places import Message
+from .places import Message, origin_of
 
 if TYPE_CHECKING:
     from .session import PlannerSession
@@ -56,6 +57,7 @@ _JOIN_TYPES: dict[int, JoinType] = {
     proto.Join.JOIN_TYPE_LEFT_SEMI: "LeftSemi",
     proto.Join.JOIN_TYPE_CROSS: "Cross",
 }
+_UNKNOWN_NAMES = ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION")
 # What the messages call it, and what the user does.
 _UNSUPPORTED = {
     "tail": "tail()",
@@ -65,7 +67,6 @@ _UNSUPPORTED = {
     "common_inline_user_defined_data_source": "A Python data source",
     "unresolved_table_valued_function": "A table function",
     "as_of_join": "An as-of join",
-    "lateral_join": "A lateral join",
     "nearest_by_join": "A nearest-by join",
     "zip": "zip()",
     "relation_changes": "Reading the changes of a table",
@@ -98,6 +99,18 @@ class RelationReader:
     def child(self, message: Message) -> AnalyzedPlan:
         """An input, analyzed."""
         return AnalyzedPlan(child=self.session.planned(message).analyzed)
+
+    def subquery(self, message: Message) -> LogicalPlan:
+        """A DataFrame that is part of another: analyzed, or not yet where it needs the outer one.
+
+        A column that the DataFrame itself does not have is one of the query around it.
+        """
+        try:
+            return RelationReader.child(self, message)
+        except AnalysisError as error:
+            if error.condition not in _UNKNOWN_NAMES:
+                raise
+            return _Later(self.session).read(message, origin_of(message))
 
     # ------------------------------------------------------------------------------ one input
 
@@ -169,8 +182,10 @@ class RelationReader:
     def with_relations(self, message: Message, origin: Origin | None) -> LogicalPlan:
         """References are the DataFrames of subqueries, or those that SQL text names."""
         for reference in message.references:
-            frame = self.session.planned(reference)
-            if reference.WhichOneof("rel_type") == "subquery_alias":
+            self.session.references[reference.common.plan_id] = reference
+        for reference in message.references:
+            if reference.WhichOneof("rel_type") == "subquery_alias" and _names_sql(message.root):
+                frame = self.session.planned(reference)
                 name = reference.subquery_alias.alias
                 self.session.create_view(name, frame, replace_existing=True)
         return self.child(message.root)
@@ -228,6 +243,30 @@ class RelationReader:
             origin=origin,
         )
 
+    def lateral_join(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        condition: Expression | None = None
+        if message.HasField("join_condition"):
+            condition = self.expressions.read(message.join_condition)
+        return LateralJoin(
+            child=self.child(message.left),
+            query=LateralSubquery(plan=self.subquery(message.right), origin=origin),
+            join_type=_JOIN_TYPES[message.join_type],
+            condition=condition,
+            origin=origin,
+        )
+
+
+class _Later(RelationReader):
+    """Reads a DataFrame down to what can be analyzed by itself."""
+
+    def child(self, message: Message) -> LogicalPlan:  # type: ignore[override]
+        return self.subquery(message)
+
+
+def _names_sql(root: Message) -> bool:
+    """Whether the references are the DataFrames that SQL text names."""
+    return bool(root.WhichOneof("rel_type") == "sql")
+
 
 def _days(amount: tuple[int, int, int]) -> int:
     """Microseconds, a month as 31 days."""
@@ -282,6 +321,7 @@ _READERS: dict[str | None, Reader] = {
     "sample": partitions.sample,
     "set_op": RelationReader.set_operation,
     "join": RelationReader.join,
+    "lateral_join": RelationReader.lateral_join,
     "aggregate": grouping.aggregate,
     "map_partitions": python_functions.map_partitions,
     "group_map": python_functions.group_map,

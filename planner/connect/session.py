@@ -53,6 +53,7 @@ class PlannerSession:
         self.watermarks = itertools.count()
         self.user_functions: dict[str, Message] = {}
         self.queries: dict[str, StartedQuery] = {}
+        self.references: dict[int, Message] = {}
         self._frames: dict[int, tuple[bytes, Planned]] = {}
         self._reader = RelationReader(self)
 
@@ -129,6 +130,10 @@ class PlannerSession:
             supported_only=supported,
         )
 
+    def subquery(self, plan_id: int) -> LogicalPlan:
+        """The plan of a DataFrame that stands in an expression of another."""
+        return self._reader.subquery(self.references[plan_id])
+
     # ------------------------------------------------------------------------------------ columns
 
     def column(
@@ -145,21 +150,32 @@ class PlannerSession:
         Raises:
             AnalysisError: the DataFrame has no such column.
         """
-        if plan_id not in self._frames:
-            raise AnalysisError(
-                "CANNOT_RESOLVE_DATAFRAME_COLUMN",
-                f'[CANNOT_RESOLVE_DATAFRAME_COLUMN] Cannot resolve dataframe column "'
-                f"{'.'.join(parts)}\". It's probably because of illegal references like"
-                ' `df1.select(df2.col("a"))`. SQLSTATE: 42704',
-                hint="Use columns of the DataFrame itself.",
-            )
-        plan = self._frames[plan_id][1].analyzed
+        plan = self._frame_of(plan_id, ".".join(parts))
         found = self.resolved_over(plan, UnresolvedAttribute(parts=parts, origin=origin))
         if found is None:
             raise unresolved_column(parts, plan.output, origin, ordered=False)
         if named and not isinstance(found, AttributeReference):
             return Alias(child=found, name=parts[-1], origin=origin)
         return found
+
+    def columns(self, plan_id: int, name: str) -> tuple[AttributeReference, ...]:
+        """`df["*"]`: all columns of that DataFrame.
+
+        Raises:
+            AnalysisError: there is no such DataFrame.
+        """
+        return self._frame_of(plan_id, name).output
+
+    def _frame_of(self, plan_id: int, name: str) -> LogicalPlan:
+        if plan_id not in self._frames:
+            raise AnalysisError(
+                "CANNOT_RESOLVE_DATAFRAME_COLUMN",
+                f'[CANNOT_RESOLVE_DATAFRAME_COLUMN] Cannot resolve dataframe column "{name}".'
+                " It's probably because of illegal references like"
+                ' `df1.select(df2.col("a"))`. SQLSTATE: 42704',
+                hint="Use columns of the DataFrame itself.",
+            )
+        return self._frames[plan_id][1].analyzed
 
     def context(self) -> Context:
         """What analysis knows besides a plan."""

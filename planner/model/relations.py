@@ -180,6 +180,10 @@ class AnalyzedPlan(UnaryNode):
     PySpark analyzes a DataFrame when it is made: what is built on it starts from here.
     """
 
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnresolvedWith(UnaryNode):

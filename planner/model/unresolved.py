@@ -26,10 +26,14 @@ class UnresolvedAttribute(Unresolved):
 
 @dataclass(frozen=True, kw_only=True)
 class UnresolvedStar(Unresolved):
-    """`*` or `t.*`. `except_names` are those of `* EXCEPT (...)`."""
+    """`*` or `t.*`. `except_names` are those of `* EXCEPT (...)`.
+
+    `given` are the columns of `df["*"]`: those of that DataFrame, wherever it is used.
+    """
 
     target: tuple[str, ...] = ()
     except_names: tuple[tuple[str, ...], ...] = ()
+    given: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,21 @@ def keep_apart(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:
     return renewed(right, shared) if shared else right
 
 
+def keep_tables_apart(first: LogicalPlan, second: LogicalPlan) -> LogicalPlan:
+    """The second plan with fresh ids for tables that both read, where nothing streams.
+
+    Only DataFrames that are used twice read one table twice: in SQL each mention is another.
+    """
+    if first.is_streaming or second.is_streaming:
+        return second
+    shared = _tables(first) & _tables(second)
+    return renewed(second, shared) if shared else second
+
+
+def _tables(plan: LogicalPlan) -> frozenset[int]:
+    return frozenset().union(*(table.output_ids for table in plan.collect(Relation)))
+
+
 def keep_subqueries_apart(plan: LogicalPlan) -> LogicalPlan:
     """Fresh ids for tables that a subquery reads and the query around it too.
 
@@ -35,14 +50,12 @@ def _with_own_tables(plan: LogicalPlan, seen: set[int]) -> LogicalPlan:
     def own(expression: Expression) -> Expression:
         if not isinstance(expression, SubqueryExpression):
             return expression
-        tables = frozenset(i for t in expression.plan.collect(Relation) for i in t.output_ids)
+        tables = _tables(expression.plan)
         inner = renewed(expression.plan, tables & seen) if tables & seen else expression.plan
         return replace(expression, plan=_with_own_tables(inner, seen))
 
     node = plan.map_children(lambda child: _with_own_tables(child, seen))
-    return node.map_expressions(
-        lambda e: e.transform_up(own) if e.holds(SubqueryExpression) else e
-    )
+    return node.map_expressions(lambda e: e.transform_up(own) if e.holds(SubqueryExpression) else e)
 
 
 def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:

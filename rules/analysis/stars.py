@@ -22,7 +22,9 @@ def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
     """
     scope = resolver.scope
     columns: list[Expression]
-    if not star.target:
+    if star.given:
+        columns = list(star.given)
+    elif not star.target:
         columns = list(scope.columns)
     else:
         columns = [c for c in scope.columns if scope.qualifies(c, star.target)]

@@ -10,6 +10,7 @@ from ...planner.model.set_operations import SetOperation
 from ...planner.model.tree import replace
 from ...planner.model.types import DataType
 from .context import Context
+from .duplicates import keep_tables_apart
 from .failures import failure, quoted
 from .joins import keep_apart
 
@@ -112,6 +113,8 @@ def _told_apart(branches: tuple[LogicalPlan, ...]) -> list[LogicalPlan]:
     result: list[LogicalPlan] = []
     seen: set[int] = set()
     for branch in branches:
+        for earlier in result:
+            branch = keep_tables_apart(earlier, branch)
         branch = _without_repeats(branch)
         if not seen.isdisjoint(branch.output_ids):
             items = tuple(Alias(child=a, name=a.name) for a in branch.output)

@@ -10,7 +10,7 @@ from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Project, Sort
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import SubqueryAlias, View
-from ...planner.model.subqueries import ScalarSubquery, SubqueryExpression, subqueries_in
+from ...planner.model.subqueries import LateralJoin, ScalarSubquery, SubqueryExpression
 from ...planner.model.text import plan_text
 from ...planner.model.tree import replace
 from .calls import split
@@ -18,7 +18,7 @@ from .decorrelate_plans import Way, decorrelated, equivalences
 from .limits import max_rows
 from .names import eliminate_names
 from .subqueries import has_subquery, without_outer
-from .trees import replace_attributes
+from .trees import replace_attributes, same_output
 
 
 def pull_up_correlated_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -40,7 +40,13 @@ def pull_up_correlated_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
             return expression
         return expression if expression.conditions else _pulled_up(expression, given, conf)
 
-    return node.map_expressions(lambda e: e.transform_up(rewrite) if any(subqueries_in(e)) else e)
+    new = node.map_expressions(
+        lambda e: e.transform_up(rewrite) if e.holds(SubqueryExpression) else e
+    )
+    if isinstance(new, LateralJoin) and not same_output(new, node):
+        # What a lateral subquery's conditions need beside its own columns is for the join only.
+        return Project(child=new, project_list=node.output)
+    return new
 
 
 def _pulled_up(
