@@ -252,6 +252,8 @@ class UnionExec(SparkPlan):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         """The inputs' own, where all of them lie alike by the same columns in position."""
+        if all(isinstance(plan.output_partitioning, SinglePartition) for plan in self.inputs):
+            return SinglePartition()
         first, *rest = (self._by_position(plan) for plan in self.inputs)
         if first is None or any(other != first for other in rest):
             return UnknownPartitioning()

@@ -61,6 +61,9 @@ _LITERAL_FUNCTIONS = {
     **dict.fromkeys(("user", "session_user"), "current_user"),
 }
 
+# IGNORE NULLS and RESPECT NULLS make Spark forget by which name the function was called.
+_RENAMED = {"first_value": "first", "last_value": "last"}
+
 
 class Resolver:
     """Resolves expressions over the columns of one operator's input."""
@@ -245,8 +248,11 @@ class Resolver:
             raise unsupported_syntax(spec.name, syntax, function.origin)
         given = function.ignore_nulls is not None and treats_nulls
         ordered = ordered_call(function, spec.name, self.context)
+        name = function.name
+        if given and name.lower() in _RENAMED:
+            name = _RENAMED[name.lower()]
         call = ordered or self.context.call(
-            function.name,
+            name,
             *function.arguments,
             origin=function.origin,
             options=(function.ignore_nulls,) if given else (),

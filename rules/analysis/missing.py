@@ -183,6 +183,7 @@ def _extend_aggregate(expressions: Expressions, plan: Aggregate) -> tuple[Expres
     for item in items:
         child = item.child if isinstance(item, Alias) else item
         known.setdefault(canonical(child), to_attribute(item) if _is_named(item) else item)
+    listed = frozenset(known)
     grouping = {canonical(e): e for e in plan.grouping}
     output = plan.output_ids
 
@@ -192,6 +193,8 @@ def _extend_aggregate(expressions: Expressions, plan: Aggregate) -> tuple[Expres
         if not expression.resolved:
             return expression.map_children(extract)
         key = canonical(expression)
+        if key in listed:
+            return known[key]
         if isinstance(expression, AggregateExpression) or (
             key in grouping and not expression.foldable
         ):

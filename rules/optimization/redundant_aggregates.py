@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import AggregateExpression, Alias, AttributeReference
+from ...planner.model.expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    Literal,
+)
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
+from ...planner.model.types import LONG
 from .trees import rewrite_up
 
 _INSENSITIVE = frozenset(
@@ -21,8 +29,9 @@ def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """An aggregation right above another that it takes only groups' own columns from.
 
     `Aggregate [a], [a], Aggregate [a, b], [a, b, sum(c)]` -> `Aggregate [a], [a], Project [a]`:
-    it may get each row more than once. Not where the lower one has no keys: it gives a row for no
-    rows. Idempotent.
+    it may get each row more than once. A sum of the groups' numbers of rows is one over the rows:
+    `sum(n)` of `count(1) AS n` -> `sum(1)`. Not where the lower one has no keys: it gives a row for
+    no rows. Idempotent.
     """
     return rewrite_up(plan, _remove, frozenset((Aggregate,)))
 
@@ -30,9 +39,13 @@ def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 def _remove(node: LogicalPlan) -> LogicalPlan:
     if not isinstance(node, Aggregate) or not isinstance(node.child, Aggregate):
         return node
-    lower = node.child
-    if not lower.grouping or not _minds_no_duplicates(node):
+    before, lower = node, node.child
+    if not lower.grouping:
         return node
+    numbers = {e.expr_id for e in lower.aggregates if isinstance(e, Alias) and _counts_rows(e)}
+    if not _minds_no_duplicates(node, numbers):
+        return node
+    node = _summing_rows(node, numbers)
     plain = {
         e.expr_id
         for e in lower.aggregates
@@ -41,7 +54,7 @@ def _remove(node: LogicalPlan) -> LogicalPlan:
         and not e.holds(AggregateExpression)
     }
     if not node.references <= plain:
-        return node
+        return before
     needed = tuple(
         e
         for e in lower.aggregates
@@ -50,9 +63,45 @@ def _remove(node: LogicalPlan) -> LogicalPlan:
     return replace(node, child=Project(child=lower.child, project_list=needed))
 
 
-def _minds_no_duplicates(plan: Aggregate) -> bool:
+_ONE = Literal(value=1, type_=LONG)
+
+
+def _summing_rows(node: Aggregate, numbers: set[int]) -> Aggregate:
+    if not numbers:
+        return node
+
+    def replaced(expression: Expression) -> Expression:
+        if not isinstance(expression, AggregateExpression) or not _sums(expression, numbers):
+            return expression
+        assert isinstance(expression.function, Call)
+        return replace(expression, function=replace(expression.function, arguments=(_ONE,)))
+
+    return replace(node, aggregates=tuple(e.transform_up(replaced) for e in node.aggregates))
+
+
+def _sums(part: AggregateExpression, numbers: set[int]) -> bool:
+    match part:
+        case AggregateExpression(
+            function=Call(name="sum", arguments=(AttributeReference(expr_id=i),)),
+            distinct=False,
+            filter=None,
+        ):
+            return i in numbers
+    return False
+
+
+def _counts_rows(item: Alias) -> bool:
+    match item.child:
+        case AggregateExpression(
+            function=Call(name="count", arguments=arguments), distinct=False, filter=None
+        ):
+            return all(isinstance(a, Literal) and a.value is not None for a in arguments)
+    return False
+
+
+def _minds_no_duplicates(plan: Aggregate, numbers: set[int]) -> bool:
     return all(
-        part.distinct or part.function.name in _INSENSITIVE
+        part.distinct or part.function.name in _INSENSITIVE or _sums(part, numbers)
         for expression in plan.aggregates
         for part in expression.collect(AggregateExpression)
     )
