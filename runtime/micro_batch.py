@@ -11,7 +11,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
@@ -37,6 +37,7 @@ from .offsets import Position, batch_metadata, by_place
 from .progress import Durations, StreamingQueryProgress
 from .sinks import ForeachBatchSink, Sink
 from .sources import Source
+from .sources.parquet import ParquetBatch, reads_plainly
 from .state_files import (
     check_state_files,
     check_state_provider,
@@ -48,8 +49,6 @@ from .watermark import POLICY, WatermarkTracker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from .sources.parquet import ParquetBatch
 
 NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 ATTEMPTS = 4
@@ -305,9 +304,13 @@ class MicroBatchExecution:
         ):
             if end is not None and start != end:
                 files = source.batch_files(start, end)
-                if files is not None:
+                if files is not None and self._reads_plainly:
                     found[name] = files
         return found
+
+    @cached_property
+    def _reads_plainly(self) -> bool:
+        return reads_plainly(self.spark)
 
     def _input_bytes(self, position: Position) -> list[int | None]:
         """About the size of each input of a batch; that of a table is unknown."""

@@ -21,9 +21,8 @@ from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.kernels.hashing import can_hash, hashes_of, places_of
 from stateplan.runtime.kernels.scan import ScanFile, SeenTimes
 from stateplan.runtime.lowering.batch import Batch
-from stateplan.runtime.lowering.scans import ENABLED
 from stateplan.runtime.sinks import ForeachBatchSink
-from stateplan.runtime.sources.parquet import parquet_batch, with_origins
+from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

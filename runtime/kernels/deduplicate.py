@@ -95,8 +95,8 @@ class DeduplicateKernel:
         changes = self._state(candidates.take(unseen), times[first[unseen]])
         removed = int(at_or_below(changes.times, self.evicts).sum())
         if self.evicts is not None:
-            # A key that is new has no live row.
-            removed += len(store.expired(self.evicts, self.layout.empty_keys()))
+            # A key that is new has no live row, and one that has a live row is not written again.
+            removed += store.count_expired(self.evicts)
         figures = Figures(
             updated=len(new), removed=removed, dropped=dropped, added=len(new) - removed
         )

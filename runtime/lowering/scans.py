@@ -22,7 +22,6 @@ from ...physical.basic import (
 )
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan
-from ...planner.model.conf import Conf
 from ...planner.model.expressions import (
     Alias,
     AttributeReference,
@@ -49,18 +48,9 @@ from .columns import Column, arrow_type
 from .context import LoweringContext
 from .windows import WindowColumn
 
-ENABLED = "spark.sql.stateplan.columnarScan.enabled"
 MOST_TASKS = 8
 """Each task reads all files: with more tasks than this it is quicker that Spark exchanges rows."""
 
-# Where one of these is set otherwise Spark reads files in a way that is not known here.
-_PLAIN_READING = {
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.files.ignoreMissingFiles": "false",
-    "spark.sql.parquet.fieldId.read.enabled": "false",
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.caseSensitive": "false",
-}
 _COLUMN = re.compile(r"c(\d+)")
 _CAST = re.compile(r"CAST\(c(\d+) AS \w+\)")  # to the type of the buffer
 _DOUBLE = re.compile(r"CAST\(c(\d+) AS DOUBLE\) \+ 0D")
@@ -158,7 +148,7 @@ class Reader:
 
 def reader(plan: SparkPlan, context: LoweringContext) -> Reader | None:
     """What reads the rows of a plan without Spark; None if something in it asks for Spark."""
-    if context.tasks > MOST_TASKS or not _reads_plainly(context.conf):
+    if context.tasks > MOST_TASKS:
         return None
     try:
         rows = _rows(plan)
@@ -171,13 +161,6 @@ def reader(plan: SparkPlan, context: LoweringContext) -> Reader | None:
 def unexchanged(plan: SparkPlan) -> SparkPlan:
     """What stands below the exchange that an operator asks for."""
     return plan.child if isinstance(plan, ShuffleExchangeExec) else plan
-
-
-def _reads_plainly(conf: Conf) -> bool:
-    if conf.settings.get(ENABLED, "true").strip().lower() != "true":
-        return False
-    given = conf.settings
-    return all(given.get(k, v).upper() == v.upper() for k, v in _PLAIN_READING.items())
 
 
 def _rows(node: SparkPlan) -> _Rows:

@@ -6,13 +6,28 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from ..kernels.scan import ScanFile
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ENABLED = "spark.sql.stateplan.columnarScan.enabled"
+"""Whether the tasks of stateful operators may read Parquet files by themselves."""
+
+# Where one of these is set otherwise Spark reads files in a way that is not known here.
+_PLAIN_READING = {
+    ENABLED: "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.fieldId.read.enabled": "false",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.caseSensitive": "false",
+}
 _CREATED_BY_SPARK = b"org.apache.spark.version"
 _LEGACY_DATES = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _PLAIN = (
@@ -42,6 +57,15 @@ class ParquetBatch:
     def rows(self) -> int:
         """The rows of all files."""
         return sum(file.rows for file in self.files)
+
+
+def reads_plainly(spark: SparkSession) -> bool:
+    """Whether a session's settings leave it to the files alone what Spark reads from them."""
+    settings = spark.conf
+    return all(
+        str(settings.get(key, usual)).upper() == usual.upper()
+        for key, usual in _PLAIN_READING.items()
+    )
 
 
 def parquet_batch(paths: Sequence[str]) -> ParquetBatch | None:

@@ -45,6 +45,12 @@ class StateStore(Protocol):
         Rows of the keys `besides` (sorted by hash) are left out: the batch has newer ones.
         """
 
+    def count_expired(self, watermark: int) -> int:
+        """How many live rows have an event time at or below a watermark in microseconds.
+
+        Only where no key is written again as long as a row of it lives.
+        """
+
     def scan(self, besides: Keys) -> StateRows:
         """All live rows but those of the keys `besides` (sorted by hash)."""
 
@@ -147,6 +153,18 @@ class RunStore:
         self.metrics["eviction_us"] += (time.perf_counter_ns() - started) // 1000
         return found
 
+    def count_expired(self, watermark: int) -> int:
+        runs, started = self.runs, time.perf_counter_ns()
+        self.metrics["skipped"] += sum(run.info.skipped_by(watermark) for run in runs)
+        count = 0
+        for run in runs:
+            rows = run.passed(watermark)
+            whole = run.live is None and run.info.wholly(self.tasks, self.task)
+            alive = None if whole else run.alive(rows) & self._owned(run, rows)
+            count += len(rows) if alive is None else int(alive.sum())
+        self.metrics["eviction_us"] += (time.perf_counter_ns() - started) // 1000
+        return count
+
     def scan(self, besides: Keys) -> StateRows:
         everything = [(run, np.arange(run.info.rows, dtype=np.int64)) for run in self.runs]
         return self._newest(everything, besides)
@@ -186,7 +204,7 @@ class RunStore:
                     sought = sought[newer.info.spans(found.times[sought])]
                 at, matching = newer.match(found.keys, sought)
                 stale[at[self._owned(newer, matching)]] = True
-            parts.append(found.take(~stale))
+            parts.append(found.take(~stale) if stale.any() else found)
         return concat_rows(parts) if parts else self.layout.empty()
 
     def _owned(self, run: Run, rows: Int64) -> Mask:
