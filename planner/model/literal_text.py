@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _ZONE: ContextVar[str] = ContextVar("stateplan_time_zone", default="UTC")
 _EPOCH = datetime(1970, 1, 1)
 _SECOND = 1_000_000
+_EXACT = Context(prec=80)  # a decimal has up to 38 digits
 
 
 @contextmanager
@@ -154,7 +155,7 @@ def value_text(value: object, data_type: DataType, time_zone: str | None = None)
         case BinaryType():
             return cast(bytes, value).decode("utf-8", "replace")
         case DecimalType(scale=scale):
-            return str(cast(Decimal, value).quantize(Decimal(1).scaleb(-scale)))
+            return str(cast(Decimal, value).quantize(Decimal(1).scaleb(-scale), context=_EXACT))
         case _:
             return str(value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -102,18 +102,18 @@ class RunningOperator:
         last = {RECEIVED: received, GROUPS: groups} if received else self.spec.base.extra
         return replace(version, extra=last)
 
-    def result(self) -> OperatorResult:
-        """The operator's figures."""
+    def result(self, times: int = 1) -> OperatorResult:
+        """The operator's figures, of as many runs as Spark makes of it in a batch."""
         figures = [report.figures for report in self.reports]
         info = self.node.state_info
         assert info is not None
         return OperatorResult(
             operator_id=info.operator_id,
             operator_name=self.node.operator_name,
-            num_rows_total=self.next_version.total,
-            num_rows_updated=sum(f.updated for f in figures),
-            num_rows_removed=sum(f.removed for f in figures),
-            num_rows_dropped_by_watermark=sum(f.dropped for f in figures),
+            num_rows_total=self.next_version.total * times,
+            num_rows_updated=sum(f.updated for f in figures) * times,
+            num_rows_removed=sum(f.removed for f in figures) * times,
+            num_rows_dropped_by_watermark=sum(f.dropped for f in figures) * times,
             memory_used_bytes=self.next_version.size,
             num_shuffle_partitions=info.num_partitions,
             num_state_store_instances=self.spec.base.stores,
@@ -130,10 +130,17 @@ class Batch:
     Args:
         context: the attempt.
         build: makes the batch's DataFrame, adding operators and watermarks to the batch it gets.
+        sampled: the ids of the stateful operators that Spark runs twice, and counts twice.
     """
 
-    def __init__(self, context: LoweringContext, build: Callable[[Batch], DataFrame]) -> None:
+    def __init__(
+        self,
+        context: LoweringContext,
+        build: Callable[[Batch], DataFrame],
+        sampled: Collection[int] = (),
+    ) -> None:
         self.context = context
+        self._sampled = sampled
         self._build = build
         self._operators: list[RunningOperator] = []
         self._event_times: list[tuple[str, Probe]] = []
@@ -328,7 +335,8 @@ class Batch:
             for node_id, probe in self._event_times
         }
         stats |= {o.watermark: o.seen for o in self._operators if o.watermark is not None}
-        operators = sorted((o.result() for o in self._operators), key=lambda r: r.operator_id)
+        results = (operator.result(self._runs(operator)) for operator in self._operators)
+        operators = sorted(results, key=lambda result: result.operator_id)
         observed = {name: probe.values(deadline) for name, probe in self._observed.items()}
         self._results = BatchResults(
             operators=tuple(operators),
@@ -336,6 +344,10 @@ class Batch:
             observed={name: values for name, values in observed.items() if values is not None},
         )
         return True
+
+    def _runs(self, operator: RunningOperator) -> int:
+        info = operator.node.state_info
+        return 2 if info is not None and info.operator_id in self._sampled else 1
 
     def commit_state(self) -> None:
         """See `LoweredBatch.commit_state`."""

@@ -23,6 +23,7 @@ from .columns import column_name
 from .context import LoweredBatch, LoweringContext
 from .deferred import deferred, settled
 from .operators import inputs_of, lower_operator
+from .partitions import sampled_operators
 from .subqueries import make_views
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def lower(plan: SparkPlan, context: LoweringContext) -> LoweredBatch:
         names = (f"{column_name(a)} AS {quote(a.name)}" for a in plan.output)
         return settled(frame.selectExpr(*names))
 
-    return Batch(context, build)
+    return Batch(context, build, sampled_operators(plan))
 
 
 def _settled(plan: SparkPlan, batch: Batch) -> DataFrame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...physical.distribution import HashPartitioning, RangePartitioning
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
+from ...physical.plan import SparkPlan, StateStoreWriter
 from .batch import Batch
 from .columns import column_name, sql_of
 from .operators import Frames, lower_operator, sort_column
@@ -48,3 +49,27 @@ def _(node: SampleExec, inputs: Frames, batch: Batch) -> DataFrame:
 def _(node: RangeExec, inputs: Frames, batch: Batch) -> DataFrame:
     numbers = batch.context.spark.range(node.start, node.end, node.step, node.slices)
     return numbers.selectExpr(*(f"id AS {column_name(a)}" for a in node.attributes))
+
+
+def sampled_operators(plan: SparkPlan) -> set[int]:
+    """The ids of the stateful operators that Spark runs twice in a batch.
+
+    Before it deals rows out by their order it samples them, which runs everything below up to the
+    exchange before; in a batch's figures such operators count twice. Ours run once.
+    """
+    found: set[int] = set()
+    for node in plan.walk():
+        match node:
+            case ShuffleExchangeExec(partitioning=RangePartitioning(num_partitions=number)):
+                if number > 1:
+                    found |= _ids_before_exchange(node.child)
+    return found
+
+
+def _ids_before_exchange(node: SparkPlan) -> set[int]:
+    if isinstance(node, ShuffleExchangeExec):
+        return set()
+    found = set[int]().union(*map(_ids_before_exchange, node.children))
+    if isinstance(node, StateStoreWriter) and node.state_info is not None:
+        found.add(node.state_info.operator_id)
+    return found

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    ROUND_HALF_UP,
+    Decimal,
+    localcontext,
+)
 
 from ..conf import Conf
 from ..expressions import Call, Cast, Expression
@@ -133,10 +140,12 @@ def _round_value(call: Call, value: object, scale: int | None) -> object:
     if not exact.is_finite():
         return value
     step = Decimal(1).scaleb(-scale)
-    rounded = (exact / step).to_integral_value(rounding=_ROUNDING[call.name]) * step
     kind = call.data_type
-    if isinstance(kind, DecimalType):
-        return rounded.quantize(Decimal(1).scaleb(-kind.scale))
+    with localcontext() as context:
+        context.prec = 400
+        rounded = (exact / step).to_integral_value(rounding=_ROUNDING[call.name]) * step
+        if isinstance(kind, DecimalType):
+            return rounded.quantize(Decimal(1).scaleb(-kind.scale))
     return int(rounded) if isinstance(kind, IntegralType) else float(rounded)
 
 

@@ -6,7 +6,7 @@ import calendar
 import math
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from typing import cast
 
 from ..expressions import Call
@@ -25,6 +25,7 @@ from ..types import (
 from .cast_values import DAY_MICROS, fit_decimal, local_micros, utc_micros, wrap
 
 Binary = Callable[..., object]
+_EXACT = Context(prec=120)  # decimals have up to 38 digits, their quotients twice as many
 
 
 def _number(call: Call, value: object) -> object:
@@ -100,7 +101,7 @@ def _remainder(call: Call, left: object, right: object) -> object:
     if isinstance(left, float):
         return _number(call, math.fmod(left, cast(float, right)))
     if isinstance(left, Decimal):
-        return _number(call, left % cast(Decimal, right))
+        return _number(call, _EXACT.remainder(left, cast(Decimal, right)))
     a, b = cast(int, left), cast(int, right)
     return a - _truncated(a, b) * b
 
@@ -110,7 +111,7 @@ def _integral_divide(call: Call, left: object, right: object) -> object:
         _zero(call)
         return None
     if isinstance(left, Decimal):
-        return _number(call, int(left / cast(Decimal, right)))
+        return _number(call, int(_EXACT.divide_int(left, cast(Decimal, right))))
     return _number(call, _truncated(cast(int, left), cast(int, right)))
 
 
