@@ -102,6 +102,10 @@ def test_the_stateful_view_names_the_line_of_code() -> None:
         ('events.select("a..b")', "INVALID_ATTRIBUTE_NAME_SYNTAX", "a..b"),
         ('events.withWatermark("ts", "soon")', "CANNOT_PARSE_INTERVAL", "'soon'"),
         ('events.withWatermark("ts", "-1 minute")', None, "should not be negative"),
+        ('events.randomSplit([0.5, 0.5])[0]', "_LEGACY_ERROR_TEMP_3102", "Sorting is not"),
+        ('events.approxQuantile("qty", [0.5], 0.1)', "_LEGACY_ERROR_TEMP_3102", "must be executed"),
+        ("events.checkpoint()", "_LEGACY_ERROR_TEMP_3102", "must be executed"),
+        ('events.crosstab("user", "qty")', "_LEGACY_ERROR_TEMP_3063", "pivot is not supported"),
         ('events.toDF("a")', "ASSIGNMENT_ARITY_MISMATCH", "aliased: 4 does not match"),
         (
             'events.groupBy("user").pivot("qty", [1]).count()',

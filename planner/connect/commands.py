@@ -11,7 +11,7 @@ from pyspark.sql.connect import proto
 from ..model.errors import AnalysisError
 from . import streams
 from .console import Console
-from .failures import not_planned, unsupported
+from .failures import not_planned, not_started, unsupported
 from .places import Message, caller_of, origin_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _UNSUPPORTED = {
     "write_operation": "Writing a table",
     "write_operation_v2": "Writing a table",
     "merge_into_table_command": "MERGE INTO",
-    "checkpoint_command": "checkpoint()",
     "ml_command": "Machine learning",
     "pipeline_command": "A pipeline",
     "execute_external_command": "An external command",
@@ -152,7 +151,24 @@ def nothing(
 
 
 Command = Callable[["PlannerSession", Message, Console, "Caller"], list[Message]]
+
+
+def checkpoint(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """`checkpoint()`, `localCheckpoint()`: rows would have to be computed.
+
+    Raises:
+        AnalysisError: they are a stream's, or a table's.
+    """
+    origin = caller[0] if caller else None
+    if session.planned(message.relation).analyzed.is_streaming:
+        raise not_started(origin)
+    raise unsupported("checkpoint()", origin)
+
+
 _COMMANDS: dict[str | None, Command] = {
+    "checkpoint_command": checkpoint,
     "create_dataframe_view": create_view,
     "sql_command": sql,
     "register_function": register_function,

@@ -31,11 +31,7 @@ def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -
     child = reader.child(message.input)
     if message.group_type == proto.Aggregate.GROUP_TYPE_PIVOT:
         if child.is_streaming and not message.pivot.values:
-            raise AnalysisError(
-                "_LEGACY_ERROR_TEMP_3063",
-                "pivot is not supported on a streaming DataFrames/Datasets",
-                hint="Aggregate with a FILTER for each value.",
-            )
+            raise _no_pivot()
         if not message.pivot.values:
             raise unsupported("pivot() without values", origin)
         return _pivot(reader, message, child, origin)
@@ -91,3 +87,22 @@ def _sets(
     if kind != "grouping sets":
         return tuple((key,) for key in keys)
     return tuple(reader.expressions.read_all(one.grouping_set) for one in message.grouping_sets)
+
+
+def crosstab(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`crosstab` pivots by the values that there are.
+
+    Raises:
+        StateplanError: a stream's are not known, and neither are a table's here.
+    """
+    if reader.child(message.input).is_streaming:
+        raise _no_pivot()
+    raise unsupported("crosstab()", origin)
+
+
+def _no_pivot() -> AnalysisError:
+    return AnalysisError(
+        "_LEGACY_ERROR_TEMP_3063",
+        "pivot is not supported on a streaming DataFrames/Datasets",
+        hint="Aggregate with a FILTER for each value.",
+    )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Origin
+from ..model.expressions import Origin, SortOrder
+from ..model.functions.comparisons import is_orderable
+from ..model.logical import Sort
 from ..model.metrics import CollectMetrics
 from ..model.partitions import Repartition, RepartitionByExpression, Sample
 from ..model.query_plan import LogicalPlan
@@ -36,9 +38,16 @@ def repartition_by(reader: RelationReader, message: Message, origin: Origin | No
 
 
 def sample(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
-    """`sample`: the client draws a seed where the code gives none."""
+    """`sample`: the client draws a seed where the code gives none.
+
+    `randomSplit` samples rows that are sorted in each partition, so that its parts fit together.
+    """
+    child: LogicalPlan = reader.child(message.input)
+    if message.deterministic_order:
+        order = tuple(SortOrder(child=a) for a in child.output if is_orderable(a.type_))
+        child = Sort(child=child, order=order, is_global=False, origin=origin)
     return Sample(
-        child=reader.child(message.input),
+        child=child,
         lower=message.lower_bound,
         upper=message.upper_bound,
         with_replacement=message.with_replacement,

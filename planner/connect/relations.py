@@ -40,7 +40,7 @@ from ..model.types import INT
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from . import columns, grouping, partitions, python_functions, reads
 from .expressions import ExpressionReader
-from .failures import unsupported
+from .failures import not_started, unsupported
 from .names import name_parts
 from .places import Message, origin_of
 
@@ -263,6 +263,13 @@ class _Later(RelationReader):
         return self.subquery(message)
 
 
+def _result(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`approxQuantile`, `corr`, `cov`: numbers for the caller, computed at once."""
+    if reader.child(message.input).is_streaming:
+        raise not_started(origin)
+    raise unsupported("A statistic of a table", origin)
+
+
 def _names_sql(root: Message) -> bool:
     """Whether the references are the DataFrames that SQL text names."""
     return bool(root.WhichOneof("rel_type") == "sql")
@@ -320,6 +327,10 @@ _READERS: dict[str | None, Reader] = {
     "repartition_by_expression": partitions.repartition_by,
     "sample": partitions.sample,
     "set_op": RelationReader.set_operation,
+    "approx_quantile": _result,
+    "corr": _result,
+    "cov": _result,
+    "crosstab": grouping.crosstab,
     "join": RelationReader.join,
     "lateral_join": RelationReader.lateral_join,
     "aggregate": grouping.aggregate,

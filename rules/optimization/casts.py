@@ -27,8 +27,8 @@ def simplify_casts(expression: Expression) -> Expression:
         isinstance(child, Cast)
         and isinstance(target, NumericType)
         and isinstance(source, NumericType)
-        and _is_wider(child.child.data_type, source)
-        and _is_wider(source, target)
+        and is_wider(child.child.data_type, source)
+        and is_wider(source, target)
     ):
         return replace(expression, child=child.child)
     return expression
@@ -46,7 +46,8 @@ def _only_nullability(source: DataType, target: DataType) -> bool:
     return False
 
 
-def _is_wider(source: DataType, target: DataType) -> bool:
+def is_wider(source: DataType, target: DataType) -> bool:
+    """Whether a number type holds all values of another; a double does not for any decimal."""
     if isinstance(source, DecimalType) and isinstance(target, FloatType | DoubleType):
         return False
     return isinstance(source, NumericType) and can_up_cast(source, target)

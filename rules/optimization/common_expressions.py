@@ -19,6 +19,7 @@ from ...planner.model.expressions import (
     to_attribute,
 )
 from ...planner.model.logical import Aggregate, Project
+from ...planner.model.python_functions import PythonUDF
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.types import DataType
@@ -66,8 +67,11 @@ PLAIN = "_plain"
 
 
 def is_cheap(expression: Expression) -> bool:
-    """Whether computing it twice costs nothing: a column, a constant, a field of one."""
-    if isinstance(expression, AttributeReference | Literal) or expression.foldable:
+    """Whether computing it twice costs nothing: a column, a constant, a field of one.
+
+    Equal calls of Python functions are made once, whatever this says.
+    """
+    if isinstance(expression, AttributeReference | Literal | PythonUDF) or expression.foldable:
         return True
     is_field = isinstance(expression, GetStructField | Alias) or (
         isinstance(expression, Call) and expression.name in ITEM_LOOKUPS

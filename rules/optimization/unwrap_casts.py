@@ -7,7 +7,6 @@ import struct
 from decimal import ROUND_HALF_UP, Decimal
 
 from ...planner.model.expressions import Call, Cast, Expression, Literal
-from ...planner.model.functions.casts import can_up_cast
 from ...planner.model.tree import replace
 from ...planner.model.types import (
     BooleanType,
@@ -32,6 +31,7 @@ from .calls import (
     negate,
     truth,
 )
+from .casts import is_wider
 
 MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<=>": "<=>"}
 DAY = 86_400_000_000
@@ -64,7 +64,7 @@ def _unwrap_check(check: Call) -> Expression:
     if not isinstance(cast, Cast) or not isinstance(cast.type_, NumericType):
         return check
     source = cast.child.data_type
-    widens = isinstance(source, NumericType) and can_up_cast(source, cast.type_)
+    widens = is_wider(source, cast.type_)
     return call("isnotnull", cast.child) if widens else check
 
 
@@ -100,7 +100,7 @@ def _is_safe(source: DataType, target: DataType) -> bool:
             return True
         case (IntegerType() | LongType(), FloatType()) | (LongType(), DoubleType()):
             return False
-    return isinstance(source, NumericType) and can_up_cast(source, target)
+    return is_wider(source, target)
 
 
 def _compare(name: str, column: Expression, value: Number) -> Expression | None:

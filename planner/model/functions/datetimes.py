@@ -262,7 +262,13 @@ register(
     _current("current_timestamp", TIMESTAMP, "current_timestamp()"),
     _current("now", TIMESTAMP, "now()"),
     _current("localtimestamp", TIMESTAMP_NTZ, "localtimestamp({zone})"),
-    _current("current_timezone", STRING, "current_timezone()"),
+    scalar(
+        "current_timezone",
+        "",
+        STRING,
+        nullable=never_null,
+        evaluate=lambda call: call.time_zone or session_time_zone(),
+    ),
     scalar(
         "current_date",
         "",

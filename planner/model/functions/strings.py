@@ -179,8 +179,7 @@ def _regexp_count(call: Call) -> Expression:
 
 def _regexp_substr(call: Call) -> Expression:
     found = like_call(call, "regexp_extract", *call.arguments, lit(0))
-    null = Literal(value=None, type_=STRING)
-    return like_call(call, "if", like_call(call, "=", found, lit("")), null, found)
+    return like_call(call, "nullif", found, lit(""))
 
 
 register(
