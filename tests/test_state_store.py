@@ -22,6 +22,7 @@ from stateplan.runtime.state import (
     StateRows,
     StateVersion,
     load_version,
+    run,
     save_version,
 )
 from stateplan.runtime.state.sorting import stable_order
@@ -109,11 +110,14 @@ batches = st.lists(
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(batches)
+@given(batches, st.sampled_from([0, 3, run.SCANNED]))
 def test_store_agrees_with_a_dictionary(
     tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
     history: list[tuple[dict[str | None, list[int]], int | None, int]],
+    scanned_rows: int,
 ) -> None:
+    monkeypatch.setattr(run, "SCANNED", scanned_rows)
     location = str(tmp_path_factory.mktemp("state"))
     version = StateVersion(0, STORES)
     state: State = {}

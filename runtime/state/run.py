@@ -1,18 +1,20 @@
 """One run: an Arrow IPC file of state rows sorted by the hash of their keys.
 
 Columns: `hash`, `place`; `live` only if the run marks keys as gone; `time` where rows can be
-evicted; then the keys `k0`, ... and values `v0`, ... A scan by event time reads the times of a run
-whose bounds say that a watermark passes some: sorting them would take longer than ten such scans.
+evicted; then the keys `k0`, ... and values `v0`, ... A large run has the rows in the order of their
+times, too (`order`), so that a scan by event time touches only what a watermark passes.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from .checksums import Damaged, Sealed, Sealing, open_batch
 from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
@@ -22,6 +24,10 @@ from .version import RunInfo, StateError, cannot_read, cannot_write
 
 _DENSE = 4
 """Rows a key up to which looking for each row among the keys is quicker than the reverse."""
+
+SCANNED = 1 << 21
+"""Rows: the times of so many are compared with a watermark in about two milliseconds. To sort them
+takes longer than ten such scans, and most runs of this size do not last as long."""
 
 
 @dataclass(frozen=True)
@@ -169,10 +175,20 @@ class Run:
         """The rows with an event time above what is already evicted and at most the watermark."""
         if self.info.skipped_by(watermark):
             return np.empty(0, np.int64)
+        if "order" in self.batch.schema.names:
+            order = self._column("order").to_numpy()
+            done = self.info.evicted
+            first = 0 if done is None else self._ended(order, done)
+            return np.sort(order[first : self._ended(order, watermark)]).astype(np.int64)
         chosen = self.times <= watermark
         if self.info.evicted is not None:
             chosen &= self.times > self.info.evicted
         return np.flatnonzero(chosen)
+
+    def _ended(self, order: NDArray[np.uint32], watermark: int) -> int:
+        """How many rows a watermark has passed, for the order of their times."""
+        times = self.times
+        return bisect_right(range(len(order)), watermark, key=lambda i: times[order[i]])
 
     def above(self, watermark: int | None) -> Int64:
         """The rows with an event time above a watermark in microseconds; all without one."""
@@ -213,6 +229,8 @@ def write_run(
         columns["live"] = pa.array(rows.live)
     if layout.timed:
         columns["time"] = pa.array(rows.times)
+        if len(rows) > SCANNED:
+            columns["order"] = pa.array(stable_order(rows.times).astype(np.uint32))
     columns |= {f"k{i}": c for i, c in enumerate(rows.keys.columns.columns)}
     columns |= {f"v{i}": c for i, c in enumerate(rows.values.columns)}
     batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
