@@ -38,9 +38,9 @@ from ..model.subqueries import LateralJoin, LateralSubquery
 from ..model.tree import replace
 from ..model.types import INT
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
-from . import columns, grouping, partitions, python_functions, reads
+from . import columns, grouping, partitions, python_functions, reads, statistics
 from .expressions import ExpressionReader
-from .failures import not_started, unsupported
+from .failures import unsupported
 from .names import name_parts
 from .places import Message, origin_of
 
@@ -99,6 +99,10 @@ class RelationReader:
     def child(self, message: Message) -> AnalyzedPlan:
         """An input, analyzed."""
         return AnalyzedPlan(child=self.session.planned(message).analyzed)
+
+    def staged(self, plan: LogicalPlan) -> AnalyzedPlan:
+        """What PySpark itself builds in steps: a step, analyzed."""
+        return AnalyzedPlan(child=self.session.analyzed(plan))
 
     def subquery(self, message: Message) -> LogicalPlan:
         """A DataFrame that is part of another: analyzed, or not yet where it needs the outer one.
@@ -263,13 +267,6 @@ class _Later(RelationReader):
         return self.subquery(message)
 
 
-def _result(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
-    """`approxQuantile`, `corr`, `cov`: numbers for the caller, computed at once."""
-    if reader.child(message.input).is_streaming:
-        raise not_started(origin)
-    raise unsupported("A statistic of a table", origin)
-
-
 def _names_sql(root: Message) -> bool:
     """Whether the references are the DataFrames that SQL text names."""
     return bool(root.WhichOneof("rel_type") == "sql")
@@ -327,9 +324,11 @@ _READERS: dict[str | None, Reader] = {
     "repartition_by_expression": partitions.repartition_by,
     "sample": partitions.sample,
     "set_op": RelationReader.set_operation,
-    "approx_quantile": _result,
-    "corr": _result,
-    "cov": _result,
+    "approx_quantile": statistics.number,
+    "corr": statistics.number,
+    "cov": statistics.number,
+    "describe": statistics.describe,
+    "summary": statistics.summary,
     "crosstab": grouping.crosstab,
     "join": RelationReader.join,
     "lateral_join": RelationReader.lateral_join,

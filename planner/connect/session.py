@@ -103,11 +103,13 @@ class PlannerSession:
             self._frames[number] = (content, frame)
         return frame
 
-    def _analyzed(self, logical: LogicalPlan) -> Planned:
+    def analyzed(self, logical: LogicalPlan) -> LogicalPlan:
+        """A plan over analyzed ones, analyzed."""
         analyzed = analyze(logical, self.catalog, self.conf)
-        if isinstance(analyzed, WithCTE):
-            analyzed = inline_ctes(analyzed)
-        return Planned(logical=logical, analyzed=analyzed)
+        return inline_ctes(analyzed) if isinstance(analyzed, WithCTE) else analyzed
+
+    def _analyzed(self, logical: LogicalPlan) -> Planned:
+        return Planned(logical=logical, analyzed=self.analyzed(logical))
 
     def execution(
         self, frame: Planned, output_mode: OutputMode = "append", *, supported: bool = True
