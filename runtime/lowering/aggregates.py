@@ -24,11 +24,12 @@ from ...planner.model.errors import InternalError
 from ...planner.model.expressions import AttributeReference
 from ...planner.model.types import LONG, DoubleType, FloatType, contains_type
 from ..kernels.aggregate import ROWS, AggregateKernel
-from .batch import GROUPS, RECEIVED, Batch
+from .batch import Batch
 from .columns import Column, arrow_schema, column_name
 from .exchanges import check_event_times, event_time_position, grouped, keyed, micros
 from .functions import Function, RowColumns, buffers_of, functions_of, rows_of
 from .operators import Frames, inputs_of, lower_operator, named
+from .running import GROUPS, RECEIVED
 from .scans import Reader, reader
 from .windows import WindowColumn, key_columns
 

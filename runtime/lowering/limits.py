@@ -29,10 +29,11 @@ from ..failures import state_failure
 from ..kernels.limit import LimitKernel, passed_before, rows_without_columns
 from ..kernels.task import TaskSpec, carry_out, open_store
 from ..state import StateError
-from .batch import Batch, RunningOperator
+from .batch import Batch
 from .columns import Column, arrow_schema
 from .operators import Frames, inputs_of, lower_operator
 from .probes import Probe
+from .running import RunningOperator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

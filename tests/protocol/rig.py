@@ -29,8 +29,9 @@ from stateplan.runtime.claim import Holder
 from stateplan.runtime.files import failing
 from stateplan.runtime.kernels.kernel import Figures, Input, Keys, Layout, Outcome, StateRows
 from stateplan.runtime.kernels.task import HASH, PLACE, run_task
-from stateplan.runtime.lowering.batch import Batch, RunningOperator
+from stateplan.runtime.lowering.batch import Batch
 from stateplan.runtime.lowering.context import LoweringContext
+from stateplan.runtime.lowering.running import RunningOperator
 from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.sinks.base import Sink
