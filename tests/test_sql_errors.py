@@ -79,7 +79,7 @@ def test_empty_statement(text: str) -> None:
 
 def test_a_query_that_only_spark_reads_is_no_syntax_error() -> None:
     with pytest.raises(AnalysisError) as caught:
-        parse("SELECT user FROM STREAM events WHERE")  # WHERE is the alias of events
+        parse("SELECT user FROM STREAM events WHERE GROUP BY user")  # WHERE is the alias of events
     assert caught.value.condition == "STATEPLAN_UNSUPPORTED_SQL"
 
 

@@ -197,11 +197,12 @@ def _direction(order: SortOrder) -> str:
 
 def _window_expression(window: WindowExpression) -> str:
     parts = [plan_text(e) for e in (*window.partition_by, *window.order_by)]
-    parts.append(_frame_in_plan(window.frame or _default_frame(window)))
+    parts.append(frame_in_plan(window.frame or default_frame(window)))
     return f"{plan_text(window.function)} windowspecdefinition({', '.join(parts)})"
 
 
-def _default_frame(window: WindowExpression) -> str:
+def default_frame(window: WindowExpression) -> str:
+    """The frame of a window that says none: the function's own, or what the order makes it."""
     function = window.function
     if (
         isinstance(function, Call)
@@ -212,13 +213,14 @@ def _default_frame(window: WindowExpression) -> str:
             offset = plan_text(function.arguments[1])
             place = f"{'-' if function.name == 'lag' else ''}{offset} FOLLOWING"
             return f"ROWS BETWEEN {place} AND {place}"
-        return "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        unit = "RANGE" if function.name == "cume_dist" else "ROWS"
+        return f"{unit} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     if window.order_by:
         return "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
-def _frame_in_plan(frame: str) -> str:
+def frame_in_plan(frame: str) -> str:
     """`ROWS BETWEEN a AND b` as plans write it: `specifiedwindowframe(RowFrame, a, b)`."""
     unit, _, bounds = frame.partition(" BETWEEN ")
     shown = []
@@ -342,7 +344,7 @@ def _window_pretty(window: WindowExpression) -> str:
         parts.append("PARTITION BY " + ", ".join(pretty(e) for e in window.partition_by))
     if window.order_by:
         parts.append("ORDER BY " + ", ".join(pretty(e) for e in window.order_by))
-    parts.append(window.frame or _default_frame(window))
+    parts.append(window.frame or default_frame(window))
     return f"{pretty(window.function)} OVER ({' '.join(parts)})"
 
 

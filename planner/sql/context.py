@@ -53,15 +53,16 @@ def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
     )
 
 
-def missing_window(name: str, origin: Origin) -> AnalysisError:
-    """A named window that the query does not define."""
-    return fragment_error(
+def missing_window(name: str, origin: Origin | None) -> AnalysisError:
+    """A named window that is not defined; `origin`: of an expression that has no query."""
+    shown = name if origin is None else f"`{name}`"
+    context = "" if origin is None else f"\n{fragment_context(origin)}"
+    return AnalysisError(
         "MISSING_WINDOW_SPECIFICATION",
         "[MISSING_WINDOW_SPECIFICATION] Window specification is not defined in the WINDOW clause "
-        f"for `{name}`. For more information about WINDOW clauses, please refer to "
+        f"for {shown}. For more information about WINDOW clauses, please refer to "
         "'https://spark.apache.org/docs/latest/sql-ref-syntax-qry-select-window.html'. "
-        "SQLSTATE: 42P20",
-        origin,
+        f"SQLSTATE: 42P20{context}",
         hint="Define it with WINDOW name AS (...), or write the window behind OVER.",
     )
 

@@ -156,6 +156,9 @@ class ExpressionParser(PrimaryParser):
         # `IN (VALUES (1), (2))` calls a function named so, as in Spark's grammar.
         if self._is_query_ahead(0) and self._tokens[self._index + 1].text.upper() != "VALUES":
             return exp.In(this=this, query=self._wrapped(self._parse_query))
+        if self._curr.token_type == TokenType.L_PAREN and self._peek_type(1) == TokenType.R_PAREN:
+            self._advance(2)
+            return exp.In(this=this, expressions=[])
         values = self._wrapped(lambda: self._list(self._parse_disjunction))
         return exp.In(this=this, expressions=values)
 

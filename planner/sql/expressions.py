@@ -170,6 +170,16 @@ class ExpressionReader(SubqueryReader):
     def in_(self, node: Node) -> Expression:
         if node.args.get("query"):
             return self.in_query(node)
+        if not node.expressions:
+            raise fragment_error(
+                "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE",
+                "[INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE] Invalid SQL syntax: IN predicate requires"
+                " at least one value. Empty IN clauses like 'IN ()' are not allowed. Consider using"
+                " 'WHERE FALSE' if you need an always-false condition, or provide at least one"
+                " value in the IN list. SQLSTATE: 42000",
+                self.origin(node),
+                hint="Write at least one value.",
+            )
         return self._call("in", node, node.this, *node.expressions)
 
     def like(self, node: Node) -> Expression:
@@ -240,9 +250,9 @@ class ExpressionReader(SubqueryReader):
         definition = node
         name = node.args.get("alias")
         if name is not None:
-            definition = self.windows.get(name.name.lower())
+            definition = (self.windows or {}).get(name.name.lower())
             if definition is None:
-                raise missing_window(name.name, self.origin(node))
+                raise missing_window(name.name, self.origin(node) if self.windows is None else None)
         order = definition.args.get("order")
         spec = definition.args.get("spec")
         return WindowExpression(

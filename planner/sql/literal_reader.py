@@ -23,7 +23,8 @@ class LiteralReader:
         self.text = text
         self.conf = conf
         self._escaped = conf.flag("spark.sql.parser.escapedStringLiterals")
-        self.windows: dict[str, Node] = {}
+        # Those of the query's WINDOW clause; none for an expression by itself.
+        self.windows: dict[str, Node] | None = None
 
     def origin(self, node: Node) -> Origin:
         """Where the node stands in the text."""

@@ -9,6 +9,7 @@ from sqlglot.tokens import TokenType
 
 from .cursor import STOP_WORDS, Node
 from .expression_parser import ExpressionParser
+from .grammar import JOIN_AND_SET_WORDS
 from .nodes import LateralRelation, Pivoted, Sampled, TableFunction, Unpivoted, Watermark
 
 _JOIN_WORDS = frozenset(
@@ -294,10 +295,12 @@ class RelationParser(ExpressionParser):
         return node
 
     def _parse_relation_alias(self) -> Node:
-        explicit = self._word("AS")
+        last = self._peek_type(1) is None  # the text's last word begins no clause
+        explicit = not last and self._word("AS")
         token = self._curr
         implicit = token.token_type == TokenType.IDENTIFIER or (
-            token.token_type == TokenType.VAR and self._peek_word() not in _AFTER_RELATION
+            token.token_type == TokenType.VAR
+            and self._peek_word() not in (JOIN_AND_SET_WORDS if last else _AFTER_RELATION)
         )
         if not explicit and not implicit:
             return None

@@ -185,7 +185,7 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     if found is None:
         return None
     index, wanted = found
-    reread = _read_as_name(tokens, index)
+    reread = _read_as_name(tokens, index, start)
     if reread != index:
         index = reread
         shorter = first_misfit([*tokens[:index], Token("", 0, frozenset())], start)
@@ -197,6 +197,14 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
             hint="Write a query: SELECT ... FROM STREAM ...",
         )
     at_end = index == len(tokens)
+    if at_end and index > 1 and _is_left_over(tokens, start):
+        word = tokens[-1].text
+        return AnalysisError(
+            "PARSE_SYNTAX_ERROR",
+            f"[PARSE_SYNTAX_ERROR] Syntax error at or near '{word}': extra input '{word}'. "
+            f"SQLSTATE: 42601\n== SQL ==\n{text}",
+            hint=_hint(wanted),
+        )
     place = len(text) if at_end else tokens[index].start
     near = "end of input" if at_end else f"'{tokens[index].text}'"
     repair = _repair(tokens, index, wanted, start)
@@ -206,6 +214,16 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
         f"SQLSTATE: 42601 {marked(text, place)}",
         hint=_hint(wanted),
     )
+
+
+def _is_left_over(tokens: list[Token], start: str) -> bool:
+    """Whether the last word begins a clause behind a query that is complete without it.
+
+    `GROUP BY user HAVING`: no name can follow, so Spark's parser ends before the word.
+    """
+    if not tokens[-1].terminals & {"HAVING", "ORDER", "LIMIT"}:
+        return False
+    return first_misfit(tokens[:-1], start) is None
 
 
 def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str) -> str:
@@ -265,7 +283,7 @@ def _in_list(tokens: list[Token], index: int, wanted: frozenset[str]) -> bool:
     return False
 
 
-def _read_as_name(tokens: list[Token], index: int) -> int:
+def _read_as_name(tokens: list[Token], index: int, start: str) -> int:
     """Where Spark sees the fault if a keyword before the misfit could have been a name.
 
     `WHERE a AND` ends too early; but `AND` might be a name, so Spark takes the expression to end
@@ -279,7 +297,11 @@ def _read_as_name(tokens: list[Token], index: int) -> int:
         before = tokens[index - 2].terminals
         return index if before & {"NOT", "IS"} else index - 1
     by = index > 1 and "BY" in tokens[index - 1].terminals
-    return index - 1 if by and tokens[index - 2].terminals & {"GROUP", "ORDER"} else index
+    if not by or not tokens[index - 2].terminals & {"GROUP", "ORDER"}:
+        return index
+    # Behind a relation GROUP might be its alias, elsewhere the query ends before it.
+    alias = Token("", 0, frozenset({"$NAME", "$STRICT"}))
+    return index - 1 if first_misfit([*tokens[: index - 2], alias], start) is None else index - 2
 
 
 def _open_case(tokens: list[Token], index: int) -> int | None:

@@ -25,11 +25,12 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate, Project, Window
 from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.text import pretty
+from ...planner.model.text import default_frame, frame_in_plan, pretty
 from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
 from ..optimization.semantics import Canonical, canonical
 from .failures import failure
+from .names import qualified
 
 RANKS = frozenset(("rank", "dense_rank", "percent_rank"))
 
@@ -82,8 +83,10 @@ def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
                 state="0A000",
                 origin=expression.origin,
             )
-        if isinstance(function, AggregateExpression) or _is_window_function(function):
+        if isinstance(function, AggregateExpression):
             return None
+        if isinstance(function, Call) and _is_window_function(function):
+            return _misused(expression, function)
         return failure(
             "UNSUPPORTED_EXPR_FOR_WINDOW",
             f'Expression "{pretty(function)}" not supported within a window function.',
@@ -98,6 +101,30 @@ def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
             origin=plan.origin,
         )
     return next((e for c in expression.children if (e := _check(c, plan)) is not None), None)
+
+
+def _misused(window: WindowExpression, function: Call) -> AnalysisError | None:
+    """A window function over rows in no order, or over a frame that is not its own."""
+    own = replace(window, frame="")
+    if window.frame and function.name in ("lag", "lead"):
+        return failure(
+            "_LEGACY_ERROR_TEMP_1035", f"Cannot specify window frame for {function.name} function."
+        )
+    if window.frame and function.name != "nth_value" and window.frame != default_frame(own):
+        return failure(
+            "_LEGACY_ERROR_TEMP_1036",
+            f"Window Frame {frame_in_plan(window.frame)} must match the required frame"
+            f" {frame_in_plan(default_frame(own))}.",
+        )
+    if window.order_by:
+        return None
+    return failure(
+        "WINDOW_FUNCTION_FRAME_NOT_ORDERED",
+        f"Window function {function.name} requires the window to be ordered. You need to add an"
+        f" ORDER BY clause. For example: SELECT {pretty(qualified(function))} OVER (PARTITION BY"
+        " window_partition ORDER BY window_ordering) FROM table.",
+        state="42601",
+    )
 
 
 def _is_window_function(expression: Expression) -> bool:
@@ -145,9 +172,10 @@ class _Parts:
         assert isinstance(call, Call)
         arguments = tuple(a if a.foldable else self.keep(a) for a in call.arguments)
         call = replace(call, arguments=arguments)
-        over = (
-            replace(function, function=call) if isinstance(function, AggregateExpression) else call
-        )
+        over: Expression = call
+        if isinstance(function, AggregateExpression):
+            only = None if function.filter is None else self.keep(function.filter)
+            over = replace(function, function=call, filter=only)
         return replace(
             window,
             function=over,
@@ -186,7 +214,7 @@ def extract_windows(plan: LogicalPlan) -> LogicalPlan:
             ready = plan.resolved and any(has_window(item) for item in items)
         case _:
             return plan
-    if not ready or any(_check(item, plan) is not None for item in items if not has_window(item)):
+    if not ready or any(_check(item, plan) is not None for item in items):
         return plan
     parts = _Parts()
     for item in items:

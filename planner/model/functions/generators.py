@@ -9,8 +9,19 @@ from ..conf import Conf
 from ..expressions import Call, Expression, Literal
 from ..registry import FunctionSpec, register
 from ..text import pretty
-from ..types import INT, STRING, ArrayType, DataType, MapType, StructField, StructType
-from .coercion import cast_to, common_type
+from ..types import (
+    INT,
+    NULL,
+    STRING,
+    ArrayType,
+    DataType,
+    MapType,
+    NullType,
+    StructField,
+    StructType,
+    same_type,
+)
+from .coercion import cast_to
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import check_types, with_arguments
 
@@ -82,13 +93,18 @@ def _check_stack(call: Call, conf: Conf) -> Expression:
     width = -(-len(values) // rows)
     for column in range(width):
         cells = values[column::width]
-        found = common_type([cell.data_type for cell in cells], conf, strings=False)
-        if found is None:
+        # Nulls take the others' type; nothing else is cast.
+        kinds = [c.data_type for c in cells if not isinstance(c.data_type, NullType)] or [NULL]
+        found = kinds[0]
+        if not all(same_type(found, kind) for kind in kinds):
             raise type_mismatch(
                 "STACK_COLUMN_DIFF_TYPES",
                 pretty(call),
                 f"The data type of the column ({column}) do not have the same type: "
-                + " <> ".join(f'"{cell.data_type.sql}" ({i + 1})' for i, cell in enumerate(cells))
+                + " <> ".join(
+                    f'"{cell.data_type.sql}" ({column + i * width + 1})'
+                    for i, cell in enumerate(cells)
+                )
                 + ".",
             )
         values[column::width] = [cast_to(cell, found, conf) for cell in cells]

@@ -6,7 +6,8 @@ from ..conf import Conf
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..tree import replace
-from ..types import DOUBLE, INT, NULL, DataType
+from ..types import DOUBLE, INT, NULL, DataType, NullType
+from .coercion import cast_to
 from .mismatch import wrong_argument_count
 from .shapes import never_null
 
@@ -38,7 +39,10 @@ def _check_offset(call: Call, conf: Conf) -> Expression:
     if not 1 <= len(given) <= 3:
         raise wrong_argument_count(call.name, "[1, 2, 3]", len(given))
     defaults = (lit(1), Literal(value=None, type_=NULL))
-    return replace(call, arguments=(*given, *defaults[len(given) - 1 :]))
+    value, offset, default = given + defaults[len(given) - 1 :]
+    if value.resolved and not isinstance(default.data_type, NullType):
+        default = cast_to(default, value.data_type, conf)
+    return replace(call, arguments=(value, offset, default))
 
 
 def _offset_text(call: Call, show: Show) -> str:
@@ -46,6 +50,16 @@ def _offset_text(call: Call, show: Show) -> str:
     value, offset, default = call.arguments
     sign = "-" if call.name == "lag" else ""
     return f"{call.name}({show(value)}, {sign}{show(offset)}, {show(default)})"
+
+
+def _nth_text(call: Call, show: Show) -> str:
+    ignore = "true" if call.options and call.options[0] else "false"
+    return f"nth_value({', '.join(map(show, call.arguments))}, {ignore})"
+
+
+def _nth_name(call: Call, show: Show) -> str:
+    ignore = " ignore nulls" if call.options and call.options[0] else ""
+    return f"nth_value({', '.join(map(show, call.arguments))}){ignore}"
 
 
 register(
@@ -70,12 +84,12 @@ register(
     *(
         FunctionSpec(
             name=name, kind="window", data_type=_first, nullable=lambda call: True,
-            check=_check_offset, text=_offset_text,
+            check=_check_offset, text=_offset_text, notes={"null_treatment": True},
         )
         for name in ("lag", "lead")
     ),
     FunctionSpec(
         name="nth_value", kind="window", data_type=_first, nullable=lambda call: True,
-        text=lambda call, show: f"nth_value({', '.join(map(show, call.arguments))}, false)",
+        text=_nth_text, pretty=_nth_name, notes={"null_treatment": True},
     ),
 )  # fmt: skip
