@@ -96,13 +96,13 @@ class SessionKernel:
         order, new = by_key(batch.keys)
         touched = batch.keys.take(order[new])
         found = store.get(touched)
-        near = _meeting(batch, order, new, found.queries, found.rows)
+        rows_by_key = take(batch.values, order)
+        near = _meeting(rows_by_key, new, found.queries, found.rows)
         # Stored sessions first: where two start together, the stored one is the earlier.
         count = int(near.sum())
-        values = concat([take(found.rows.values, np.flatnonzero(near)), batch.values])
+        values = concat([take(found.rows.values, np.flatnonzero(near)), rows_by_key])
         group = np.concatenate([found.queries[near], np.cumsum(new) - 1])
-        order = np.concatenate([np.arange(count), order + count])
-        merged, kept = self._merge(values, touched, order, group, count)
+        merged, kept = self._merge(values, touched, np.arange(len(group)), group, count)
         figures = Figures(
             updated=len(found.rows) - count + len(merged),
             removed=count - kept,
@@ -201,7 +201,7 @@ class SessionKernel:
             [pa.array(starts[first]), pa.array(last), *folded.columns], schema=self._values
         )
         old = np.flatnonzero(order < stored)
-        own = starts[old] == starts[first][np.cumsum(heads)[old] - 1]
+        own = starts[old] == starts[first[np.searchsorted(first, old, "right") - 1]]
         return StateRows(keys.take(group[first]), last, merged), int(own.sum())
 
     def _emit(self, parts: Sequence[StateRows | tuple[StateRows, Mask]]) -> Any:
@@ -235,7 +235,7 @@ def _starts(rows: StateRows) -> Int64:
     return starts
 
 
-def _meeting(batch: StateRows, order: Int64, new: Mask, queries: Int64, stored: StateRows) -> Mask:
+def _meeting(batch: Any, new: Mask, queries: Int64, stored: StateRows) -> Mask:
     """Which stored sessions may meet the batch's of their key; all others stay as they are.
 
     A key's stored sessions lie apart, so one that none of the batch reaches merges with none.
@@ -243,7 +243,8 @@ def _meeting(batch: StateRows, order: Int64, new: Mask, queries: Int64, stored: 
     first = np.flatnonzero(new)
     if not len(queries):
         return np.zeros(0, np.bool_)
-    low = np.minimum.reduceat(_starts(batch)[order], first)[queries]
-    high = np.maximum.reduceat(batch.times[order], first)[queries]
+    starts, ends = (batch.column(i).to_numpy() for i in range(2))
+    low = np.minimum.reduceat(starts, first)[queries]
+    high = np.maximum.reduceat(ends, first)[queries]
     meets: Mask = (stored.times >= low) & (_starts(stored) <= high)
     return meets

@@ -58,6 +58,9 @@ def report_probe(column: str, tasks: int) -> Probe:
     """Observes the texts `task:report` in a column that is null in most rows; see `reported`."""
     if tasks > FEW:
         return Probe(texts=f"collect_list({column})")
+    if tasks <= 2:  # the least and the greatest text
+        texts = {"text0": f"min({column})", "text1": f"max({column})"}
+        return Probe(count=f"count({column})", **texts)
     each = {
         f"text{i}": f"max(if(startswith({column}, '{i}:'), {column}, NULL))" for i in range(tasks)
     }
