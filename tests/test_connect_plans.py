@@ -102,6 +102,11 @@ def test_the_stateful_view_names_the_line_of_code() -> None:
         ('events.select("a..b")', "INVALID_ATTRIBUTE_NAME_SYNTAX", "a..b"),
         ('events.withWatermark("ts", "soon")', "CANNOT_PARSE_INTERVAL", "'soon'"),
         ('events.withWatermark("ts", "-1 minute")', None, "should not be negative"),
+        (
+            'events.dropDuplicates(["ts.x"])',
+            "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
+            'column name "ts.x" among',
+        ),
         ('events.randomSplit([0.5, 0.5])[0]', "_LEGACY_ERROR_TEMP_3102", "Sorting is not"),
         ('events.approxQuantile("qty", [0.5], 0.1)', "_LEGACY_ERROR_TEMP_3102", "must be executed"),
         ("events.checkpoint()", "_LEGACY_ERROR_TEMP_3102", "must be executed"),

@@ -181,7 +181,7 @@ def to_schema(reader: RelationReader, message: Message, origin: Origin | None) -
 def drop_na(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
     """`dropna`: the rows with at least so many values in the named columns (all by default)."""
     child = reader.child(message.input)
-    columns = [_column(name, child, reader) for name in message.cols] or list(child.output)
+    columns = [_value(name, child, reader) for name in message.cols] or list(child.output)
     least = message.min_non_nulls if message.HasField("min_non_nulls") else len(columns)
     condition = UnresolvedFunction(name="atleastnnonnulls", arguments=(lit(least), *columns))
     return Filter(child=child, condition=condition, origin=origin)
@@ -288,6 +288,14 @@ def _column(name: str, child: LogicalPlan, reader: RelationReader) -> AttributeR
     if isinstance(found, AttributeReference):
         return found
     raise reader.session.unknown(name_parts(name), child, None)
+
+
+def _value(name: str, child: LogicalPlan, reader: RelationReader) -> Expression:
+    """A column, or a field of one."""
+    found = reader.session.resolved_over(child, UnresolvedAttribute(parts=name_parts(name)))
+    if found is None:
+        raise reader.session.unknown(name_parts(name), child, None)
+    return found.child if isinstance(found, Alias) else found
 
 
 def _takes(data_type: DataType, value: Literal) -> bool:

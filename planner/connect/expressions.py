@@ -9,6 +9,7 @@ from pyspark.sql.connect import proto
 
 from ..model.expressions import (
     Alias,
+    AttributeReference,
     CaseWhen,
     Cast,
     EvalMode,
@@ -285,6 +286,12 @@ def as_named(expression: Expression) -> Expression:
     """An entry of a select list: with the name it has, or waiting for one."""
     if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | MultiAlias):
         return expression
+    match expression:
+        # A cast of a column has the column's name, and so has a cast of that.
+        case Cast(child=Cast(child=UnresolvedAttribute(parts=(*_, name)))):
+            return Alias(child=expression, name=name, origin=expression.origin)
+        case Cast(child=Cast(child=AttributeReference(name=name))):
+            return Alias(child=expression, name=name, origin=expression.origin)
     return UnresolvedAlias(child=expression, origin=expression.origin)
 
 

@@ -46,9 +46,10 @@ def _key_columns(key: Expression, scope: Scope) -> list[AttributeReference]:
 
 def _unknown_key(key: Expression, child: LogicalPlan) -> AnalysisError:
     names = ", ".join(column.name for column in child.output)
+    name = ".".join(key.parts) if isinstance(key, UnresolvedAttribute) else pretty(key)
     return failure(
         "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
-        f'Cannot resolve column name "{pretty(key)}" among ({names}).',
+        f'Cannot resolve column name "{name}" among ({names}).',
         state="42703",
         origin=key.origin,
         hint="Deduplicate by columns of the input.",

@@ -7,7 +7,7 @@ from ...planner.model.expressions import AggregateExpression, Alias, Call, Expre
 from ...planner.model.logical import Aggregate, Deduplicate, Distinct
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .trees import rewrite_up
+from .trees import replace_attributes, rewrite_up
 
 DUPLICATES_DO_NOT_MATTER = frozenset(
     ("max", "min", "bit_and", "bit_or", "collect_set", "first", "last", "any_value")
@@ -33,26 +33,41 @@ def replace_static_deduplication(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     operator, which has state. Idempotent.
     """
 
-    def aggregate(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Deduplicate) or node.is_streaming:
-            return node
-        keys = frozenset().union(*(key.references for key in node.keys))
-        items: list[Expression] = []
-        for column in node.child.output:
-            if column.expr_id in keys:
-                items.append(column)
-                continue
-            first = Call(name="first", arguments=(column,), options=(False,))
-            items.append(
-                Alias(
-                    child=AggregateExpression(function=first),
-                    name=column.name,
-                    expr_id=column.expr_id,
-                )
-            )
-        return Aggregate(child=node.child, grouping=node.keys or (lit(1),), aggregates=tuple(items))
+    return _without_deduplication(plan)[0]
 
-    return rewrite_up(plan, aggregate, frozenset((Deduplicate,)))
+
+def _without_deduplication(plan: LogicalPlan) -> tuple[LogicalPlan, dict[int, Expression]]:
+    """The plan, and the columns that took the place of others: first values have new ids."""
+    if Deduplicate not in plan.classes:
+        return plan, {}
+    renamed: dict[int, Expression] = {}
+
+    def visit(child: LogicalPlan) -> LogicalPlan:
+        new, more = _without_deduplication(child)
+        renamed.update(more)
+        return new
+
+    node = plan.map_children(visit)
+    if renamed:
+        node = node.map_expressions(lambda e: replace_attributes(e, renamed))
+    if not isinstance(node, Deduplicate) or node.is_streaming:
+        return node, renamed
+    keys = frozenset().union(*(key.references for key in node.keys))
+    items: list[Expression] = []
+    made: dict[int, Expression] = {}
+    for column in node.child.output:
+        if column.expr_id in keys:
+            items.append(column)
+            continue
+        first = Call(name="first", arguments=(column,), options=(False,))
+        item = Alias(child=AggregateExpression(function=first), name=column.name)
+        made[column.expr_id] = item.to_attribute()
+        items.append(item)
+    aggregate = Aggregate(
+        child=node.child, grouping=node.keys or (lit(1),), aggregates=tuple(items)
+    )
+    # What a deduplication below gave may be this one's first value in turn.
+    return aggregate, {i: replace_attributes(e, made) for i, e in renamed.items()} | made
 
 
 def eliminate_distinct_in_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

@@ -159,6 +159,8 @@ def _if_text(call: Call, show: Show) -> str:
 def _check_nanvl(call: Call, conf: Conf) -> Expression:
     _count(call, 2)
     left, right = call.arguments
+    if isinstance(right.data_type, NullType) and isinstance(left.data_type, FloatType):
+        return with_arguments(call, [left, cast_to(right, left.data_type, conf)])
     if left.data_type != right.data_type or not isinstance(left.data_type, FloatType):
         call = with_arguments(call, [_as_double(left, conf), _as_double(right, conf)])
     return check_types(call, ["double|float", "double|float"], conf)
