@@ -39,6 +39,7 @@ def module(name: str) -> Any:
 
 
 streams, live = module("random_streams"), module("derive_scenarios")
+tables = module("random_tables")
 
 
 def ours(spark: SparkSession, case: dict[str, Any]) -> Mapping[str, Any]:
@@ -57,4 +58,16 @@ def test_random_streams(spark: SparkSession, shape: str, seed: int) -> None:
     case = streams.case(shape, seed, batches=3 if CASES == 1 else 5)
     found = differences(live.derive(spark, case), ours(spark, case))
     what = case.get("sql") or case["title"]
+    assert not found, "\n".join([f"{what} | {case['output_mode']} {case['conf']}", *found])
+
+
+@pytest.mark.parametrize("shape", tables.SHAPES)
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + CASES))
+def test_random_tables(spark: SparkSession, shape: str, seed: int) -> None:
+    batches = 2 if CASES == 1 else 4
+    case = tables.case(shape, seed, streams.EVENTS, streams.event, batches)
+    python = case.get("python")
+    derived = case if python is None else {**case, "native": tables.native(python)}
+    found = differences(live.derive(spark, derived), ours(spark, case), ordered="ordered" in case)
+    what = python or case["sql"]
     assert not found, "\n".join([f"{what} | {case['output_mode']} {case['conf']}", *found])
