@@ -30,6 +30,7 @@ from ..model.expressions import (
     Alias,
     AttributeReference,
     Expression,
+    Literal,
     Origin,
     to_attribute,
 )
@@ -140,6 +141,8 @@ def _aggregates_in(expression: Expression) -> Iterator[AggregateExpression]:
 
 
 def _named(key: Expression) -> Expression:
+    if isinstance(key, Alias) and isinstance(key.child, Literal):
+        return replace(key, name=plan_text(key.child))  # whatever it was called: it is a constant
     if isinstance(key, AttributeReference | Alias):
         return key
     return Alias(child=key, name=plan_text(key))

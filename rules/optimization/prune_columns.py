@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import Alias, AttributeReference, Expression
+from ...planner.model.expressions import Alias, AttributeReference, Call, Expression
 from ...planner.model.logical import (
     Aggregate,
     Distinct,
@@ -130,6 +130,8 @@ def _pruned_expand(expand: Expand, needed: frozenset[int]) -> Expand:
 
 def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
     made = frozenset().union(*(e.references for e in generate.generated))
+    if _gives_one_row(generate.generator) and made.isdisjoint(node.references):
+        return replace(node, child=generate.child)
     used_by_generator = generate.generator.references
     needed = node.references
     if needed != generate.output_ids:
@@ -140,6 +142,10 @@ def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
         if below is not generate.child or _required_ids(generate) != [a.expr_id for a in kept]:
             return replace(node, child=replace(generate, child=below, required=kept))
     return alias_fields_below_generate(node, generate) or node
+
+
+def _gives_one_row(generator: Expression) -> bool:
+    return isinstance(generator, Call) and generator.name == "json_tuple"
 
 
 def _required_ids(generate: Generate) -> list[int]:
