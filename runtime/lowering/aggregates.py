@@ -9,10 +9,11 @@ exchange and merge, goes first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...physical.aggregate import BaseAggregateExec
-from ...physical.exchange import SortExec
+from ...physical.exchange import ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.state import OutputMode
 from ...physical.stateful import (
@@ -25,7 +26,7 @@ from ...planner.model.expressions import AttributeReference
 from ...planner.model.types import LONG, DoubleType, FloatType, contains_type
 from ..kernels.aggregate import ROWS, AggregateKernel
 from .batch import Batch
-from .columns import Column, arrow_schema, column_name
+from .columns import Column, arrow_schema, column_name, sql_of
 from .exchanges import check_event_times, event_time_position, grouped, keyed, micros
 from .functions import Function, RowColumns, buffers_of, functions_of, rows_of
 from .operators import Frames, inputs_of, lower_operator, named
@@ -181,7 +182,7 @@ def mode_of(node: StateStoreWriter) -> OutputMode:
 @inputs_of.register(BaseAggregateExec)
 def _(node: BaseAggregateExec) -> tuple[SparkPlan, ...]:
     below = _below(node)
-    return (below,) if _is_save(below) else (_batch_partial(node).child,)
+    return (below,) if _is_save(below) else (_first_step(node).child,)
 
 
 @lower_operator.register(BaseAggregateExec)
@@ -191,12 +192,27 @@ def _(node: BaseAggregateExec, inputs: Frames, batch: Batch) -> DataFrame:
     frame = inputs[0]
     names = [column_name(key) for key in node.key_attributes]
     if not _is_save(_below(node)):
-        partial = _batch_partial(node)
-        partials = [sql for f in functions_of(partial) for sql in f.at_once]
-        frame = grouped(frame.selectExpr("*", *_computed(partial)), names, partials)
-    return frame.selectExpr(*names, *(f.result for f in functions)).selectExpr(
-        *map(named, node.results)
-    )
+        first = _first_step(node)
+        rows = frame.selectExpr(*_with_keys(first))
+        frame = grouped(rows, names, _at_once(functions, functions_of(first)))
+    results = (_column(f) if f.aggregate.distinct else f.result for f in functions)
+    return frame.selectExpr(*names, *results).selectExpr(*map(named, node.results))
+
+
+def _column(function: Function) -> str:
+    return f"c{function.aggregate.result_id}"
+
+
+def _at_once(functions: Sequence[Function], first: Sequence[Function]) -> list[str]:
+    """The SQL of what results are made of, over all rows; of distinct values the results."""
+    found = []
+    plain = iter([function for function in first if not function.aggregate.distinct])
+    for function in functions:
+        if function.aggregate.distinct:
+            found.append(f"{sql_of(function.aggregate)} AS {_column(function)}")
+        else:  # a FILTER stands at the first step alone
+            found += replace(next(plain), position=function.position).at_once
+    return found
 
 
 def _below(node: BaseAggregateExec) -> SparkPlan:
@@ -208,13 +224,41 @@ def _is_save(node: SparkPlan) -> bool:
     return isinstance(node, StateStoreSaveExec | SessionWindowStateStoreSaveExec)
 
 
-def _batch_partial(final: BaseAggregateExec) -> BaseAggregateExec:
-    """The first step of an aggregation without state."""
-    node = final.child
-    while not isinstance(node, BaseAggregateExec):
-        node = node.children[0]
-    return node
+def _first_step(final: BaseAggregateExec) -> BaseAggregateExec:
+    """The step of an aggregation without state that reads its rows.
+
+    Keys alone are grouped once more at every step, and where rows lie in one place all steps are
+    one. Over distinct values two steps come first that leave one row of each.
+    """
+    if all(aggregate.mode == "Complete" for aggregate in final.aggregates):
+        return final
+    step = _next_step(final)
+    if step is None:
+        raise InternalError(f"{final.node_name} stands over no partial aggregation")
+    if not any(aggregate.distinct for aggregate in final.aggregates):
+        return step
+    if any(aggregate.distinct for aggregate in step.aggregates):
+        step = _next_step(step) or step
+    below = _next_step(step)
+    same = below is not None and _ids(below) == _ids(step)
+    return below if below is not None and same else step
 
 
-def _computed(partial: BaseAggregateExec) -> list[str]:
-    return [named(key) for key in partial.keys if not isinstance(key, AttributeReference)]
+def _next_step(node: BaseAggregateExec) -> BaseAggregateExec | None:
+    below = node.child
+    while isinstance(below, ShuffleExchangeExec | SortExec):
+        below = below.child
+    return below if isinstance(below, BaseAggregateExec) else None
+
+
+def _ids(node: BaseAggregateExec) -> list[int]:
+    return [key.expr_id for key in node.key_attributes]
+
+
+def _with_keys(step: BaseAggregateExec) -> list[str]:
+    """A step's input with its computed keys; one may take the name of the column it is made of."""
+    made = [key for key in step.keys if not isinstance(key, AttributeReference)]
+    ids = {key.expr_id for key in step.key_attributes} if made else set()
+    kept = [a for a in step.child.output if a.expr_id not in ids]
+    given = [key for key in step.keys if isinstance(key, AttributeReference)] if made else []
+    return [*map(column_name, (*kept, *given)), *map(named, made)]
