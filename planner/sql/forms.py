@@ -243,13 +243,20 @@ class FormParser(TokenCursor):
         return exp.Anonymous(this="locate", expressions=[needle, haystack])
 
     def _parse_unit_call(self) -> Node:
-        """`TIMESTAMPADD(DAY, 1, ts)`: the first argument is a bare unit."""
+        """`TIMESTAMPADD(DAY, 1, ts)`: the first argument is a bare unit.
+
+        In `date_add(day, 1)` it is a column.
+        """
         unit = self._tokens[self._index + 2].text.upper()
         if unit not in _DATETIME_UNITS or self._peek_type(3) != TokenType.COMMA:
             return None
         kind = "timestampadd" if self._peek_word().endswith("ADD") else "timestampdiff"
+        index = self._index
         self._advance(4)
         arguments = self._list(self._parse_comparison)
+        if len(arguments) != 2:
+            self._retreat(index)
+            return None
         self._expect(TokenType.R_PAREN)
         return exp.Anonymous(this=kind, expressions=[exp.Literal.string(unit), *arguments])
 
