@@ -57,13 +57,15 @@ def _call(call: Call) -> object:
         raise NotFolded
     if spec.replacement is not None and spec.evaluate is None:
         return _value(spec.replacement(call))
-    if spec.evaluate is None:
+    if spec.evaluate is None and not spec.null_for_null:
         raise NotFolded
     if spec.name in _LAZY:
         return _LAZY[spec.name](call)
     values = [_value(argument) for argument in call.arguments]
-    if spec.null_intolerant and any(value is None for value in values):
+    if (spec.null_intolerant or spec.null_for_null) and any(value is None for value in values):
         return None
+    if spec.evaluate is None:
+        raise NotFolded
     try:
         return spec.evaluate(call, *values)
     except (ArithmeticError, ValueError, LookupError):

@@ -144,6 +144,7 @@ class FunctionSpec:
         deterministic: False for rand, uuid, ...
         constant: False where constant arguments make no constant (raise_error).
         null_intolerant: any null argument makes the result null (for inferred IsNotNull filters).
+        null_for_null: the same, but only constant folding finds it.
         codegen: False where the JVM's code generation falls back and breaks a stage.
         aliases: other SQL names.
         forms: for aggregates, how it is computed; None where it cannot be merged here.
@@ -165,6 +166,7 @@ class FunctionSpec:
     deterministic: bool = True
     constant: bool = True
     null_intolerant: bool = False
+    null_for_null: bool = False
     codegen: bool = True
     aliases: tuple[str, ...] = ()
     forms: Callable[[Call], AggregateForms] | None = None
@@ -187,14 +189,14 @@ def register(*specs: FunctionSpec) -> None:
             _BY_NAME[name] = spec
 
 
-def amend(name: str, *, null_intolerant: bool) -> None:
+def amend(name: str, *, null_intolerant: bool, null_for_null: bool = False) -> None:
     """Correct what a registered function says of itself, under its name and aliases.
 
     Raises:
         KeyError: nothing is registered under the name.
     """
     spec = _BY_NAME[name]
-    new = replace(spec, null_intolerant=null_intolerant)
+    new = replace(spec, null_intolerant=null_intolerant, null_for_null=null_for_null)
     for other, known in list(_BY_NAME.items()):
         if known is spec:
             _BY_NAME[other] = new

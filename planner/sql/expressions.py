@@ -37,31 +37,9 @@ from ..model.windows import WindowExpression
 from .context import fragment_error, marked, missing_window, origin_at, unsupported
 from .literal_reader import Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
+from .operators import BINARY, TRIMS
 from .rows import as_variable, field_name, identifier, unnamed
 from .subqueries import SubqueryReader
-
-_BINARY = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.IntDiv: "div",
-    exp.DPipe: "concat",
-    exp.EQ: "=",
-    exp.NullSafeEQ: "<=>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.And: "and",
-    exp.Or: "or",
-    exp.BitwiseAnd: "&",
-    exp.BitwiseOr: "|",
-    exp.BitwiseXor: "^",
-    exp.RegexpLike: "rlike",
-}
-_TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
 class ExpressionReader(SubqueryReader):
@@ -69,7 +47,7 @@ class ExpressionReader(SubqueryReader):
 
     def read(self, node: Node) -> Expression:
         """One expression."""
-        name = _BINARY.get(type(node))
+        name = BINARY.get(type(node))
         if name is not None:
             return self._call(name, node, node.this, node.expression)
         reader = _READERS.get(type(node))
@@ -354,7 +332,7 @@ class ExpressionReader(SubqueryReader):
         )
 
     def trim(self, node: Node) -> Expression:
-        name = _TRIMS[node.args.get("position") or ""]
+        name = TRIMS[node.args.get("position") or ""]
         characters = node.args.get("expression")
         if characters is None:
             return self._call(name, node, node.this)

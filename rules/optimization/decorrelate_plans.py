@@ -7,7 +7,7 @@ Bottom-up every operator keeps the columns that the ties mention.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...planner.model.errors import PlanningError
@@ -22,7 +22,6 @@ from ...planner.model.expressions import (
     to_attribute,
 )
 from ...planner.model.functions.casts import can_up_cast
-from ...planner.model.ids import fresh_id
 from ...planner.model.logical import (
     Aggregate,
     Distinct,
@@ -42,9 +41,19 @@ from ...planner.model.subqueries import DomainJoin, OuterReference, is_outer
 from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
 from .calls import call, conjunction, split
+from .outer_columns import (
+    Columns,
+    all_with,
+    by_name,
+    copy_of,
+    each_once,
+    mentions_outer,
+    outer_columns,
+    outer_columns_of_tree,
+    own_columns,
+    with_columns,
+)
 from .zero_rows import value_of_no_rows
-
-_Columns = Mapping[int, AttributeReference]
 
 
 @dataclass(frozen=True)
@@ -65,9 +74,9 @@ class Way:
 
     def plus(self, expressions: Iterable[Expression]) -> Way:
         """The way with what the expressions mention of the outer row."""
-        return replace(self, needed=_by_name((*self.needed, *_outer_columns(expressions))))
+        return replace(self, needed=by_name((*self.needed, *outer_columns(expressions))))
 
-    def without(self, columns: _Columns) -> Way:
+    def without(self, columns: Columns) -> Way:
         """The way without outer columns that the plan has columns in place of."""
         return replace(self, needed=tuple(a for a in self.needed if a.expr_id not in columns))
 
@@ -79,10 +88,10 @@ class Part:
 
     plan: LogicalPlan
     conditions: tuple[Expression, ...] = ()
-    known: _Columns | None = None
+    known: Columns | None = None
 
     @property
-    def columns(self) -> _Columns:
+    def columns(self) -> Columns:
         return self.known or {}
 
 
@@ -106,7 +115,7 @@ def decorrelated(plan: LogicalPlan, way: Way) -> Part:
     Raises:
         PlanningError: an operator mentions the outer row that is not known to be able to.
     """
-    if not _mentions_outer(plan):
+    if not mentions_outer(plan):
         return _over_domain(plan, way) if way.needed else Part(plan)
     match plan:
         case Filter():
@@ -136,7 +145,7 @@ def decorrelated(plan: LogicalPlan, way: Way) -> Part:
 
 
 def _over_domain(plan: LogicalPlan, way: Way) -> Part:
-    domains = tuple(_copy(a) for a in way.needed)
+    domains = tuple(copy_of(a) for a in way.needed)
     known = {a.expr_id: d for a, d in zip(way.needed, domains, strict=True)}
     return Part(DomainJoin(domains=domains, child=plan), _ties(way.needed, domains), known)
 
@@ -158,7 +167,7 @@ def _over(plan: UnaryNode, way: Way) -> Part:
 
 def _generate(plan: Generate, way: Way) -> Part:
     part = decorrelated(plan.child, way.plus((plan.generator,)))
-    new = replace(plan, generator=_put(plan.generator, part.columns), child=part.plan)
+    new = replace(plan, generator=with_columns(plan.generator, part.columns), child=part.plan)
     return replace(part, plan=new)
 
 
@@ -171,7 +180,7 @@ def _filter(plan: Filter, way: Way) -> Part:
     equal = {} if way.in_union else equivalences(correlated)
     part = decorrelated(plan.child, way.plus(inside).without(equal))
     known = {**part.columns, **equal}
-    kept = [*_replaced(inside, known), *(c for c in conditions if not is_outer(c))]
+    kept = [*all_with(inside, known), *(c for c in conditions if not is_outer(c))]
     child = part.plan if not kept else Filter(child=part.plan, condition=conjunction(kept))
     return Part(child, (*part.conditions, *pulled), known)
 
@@ -204,15 +213,15 @@ def _is_column(expression: Expression) -> bool:
 
 def _project(plan: Project, way: Way) -> Part:
     part = decorrelated(plan.child, way.plus(plan.project_list))
-    items = _replaced(plan.project_list, part.columns)
+    items = all_with(plan.project_list, part.columns)
     added = _missing(items, part)
     return replace(part, plan=replace(plan, project_list=(*items, *added), child=part.plan))
 
 
 def _aggregate(plan: Aggregate, way: Way) -> Part:
     part = decorrelated(plan.child, replace(way.plus(plan.expressions), aggregated=True))
-    keys = _replaced(plan.grouping, part.columns)
-    items = _replaced(plan.aggregates, part.columns)
+    keys = all_with(plan.grouping, part.columns)
+    items = all_with(plan.aggregates, part.columns)
     added = _missing(items, part)
     if way.keep_empty and not plan.grouping:
         return _with_empty_groups(replace(plan, aggregates=items), part, added)
@@ -241,13 +250,13 @@ def _with_empty_groups(plan: Aggregate, part: Part, added: tuple[AttributeRefere
         inner.append(copy)
         outer.append(replace(item, child=value))
     groups = replace(plan, grouping=added, aggregates=(*inner, *added, mark), child=part.plan)
-    columns = _by_name(_outer_columns(part.conditions))
-    domains = tuple(_copy(a) for a in columns)
+    columns = by_name(outer_columns(part.conditions))
+    domains = tuple(copy_of(a) for a in columns)
     known = {a.expr_id: d for a, d in zip(columns, domains, strict=True)}
     joined = DomainJoin(
         domains=domains,
         join_type="LeftOuter",
-        condition=conjunction(list(_replaced(part.conditions, known))),
+        condition=conjunction(list(all_with(part.conditions, known))),
         child=groups,
     )
     project = Project(project_list=(*outer, *domains), child=joined)
@@ -262,9 +271,9 @@ def _join(plan: Join, way: Way) -> Part:
     inside = [c for c in correlated if c not in pulled]
     equal = equivalences(pulled)
     below = way.plus(inside).without(equal)
-    right_too = plan.join_type in ("RightOuter", "FullOuter") or _mentions_outer(plan.right)
+    right_too = plan.join_type in ("RightOuter", "FullOuter") or mentions_outer(plan.right)
     keeps_left = plan.join_type in ("LeftOuter", "LeftSemi", "LeftAnti", "FullOuter")
-    left_too = keeps_left or _mentions_outer(plan.left) or (below.needed and not right_too)
+    left_too = keeps_left or mentions_outer(plan.left) or (below.needed and not right_too)
     left = decorrelated(plan.left, below) if left_too else Part(plan.left)
     right = decorrelated(plan.right, below) if right_too else Part(plan.right)
     known = {**left.columns, **right.columns, **equal}
@@ -273,7 +282,7 @@ def _join(plan: Join, way: Way) -> Part:
         for i, column in right.columns.items()
         if i in left.columns
     ]
-    kept = [*same, *_replaced(inside, known), *(c for c in own if not is_outer(c))]
+    kept = [*same, *all_with(inside, known), *(c for c in own if not is_outer(c))]
     joined = replace(
         plan,
         left=left.plan,
@@ -284,10 +293,10 @@ def _join(plan: Join, way: Way) -> Part:
 
 
 def _union(plan: Union, way: Way) -> Part:
-    outer = _tree_columns(plan)
-    below = replace(way, needed=_by_name((*way.needed, *outer)), in_union=True)
+    outer = outer_columns_of_tree(plan)
+    below = replace(way, needed=by_name((*way.needed, *outer)), in_union=True)
     parts = [decorrelated(child, below) for child in plan.inputs]
-    wanted = _each_once((*outer, *way.needed))
+    wanted = each_once((*outer, *way.needed))
     inputs = tuple(
         Project(
             project_list=(*child.output, *(part.columns[a.expr_id] for a in wanted)),
@@ -320,7 +329,7 @@ def _numbered(
     if isinstance(below, Sort):
         order = below.order
         below = below.child
-    outer = _tree_columns(below)
+    outer = outer_columns_of_tree(below)
     part = decorrelated(below, replace(way, aggregated=True))
     by = tuple(part.columns[a.expr_id] for a in outer if a.expr_id in part.columns)
     if not by:
@@ -337,8 +346,8 @@ def _numbered(
     return replace(part, plan=Project(project_list=part.plan.output, child=kept))
 
 
-def _ordered(order: SortOrder, known: _Columns) -> SortOrder:
-    return replace(order, child=_put(order.child, known))
+def _ordered(order: SortOrder, known: Columns) -> SortOrder:
+    return replace(order, child=with_columns(order.child, known))
 
 
 def _limited_as_before(
@@ -359,55 +368,10 @@ def _missing(items: Iterable[Expression], part: Part) -> tuple[AttributeReferenc
     """The columns of the input that the conditions mention and the operator does not give."""
     given = {to_attribute(e).expr_id for e in items}
     columns = {a.expr_id: a for a in part.plan.output}
-    found = _each_once(c for condition in part.conditions for c in _own_columns(condition))
+    found = each_once(c for condition in part.conditions for c in own_columns(condition))
     return tuple(
         columns[a.expr_id] for a in found if a.expr_id in columns and a.expr_id not in given
     )
-
-
-def _own_columns(condition: Expression) -> list[AttributeReference]:
-    return [e for e in condition.walk() if isinstance(e, AttributeReference)]
-
-
-def _by_name(columns: Iterable[AttributeReference]) -> tuple[AttributeReference, ...]:
-    # Spark's sets of columns are in this order, so that plans do not depend on hash values.
-    return tuple(sorted(_each_once(columns), key=lambda a: (a.name, a.expr_id)))
-
-
-def _each_once(columns: Iterable[AttributeReference]) -> list[AttributeReference]:
-    return list({a.expr_id: a for a in columns}.values())
-
-
-def _outer_columns(expressions: Iterable[Expression]) -> list[AttributeReference]:
-    return [
-        node.column for e in expressions for node in e.walk() if isinstance(node, OuterReference)
-    ]
-
-
-def _tree_columns(plan: LogicalPlan) -> list[AttributeReference]:
-    # The root's first: a filter's before those below it.
-    return _each_once(a for node in plan.walk() for a in _outer_columns(node.expressions))
-
-
-def _replaced(expressions: Iterable[Expression], known: _Columns) -> tuple[Expression, ...]:
-    return tuple(_put(e, known) for e in expressions)
-
-
-def _put(expression: Expression, known: _Columns) -> Expression:
-    if not is_outer(expression):
-        return expression
-    visit: Callable[[Expression], Expression] = lambda node: (  # noqa: E731
-        known.get(node.column.expr_id, node) if isinstance(node, OuterReference) else node
-    )
-    return expression.transform_up(visit)
-
-
-def _copy(column: AttributeReference) -> AttributeReference:
-    return replace(column, expr_id=fresh_id())
-
-
-def _mentions_outer(plan: LogicalPlan) -> bool:
-    return any(is_outer(e) for node in plan.walk() for e in node.expressions)
 
 
 def _unsupported(plan: LogicalPlan) -> PlanningError:

@@ -277,7 +277,9 @@ def _contained(call: Call, array: object, item: object) -> object:
 
 
 def _size_value(call: Call, value: object) -> object:
-    return len(value) if isinstance(value, tuple) else None
+    if isinstance(value, tuple):
+        return len(value)
+    return -1 if value is None and _size_of_null(call) else None
 
 
 def _get(call: Call) -> Expression:

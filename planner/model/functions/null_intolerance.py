@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from ..registry import amend
 
-# Null for a null argument, but Spark does not know.
-NOT_MARKED = """arrays_zip bround cardinality concat date_trunc get_json_object locate ltrim
-    map_concat position round rtrim sequence shuffle size trim trunc"""
+# Null for a null argument, but the optimizer does not know: only a call of constants is folded.
+NULL_FOR_NULL = """arrays_zip bround concat date_trunc get_json_object ltrim map_concat round rtrim
+    sequence trim trunc"""
+
+# Not even that: for some arguments, under some settings, or not of constants.
+NOT_MARKED = "cardinality locate position shuffle size"
 
 # May be null for other reasons, too, and marked all the same.
 MARKED = """array_contains arrays_overlap invoke make_date make_timestamp make_timestamp_ltz
@@ -20,6 +23,8 @@ MARKED = """array_contains arrays_overlap invoke make_date make_timestamp make_t
 
 def correct() -> None:
     """Put the marks right, once all functions are registered."""
+    for name in NULL_FOR_NULL.split():
+        amend(name, null_intolerant=False, null_for_null=True)
     for name in NOT_MARKED.split():
         amend(name, null_intolerant=False)
     for name in MARKED.split():

@@ -127,6 +127,9 @@ _ANSI_INTERVAL = DayTimeIntervalType | YearMonthIntervalType
 
 
 def infix(call: Call, show: Show) -> str:
-    """`(a + b)`."""
+    """`(a + b)`; of a sign that is not analyzed yet `-a`."""
+    if len(call.arguments) == 1:
+        shown = show(call.arguments[0])
+        return f"-{shown}" if call.name == "-" else f"positive({shown})"
     left, right = call.arguments
     return f"({show(left)} {call.name} {show(right)})"

@@ -150,7 +150,13 @@ def _split_part(call: Call) -> Expression:
     return like_call(call, "element_at", parts, part, options=("",)) if call else parts
 
 
-def _index_of(call: Call, needle: str, text: str, start: int = 1) -> int:
+def _index_of(
+    call: Call, needle: str | None, text: str | None, start: int | None = 1
+) -> int | None:
+    if start is None:
+        return 0
+    if needle is None or text is None:
+        return None
     return text.find(needle, start - 1) + 1 if start > 0 else 0
 
 
