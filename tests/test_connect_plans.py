@@ -107,7 +107,7 @@ def test_the_stateful_view_names_the_line_of_code() -> None:
             "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
             'column name "ts.x" among',
         ),
-        ('events.randomSplit([0.5, 0.5])[0]', "_LEGACY_ERROR_TEMP_3102", "Sorting is not"),
+        ("events.randomSplit([0.5, 0.5])[0]", "_LEGACY_ERROR_TEMP_3102", "Sorting is not"),
         ('events.approxQuantile("qty", [0.5], 0.1)', "_LEGACY_ERROR_TEMP_3102", "must be executed"),
         ("events.checkpoint()", "_LEGACY_ERROR_TEMP_3102", "must be executed"),
         ('events.crosstab("user", "qty")', "_LEGACY_ERROR_TEMP_3063", "pivot is not supported"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...planner.model.expressions import (
+    AggregateExpression,
     Alias,
     AttributeReference,
     Call,
@@ -51,7 +52,9 @@ def _stated(plan: LogicalPlan) -> ExpressionSet:
         case Project():
             return _renamed(plan.child, plan.project_list)
         case Aggregate():
-            return _renamed(plan.child, plan.aggregates)
+            # What is computed of a group holds of none of its rows.
+            whole = [e for e in plan.aggregates if not e.holds(AggregateExpression)]
+            return _renamed(plan.child, whole)
         case Expand():
             return NONE
         case Union():
