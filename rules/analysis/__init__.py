@@ -22,6 +22,6 @@ def analyze(plan: LogicalPlan, catalog: Catalog, conf: Conf) -> LogicalPlan:
     Raises:
         AnalysisError: Spark's analyzer refuses the query; condition and words are Spark's.
     """
-    resolved = Analyzer(Context(catalog=catalog, conf=conf)).analyze(plan)
+    resolved = Analyzer(Context(catalog=catalog, conf=conf, at_once=True)).analyze(plan)
     check_analysis(resolved, conf)
     return resolved

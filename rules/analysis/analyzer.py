@@ -132,7 +132,9 @@ class Analyzer:
 
     def _within(self, subquery: SubqueryExpression, scope: Scope | None) -> LogicalPlan:
         inner = Analyzer(
-            replace(self.context, outer=scope), definitions=self.definitions, ids=self.ids
+            replace(self.context, outer=scope, at_once=False),
+            definitions=self.definitions,
+            ids=self.ids,
         )
         return inner.visit(subquery.plan, self.names)
 

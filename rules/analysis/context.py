@@ -32,13 +32,16 @@ class Context:
 
     `streams` holds the sources read so far: however often a query names a stream, its columns have
     the same ids, until a join has to tell them apart. `outer` is the scope of the query around a
-    subquery; `analyze_subquery` analyzes a subquery whose outer scope is given.
+    subquery; `analyze_subquery` analyzes a subquery whose outer scope is given. `at_once` is set
+    where a stream's whole query is analyzed together: Spark then leaves tables below it that are
+    read twice as they are. A DataFrame is analyzed step by step, a subquery for itself.
     """
 
     catalog: Catalog
     conf: Conf
     streams: dict[str, LogicalPlan] = field(default_factory=dict)
     outer: Scope | None = None
+    at_once: bool = False
     analyze_subquery: Callable[[SubqueryExpression, Scope], Expression] | None = None
 
     @cached_property

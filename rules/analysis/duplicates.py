@@ -18,10 +18,7 @@ def keep_apart(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:
 
 
 def keep_tables_apart(first: LogicalPlan, second: LogicalPlan) -> LogicalPlan:
-    """The second plan with fresh ids for tables that both read, where nothing streams.
-
-    Only DataFrames that are used twice read one table twice: in SQL each mention is another.
-    """
+    """The second plan with fresh ids for tables that both read, where nothing streams."""
     if first.is_streaming or second.is_streaming:
         return second
     shared = _tables(first) & _tables(second)

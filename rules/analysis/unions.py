@@ -23,7 +23,7 @@ def widen_union(plan: Union, context: Context) -> Union:
     """
     if plan.by_name:
         plan = match_by_name(plan, context)
-    plan = replace(plan, inputs=tuple(_told_apart(plan.inputs)))
+    plan = replace(plan, inputs=tuple(_told_apart(plan.inputs, context)))
     outputs = [branch.output for branch in plan.inputs]
     if plan.resolved or len({len(output) for output in outputs}) > 1:
         return plan
@@ -108,12 +108,12 @@ def _refuse_repeats(side: LogicalPlan, context: Context) -> None:
             )
 
 
-def _told_apart(branches: tuple[LogicalPlan, ...]) -> list[LogicalPlan]:
+def _told_apart(branches: tuple[LogicalPlan, ...], context: Context) -> list[LogicalPlan]:
     """The branches with new ids where one gives a column twice or gives an earlier one's."""
     result: list[LogicalPlan] = []
     seen: set[int] = set()
     for branch in branches:
-        for earlier in result:
+        for earlier in () if context.at_once else result:
             branch = keep_tables_apart(earlier, branch)
         branch = _without_repeats(branch)
         if not seen.isdisjoint(branch.output_ids):

@@ -10,11 +10,11 @@ from __future__ import annotations
 from ..registry import amend
 
 # Null for a null argument, but the optimizer does not know: only a call of constants is folded.
-NULL_FOR_NULL = """arrays_zip bround concat date_trunc get_json_object ltrim map_concat round rtrim
-    sequence trim trunc"""
+NULL_FOR_NULL = """bround concat date_trunc get_json_object ltrim round rtrim sequence trim
+    trunc"""
 
 # Not even that: for some arguments, under some settings, or not of constants.
-NOT_MARKED = "cardinality locate position shuffle size"
+NOT_MARKED = "arrays_zip cardinality locate map_concat position shuffle size"
 
 # May be null for other reasons, too, and marked all the same.
 MARKED = """array_contains arrays_overlap invoke make_date make_timestamp make_timestamp_ltz
