@@ -15,6 +15,7 @@ import pytest
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.types import INT, StructField, StructType
 from stateplan.runtime import compactible_log
+from stateplan.runtime.files import write_new
 from stateplan.runtime.output_log import visible_files
 from stateplan.runtime.sinks import (
     ConsoleSink,
@@ -22,6 +23,7 @@ from stateplan.runtime.sinks import (
     ForeachBatchSink,
     MemorySink,
     NoopSink,
+    files,
     make_sink,
     publication,
 )
@@ -175,6 +177,23 @@ def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StateplanError, match="is not empty") as caught:
         opened(tmp_path)
     assert caught.value.condition == "STATEPLAN_OUTPUT_NOT_EMPTY"
+
+
+def test_another_run_may_take_the_output_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(by: str) -> Callable[[Path, bytes], None]:
+        def write(path: Path, data: bytes) -> None:
+            write_new(path, by.encode())
+            write_new(path, data)
+
+        return write
+
+    monkeypatch.setattr(files, "write_new", taken("q"))
+    opened(tmp_path / "same", "q")
+    with pytest.raises(StateplanError) as caught:
+        opened(tmp_path / "other", "other")
+    assert caught.value.condition == "STATEPLAN_OUTPUT_OTHER_QUERY"
 
 
 def test_the_output_of_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:

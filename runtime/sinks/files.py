@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
@@ -133,15 +134,14 @@ class FileSink(Sink):
 
     def _check_owner(self, query_id: str, next_batch: int) -> None:
         path = self._work / "query"
-        try:
-            owner = read_whole(path).decode(errors="replace")
-        except FileNotFoundError:
+        if not path.exists():
             latest = self._log.latest()
             if latest is not None and latest > next_batch:
-                raise self._other_query() from None
-            write_new(path, query_id.encode())
-            return
-        if owner != query_id:
+                raise self._other_query()
+            # Who comes in between may be another run of this query: what it wrote says so.
+            with contextlib.suppress(FileExistsError):
+                write_new(path, query_id.encode())
+        if read_whole(path).decode(errors="replace") != query_id:
             raise self._other_query()
 
     def _check_log(self, next_batch: int) -> None:
