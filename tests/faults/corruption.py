@@ -126,10 +126,14 @@ class Patient:
         return sorted(p.relative_to(self.folder) for p in kept)
 
     def restore(self) -> None:
-        """Everything as it was half-way."""
+        """Everything as it was half-way.
+
+        A task of a batch that failed may outlive it for a moment, and still write its file of
+        state, which nothing names: so nothing may depend on an empty place.
+        """
         for name in ("checkpoint", "out"):
-            shutil.rmtree(self.folder / name)
-            shutil.copytree(self.folder / "copy" / name, self.folder / name)
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            shutil.copytree(self.folder / "copy" / name, self.folder / name, dirs_exist_ok=True)
 
     def suffer(
         self, file: Path, damage: Damage, rng: random.Random, *, mend: bool = False
