@@ -24,13 +24,23 @@ def files_size(path: str | None) -> int:
         return 0
     local = unquote(parts.path) if parts.scheme else path
     roots = [local] if os.path.exists(local) else glob.glob(local)
-    return sum(size for root in roots for size in _sizes(root))
+    return sum(_size(file) for root in roots for file in _files(root))
 
 
-def _sizes(path: str) -> Iterator[int]:
-    if not os.path.isdir(path):
-        yield os.path.getsize(path)
-        return
-    for entry in os.scandir(path):
-        if not entry.name.startswith(("_", ".")):
-            yield from _sizes(entry.path)
+def _files(root: str) -> Iterator[str]:
+    if not os.path.isdir(root):
+        yield root
+    for folder, folders, names in os.walk(root):
+        folders[:] = filter(_visible, folders)
+        yield from (os.path.join(folder, name) for name in filter(_visible, names))
+
+
+def _visible(name: str) -> bool:
+    return not name.startswith(("_", "."))
+
+
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file)
+    except OSError:  # gone meanwhile, or a link to nothing
+        return 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -285,12 +285,19 @@ class MicroBatchExecution:
             state_attempt=position.state_attempt,
         )
 
-    def _known_rows(self, position: Position) -> dict[str, int]:
-        """The exact numbers of rows of the sources that know them."""
-        found: dict[str, int] = {}
+    def _ranges(
+        self, position: Position
+    ) -> Iterator[tuple[str, Source, Offset | None, Offset | None]]:
+        """Each source by its name, with the offsets between which the batch reads it."""
         for (name, source), start, end in zip(
             self.sources.items(), position.start, position.end, strict=True
         ):
+            yield name, source, start, end
+
+    def _known_rows(self, position: Position) -> dict[str, int]:
+        """The exact numbers of rows of the sources that know them."""
+        found: dict[str, int] = {}
+        for name, source, start, end in self._ranges(position):
             rows = 0 if end is None or start == end else source.batch_rows(start, end)
             if rows is not None:
                 found[name] = rows
@@ -298,13 +305,13 @@ class MicroBatchExecution:
 
     def _files(self, position: Position) -> dict[str, ParquetBatch]:
         """The files of the sources whose rows tasks may read without Spark."""
+        if not self._reads_plainly:
+            return {}
         found: dict[str, ParquetBatch] = {}
-        for (name, source), start, end in zip(
-            self.sources.items(), position.start, position.end, strict=True
-        ):
+        for name, source, start, end in self._ranges(position):
             if end is not None and start != end:
                 files = source.batch_files(start, end)
-                if files is not None and self._reads_plainly:
+                if files is not None:
                     found[name] = files
         return found
 
@@ -315,9 +322,7 @@ class MicroBatchExecution:
     def _input_bytes(self, position: Position) -> list[int | None]:
         """About the size of each input of a batch; that of a table is unknown."""
         sizes: list[int | None] = [None for _ in self._tables]
-        for source, start, end in zip(
-            self.sources.values(), position.start, position.end, strict=True
-        ):
+        for _, source, start, end in self._ranges(position):
             empty = end is None or start == end
             sizes.append(0 if empty else source.batch_bytes(start, end))
         return sizes
@@ -350,9 +355,7 @@ class MicroBatchExecution:
 
         makers = {
             name: partial(made, name, source, start, end)
-            for (name, source), start, end in zip(
-                self.sources.items(), position.start, position.end, strict=True
-            )
+            for name, source, start, end in self._ranges(position)
         }
         return LazyFrames(self._tables, makers), counters
 

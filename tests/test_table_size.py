@@ -19,6 +19,7 @@ def table(tmp_path: Path) -> Path:
         path = tmp_path / "table" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * size)
+    (tmp_path / "table" / "gone.json").symlink_to(tmp_path / "nowhere")
     return tmp_path / "table"
 
 

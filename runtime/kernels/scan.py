@@ -132,7 +132,6 @@ def scan_rows(
     for file in scan.files:
         for batch in _batches(scan, file):
             chunk = _Chunk(batch)
-            own = np.empty(0, np.int64)
             place = places_of([chunk.column(f) for f in scan.hashed], len(batch))
             mine = None if tasks == 1 else task_of(place, tasks) == task
             if scan.time is not None:

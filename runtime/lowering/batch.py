@@ -20,10 +20,7 @@ from ..state import StateError, StateVersion, load_version, save_version
 from ..state.storage import Location, located
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from .columns import Column, carrier_schema
-from .context import (
-    BatchResults,
-    LoweringContext,
-)
+from .context import BatchResults, LoweringContext
 from .deferred import deferred
 from .probes import (
     PATIENCE,
