@@ -305,13 +305,11 @@ class MicroBatchExecution:
 
     def _files(self, position: Position) -> dict[str, ParquetBatch]:
         """The files of the sources whose rows tasks may read without Spark."""
-        if not self._reads_plainly:
-            return {}
         found: dict[str, ParquetBatch] = {}
         for name, source, start, end in self._ranges(position):
             if end is not None and start != end:
                 files = source.batch_files(start, end)
-                if files is not None:
+                if files is not None and self._reads_plainly:
                     found[name] = files
         return found
 
