@@ -15,8 +15,6 @@ UNSUPPORTED_FUNCTIONS = frozenset(
         "from_base32",
         "from_xml",
         "hmac",
-        "input_file_block_length",
-        "input_file_block_start",
         "is_valid_variant",
         "is_variant_null",
         "java_method",

@@ -10,6 +10,7 @@ from . import comparisons as comparisons
 from . import conditional as conditional
 from . import datetime_arithmetic as datetime_arithmetic
 from . import datetime_fields as datetime_fields
+from . import datetime_parsing as datetime_parsing
 from . import datetimes as datetimes
 from . import decimal_parts as decimal_parts
 from . import encodings as encodings
@@ -23,6 +24,7 @@ from . import over as over
 from . import patterns as patterns
 from . import predicates as predicates
 from . import raised as raised
+from . import sequences as sequences
 from . import sketches as sketches
 from . import strings as strings
 from . import struct_updates as struct_updates

@@ -130,9 +130,10 @@ def _check_first(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == 2:
         flag = call.arguments[1]
         if not (isinstance(flag, Literal) and isinstance(flag.value, bool)):
+            name = {"first_value": "first", "last_value": "last"}.get(call.name, call.name)
             raise AnalysisError(
                 "_LEGACY_ERROR_TEMP_1210",
-                f"The second argument in {call.name} should be a boolean literal.",
+                f"The second argument in {name} should be a boolean literal.",
                 hint=f"Write {call.name}(x, true) to skip nulls.",
             )
         ignore = ignore or flag.value

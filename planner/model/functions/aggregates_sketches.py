@@ -10,7 +10,6 @@ from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import AggregateForms, Buffer, FunctionSpec, Show
-from ..tree import replace
 from ..types import (
     BINARY,
     DOUBLE,
@@ -20,17 +19,12 @@ from ..types import (
     ArrayType,
     BinaryType,
     DataType,
-    DateType,
     NullType,
-    NumericType,
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 from .aggregates_common import (
-    NUMERIC_OR_INTERVAL,
     always,
     first_type,
     is_ansi_interval,
@@ -50,10 +44,19 @@ from .aggregates_counts import (
     percentile_forms,
 )
 from .coercion import cast_unless_same
-from .mismatch import unexpected_type
+from .inputs import parameter
+from .mismatch import diff_types, unexpected_type
+from .percentages import (
+    number,
+    ordered,
+    require_accuracy,
+    require_bins,
+    require_integral,
+    require_shares,
+    shares,
+)
+from .shapes import check_types
 
-_ORDERED = '"NUMERIC" or "DATE" or "TIMESTAMP" or "TIMESTAMP_NTZ"'
-_INTERVALS = '"INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND"'
 _OBJECT = planned_only(Buffer("buf", BINARY))
 
 
@@ -64,52 +67,32 @@ def _object_forms(call: Call) -> AggregateForms:
 # --------------------------------------------------------------------------------- percentiles
 
 
-def _number(call: Call, conf: Conf) -> Expression:
-    """The first argument as a number or interval; strings are cast to double."""
-    argument = call.arguments[0]
-    data_type = argument.data_type
-    if isinstance(data_type, NumericType) or is_ansi_interval(data_type):
-        return argument
-    if isinstance(data_type, StringType | NullType):
-        return cast_unless_same(argument, DOUBLE, conf)
-    raise unexpected_type(call, 0, NUMERIC_OR_INTERVAL)
-
-
-def _shares(argument: Expression, conf: Conf) -> Expression:
-    """The percentages as double or array of double."""
-    if isinstance(argument.data_type, ArrayType):
-        target: DataType = ArrayType(DOUBLE, argument.data_type.contains_null)
-        return cast_unless_same(argument, target, conf)
-    return cast_unless_same(argument, DOUBLE, conf)
-
-
 def _check_percentile(call: Call, conf: Conf) -> Expression:
     require_count(call, 2, 3)
     given = call.arguments if len(call.arguments) == 3 else (*call.arguments, lit(1))
     call = with_arguments(call, *given)
-    return with_arguments(call, _number(call, conf), _shares(given[1], conf), given[2])
+    value = number(call, conf)
+    require_integral(call, 2)
+    typed = with_arguments(call, value, shares(given[1], conf), given[2])
+    require_shares(typed)
+    return typed
 
 
 def _check_approximate(call: Call, conf: Conf) -> Expression:
     require_count(call, 2, 3)
     given = call.arguments if len(call.arguments) == 3 else (*call.arguments, lit(10000))
     call = with_arguments(call, *given)
-    value = given[0]
-    match value.data_type:
-        case NumericType() | DateType() | TimestampType() | TimestampNTZType():
-            pass
-        case interval if is_ansi_interval(interval):
-            pass
-        case StringType() | NullType():
-            value = cast_unless_same(value, DOUBLE, conf)
-        case _:
-            raise unexpected_type(call, 0, f'({_ORDERED} or {_INTERVALS} or "TIME")')
-    return with_arguments(call, value, _shares(given[1], conf), given[2])
+    value = ordered(call, conf)
+    require_integral(call, 2)
+    typed = with_arguments(call, value, shares(given[1], conf), given[2])
+    require_accuracy(typed)
+    require_shares(typed)
+    return typed
 
 
 def _check_median(call: Call, conf: Conf) -> Expression:
     require_count(call, 1)
-    return with_arguments(call, _number(call, conf))
+    return with_arguments(call, number(call, conf))
 
 
 def _is_reversed(call: Call) -> str:
@@ -135,7 +118,7 @@ def _ordered_pretty(call: Call, show: Show) -> str:
 
 def _check_ordered_percentile(call: Call, conf: Conf) -> Expression:
     require_count(call, 2)
-    return with_arguments(call, _number(call, conf), _shares(call.arguments[1], conf))
+    return with_arguments(call, number(call, conf), shares(call.arguments[1], conf))
 
 
 def _continuous(call: Call) -> Expression:
@@ -182,10 +165,10 @@ def _mode_text(call: Call, show: Show) -> str:
 
 def _check_histogram(call: Call, conf: Conf) -> Expression:
     require_count(call, 2)
-    value, bins = call.arguments
-    if isinstance(value.data_type, StringType | NullType):
-        value = cast_unless_same(value, DOUBLE, conf)
-    return with_arguments(call, value, cast_unless_same(bins, INT, conf))
+    value, bins = ordered(call, conf), call.arguments[1]
+    typed = with_arguments(call, value, cast_unless_same(bins, INT, conf))
+    require_bins(typed)
+    return typed
 
 
 def _histogram_type(call: Call) -> DataType:
@@ -199,10 +182,14 @@ def _histogram_type(call: Call) -> DataType:
 def _check_listagg(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
     value = call.arguments[0]
-    if not isinstance(value.data_type, BinaryType):
-        value = cast_unless_same(value, STRING, conf)
     separator = call.arguments[1] if len(call.arguments) == 2 else lit_null()
     call = with_arguments(call, value, separator)
+    if not isinstance(value.data_type, BinaryType):
+        if parameter("string").implicit(value.data_type, ansi=conf.ansi) is None:
+            raise unexpected_type(call, 0, '("STRING" or "BINARY")')
+        call = with_arguments(call, cast_unless_same(value, STRING, conf), separator)
+    elif isinstance(separator.data_type, StringType):
+        raise diff_types(call, choice=True)
     if not separator.foldable:
         from ..text import pretty
 
@@ -222,7 +209,9 @@ def lit_null() -> Literal:
 
 def _check_sketch(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
-    return call if len(call.arguments) == 2 else replace(call, arguments=(*call.arguments, lit(12)))
+    if len(call.arguments) == 1:
+        call = with_arguments(call, *call.arguments, lit(12))
+    return check_types(call, ["!int|bigint|string|binary", "!int"], conf)
 
 
 # ------------------------------------------------------------------------------------ grouping

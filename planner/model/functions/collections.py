@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..conf import Conf
+from ..errors import AnalysisError
 from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..text import pretty
 from ..types import (
     BOOLEAN,
-    DATE,
     INT,
     LONG,
     NULL,
     STRING,
-    TIMESTAMP,
     ArrayType,
     DataType,
-    IntegralType,
     NullType,
     StructField,
     StructType,
@@ -28,7 +26,6 @@ from .coercion import (
     cast_to,
     cast_unless_same,
     coerce_to_common,
-    implicit,
     merge_types,
     wider_without_strings,
 )
@@ -38,7 +35,6 @@ from .constant_arrays import (
     flat_value,
     removed_value,
     repeated_value,
-    sequence_value,
     slice_value,
     sorted_value,
     union_value,
@@ -67,6 +63,15 @@ def _first_element(call: Call) -> DataType:
     return element_of(call.arguments[0])
 
 
+def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisError:
+    return type_mismatch(
+        "ARRAY_FUNCTION_DIFF_TYPES",
+        pretty(call),
+        f'Input to `{call.name}` should have been "ARRAY" followed by a value with same '
+        f"element type, but it's {type_names([array, element])}.",
+    )
+
+
 def _with_element(
     position: int = 1, *, extra: tuple[str, ...] = (), ordered: bool = False
 ) -> Callable[[Call, Conf], Expression]:
@@ -78,6 +83,8 @@ def _with_element(
         array, element = call.arguments[0], call.arguments[position]
         kind = array.data_type
         if not isinstance(kind, ArrayType):
+            if call.name in ("array_remove", "array_insert"):
+                raise _bad_element(call, kind, element.data_type)
             raise unexpected_type(call, 0, '"ARRAY"')
         if isinstance(element.data_type, NullType):
             raise type_mismatch(
@@ -91,13 +98,7 @@ def _with_element(
                 raise unexpected_type(call, 1 + at, parameter(wanted).sql)
         common = wider_without_strings(kind.element_type, element.data_type, conf)
         if common is None:
-            names = type_names([kind, element.data_type])
-            raise type_mismatch(
-                "ARRAY_FUNCTION_DIFF_TYPES",
-                pretty(call),
-                f'Input to `{call.name}` should have been "ARRAY" followed by a value with same '
-                f"element type, but it's {names}.",
-            )
+            raise _bad_element(call, kind, element.data_type)
         array = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
         return _over(call, position, array, cast_unless_same(element, common, conf))
 
@@ -133,35 +134,6 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
 
 def merged(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
-
-
-def _check_sequence(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) not in (2, 3):
-        raise wrong_argument_count("sequence", "[2, 3]", len(call.arguments))
-    kinds = [a.data_type for a in call.arguments[:2]]
-    together = call.arguments if isinstance(kinds[0], IntegralType) else call.arguments[:2]
-    values = coerce_to_common(together, conf)
-    allowed = values is not None and all(
-        isinstance(v.data_type, IntegralType) or v.data_type in (DATE, TIMESTAMP)
-        for v in values[:2]
-    )
-    if values is None or not allowed:
-        raise type_mismatch(
-            "SEQUENCE_WRONG_INPUT_TYPES",
-            pretty(call),
-            "`sequence` uses the wrong parameter type. The parameter type must conform to:\n"
-            "1. The start and stop expressions must resolve to the same type.\n"
-            '2. If start and stop expressions resolve to the ("TIMESTAMP" or "TIMESTAMP_NTZ" or '
-            '"DATE") type, then the step expression must resolve to the ("INTERVAL" or "INTERVAL '
-            'YEAR TO MONTH" or "INTERVAL DAY TO SECOND") type.\n'
-            '3. Otherwise, if start and stop expressions resolve to the "INTEGRAL" type, then the '
-            "step expression must resolve to the same type.\n",
-        )
-    kind = values[0].data_type
-    if any(a.data_type != kind for a in call.arguments[: len(values)]):
-        # As soon as one needs a cast, Spark casts all of them.
-        values = tuple(implicit(a, kind, conf) for a in call.arguments[: len(values)])
-    return with_arguments(call, (*values, *call.arguments[len(values) :]))
 
 
 def _zipped_names(call: Call) -> list[str]:
@@ -215,6 +187,8 @@ def _array_join(call: Call, conf: Conf) -> Expression:
     kind = array.data_type
     if isinstance(kind, ArrayType) and kind.element_type != STRING:
         array = cast_to(array, ArrayType(STRING, kind.contains_null), conf)
+    if not isinstance(kind, ArrayType):
+        raise unexpected_type(call, 0, '"ARRAY<STRING>"')
     kinds = ["array<string>", *["!string"] * len(texts)]
     return check_types(with_arguments(call, (array, *texts)), kinds, conf)
 
@@ -386,13 +360,5 @@ register(
     scalar("slice", "array, int, int", 0, evaluate=slice_value),
     scalar("sort_array", "array, [boolean=true]", 0, then=_ordered, evaluate=sorted_value),
     scalar("shuffle", "array", 0, deterministic=False),
-    scalar(
-        "sequence",
-        "any, any, [any]",
-        lambda call: ArrayType(call.arguments[0].data_type, False),
-        check=_check_sequence,
-        text="sequence({0}, {1}, {option2}, {zone})",
-        evaluate=sequence_value,
-    ),
     replaced("get", "array, int", _get, sql="get({args})"),
 )

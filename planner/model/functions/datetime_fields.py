@@ -22,7 +22,7 @@ from ..types import (
     YearMonthIntervalType,
 )
 from .cast_values import MICROS, local_micros
-from .mismatch import wrong_argument_count
+from .mismatch import non_foldable_argument, wrong_argument_count
 from .operator_values import last_day
 from .shapes import (
     conf_of,
@@ -84,6 +84,8 @@ _INTERVAL_FIELDS = {
 def _extract(call: Call) -> Expression:
     """The function that gives the field: `extract(hour FROM ts)` is `hour(ts)`."""
     field, source = call.arguments
+    if not field.foldable:
+        raise non_foldable_argument(call.name, "field", "STRING")
     word = str(field.value).lower() if isinstance(field, Literal) else ""
     function = _FIELDS.get(word)
     interval = isinstance(source.data_type, DayTimeIntervalType | YearMonthIntervalType)

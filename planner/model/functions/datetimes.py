@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 
 from ..conf import Conf
-from ..expressions import Call, Cast, Expression, Literal, lit
+from ..expressions import Call, Expression, Literal, lit
 from ..literal_text import session_time_zone
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..types import (
@@ -25,81 +25,25 @@ from ..types import (
     NullType,
     NumericType,
     StringType,
-    TimestampNTZType,
     TimestampType,
     YearMonthIntervalType,
 )
 from .cast_values import MICROS, local_micros, utc_micros
 from .coercion import cast_to
 from .datetime_fields import EPOCH
-from .mismatch import wrong_argument_count
+from .mismatch import ArgumentError, wrong_argument_count
 from .operator_values import add_months
 from .shapes import (
     always_null,
     check_types,
-    conf_of,
     like_call,
     named,
     never_null,
-    replaced,
     resolve,
     scalar,
 )
 
 _UNIX_FORMAT = "yyyy-MM-dd HH:mm:ss"
-
-
-def _reader(name: str, target: DataType, *, date_only: bool = False) -> FunctionSpec:
-    """to_date, to_timestamp and kin: a cast, or with a format a parse."""
-    fails = "false" if name.startswith("try_") else "{ansi}"
-    kind = "" if date_only else f"{target.catalyst}, "
-    parser = "try_to_date" if date_only else "try_to_timestamp"
-
-    def mode(call: Call) -> bool:
-        return call.ansi and not name.startswith("try_")
-
-    def build(call: Call) -> Expression:
-        source = call.arguments[0]
-        wanted = TIMESTAMP if date_only else target
-        if len(call.arguments) == 2:
-            parsed: Expression = like_call(
-                call,
-                "gettimestamp",
-                *call.arguments,
-                options=(wanted, parser, mode(call)),
-            )
-            return cast_to(parsed, DATE, conf_of(call)) if date_only else parsed
-        return Cast(
-            child=source,
-            type_=target,
-            mode="ANSI" if mode(call) else "LEGACY",
-            time_zone=call.time_zone,
-            implicit=True,
-        )
-
-    takes = "string|date|anytimestamp" if date_only else "string|date|anytimestamp|numeric"
-    return replaced(
-        name,
-        f"{takes}, [string]",
-        build,
-        text=f"{{name}}({{0}}, {{option1}}, {kind}{{zone}}, {fails})",
-    )
-
-
-def _parsed_text(call: Call, show: Show) -> str:
-    target, parser, fails = call.options
-    assert isinstance(target, DataType)
-    shown = ", ".join(show(a) for a in call.arguments)
-    zone = f"Some({call.time_zone})"
-    return f"gettimestamp({shown}, {target.catalyst}, {parser}, {zone}, {str(fails).lower()})"
-
-
-def _parsed_sql(call: Call, show: Show) -> str:
-    target, _, fails = call.options
-    name = "to_timestamp_ntz" if isinstance(target, TimestampNTZType) else "to_timestamp"
-    if name == "to_timestamp" and not fails:
-        name = "try_to_timestamp"
-    return f"{name}({', '.join(show(a) for a in call.arguments)})"
 
 
 def _unix_seconds(call: Call, time: object, pattern: str) -> int:
@@ -119,7 +63,7 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
             expected = "[0, 1, 2]" if now else "[1, 2]"
             raise wrong_argument_count(name, expected, len(given))
         full = like_call(call, name, *given)
-        return check_types(full, ["!string|date|anytimestamp", "string"], conf)
+        return check_types(full, ["!string|date|timestamp|timestamp_ntz|nanos", "string"], conf)
 
     return scalar(
         name,
@@ -247,7 +191,15 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
     def check(call: Call, conf: Conf) -> Expression:
         if len(call.arguments) != 3:
             raise wrong_argument_count(name, "3", len(call.arguments))
-        return check_types(call, ["string", *takes], conf)
+        try:
+            return check_types(call, ["string", *takes], conf)
+        except ArgumentError as error:
+            # The unit does not count.
+            for place, other in (("second", "first"), ("third", "second")):
+                error.message = error.message.replace(
+                    f"The {place} parameter", f"The {other} parameter"
+                )
+            raise
 
     def show_sql(call: Call, show: Show) -> str:
         unit, *rest = call.arguments
@@ -305,7 +257,7 @@ register(
     scalar("trunc", "date, string", DATE, nullable=always_null),
     scalar(
         "date_trunc",
-        "string, timestamp",
+        "string, timestamp|nanos",
         TIMESTAMP,
         text="date_trunc({args}, {zone})",
         nullable=always_null,
@@ -319,9 +271,9 @@ register(
     # Numbers.
     scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
     scalar("date_from_unix_date", "int", DATE, evaluate=lambda call, n: n),
-    scalar("unix_micros", "timestamp", LONG, evaluate=lambda call, t: t),
-    scalar("unix_millis", "timestamp", LONG, evaluate=lambda call, t: t // 1000),
-    scalar("unix_seconds", "timestamp", LONG, evaluate=lambda call, t: t // MICROS),
+    scalar("unix_micros", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t),
+    scalar("unix_millis", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t // 1000),
+    scalar("unix_seconds", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t // MICROS),
     scalar("timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n),
     scalar("timestamp_millis", "integral", TIMESTAMP, evaluate=lambda call, n: n * 1000),
     scalar(
@@ -336,27 +288,15 @@ register(
     _unix_timestamp("unix_timestamp", now=True),
     _unix_timestamp("to_unix_timestamp", now=False),
     # Texts.
-    scalar("date_format", "formatted, string", STRING, text="date_format({args}, {zone})"),
+    scalar(
+        "date_format", "timestamp|time|nanos, string", STRING, text="date_format({args}, {zone})"
+    ),
     scalar(
         "from_unixtime",
         f"bigint, [string={_UNIX_FORMAT}]",
         STRING,
         text="from_unixtime({args}, {zone})",
         nullable=always_null,
-    ),
-    _reader("to_date", DATE, date_only=True),
-    _reader("try_to_date", DATE, date_only=True),
-    _reader("to_timestamp", TIMESTAMP),
-    _reader("to_timestamp_ltz", TIMESTAMP),
-    _reader("to_timestamp_ntz", TIMESTAMP_NTZ),
-    _reader("try_to_timestamp", TIMESTAMP),
-    scalar(
-        "gettimestamp",
-        "any, string",
-        lambda call: call.options[0] if isinstance(call.options[0], DataType) else TIMESTAMP,
-        text=_parsed_text,
-        sql=_parsed_sql,
-        nullable=lambda call: not call.options[2] or any(a.nullable for a in call.arguments),
     ),
     # Made of parts.
     scalar(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..conf import Conf
-from ..expressions import Call, CaseWhen, Expression, Literal
+from ..errors import AnalysisError
+from ..expressions import Call, CaseWhen, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..types import (
     BINARY,
@@ -11,12 +12,13 @@ from ..types import (
     STRING,
     BinaryType,
     DataType,
+    DateType,
     DecimalType,
-    NumericType,
-    StringType,
+    TimestampNTZType,
+    TimestampType,
 )
 from .coercion import cast_to
-from .mismatch import wrong_argument_count
+from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
 from .shapes import (
     always_null,
     check_types,
@@ -58,7 +60,7 @@ def _check_decode(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) < 2:
         raise wrong_argument_count("decode", "> 1", len(call.arguments))
     if len(call.arguments) == 2:
-        return check_types(call, ["string|binary", "string"], conf)
+        return check_types(call, ["binary", "string"], conf)
     _decode(call)
     return call
 
@@ -88,9 +90,49 @@ def _to_char(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 2:
         raise wrong_argument_count(call.name, "2", len(call.arguments))
     kind = call.arguments[0].data_type
-    if not isinstance(kind, NumericType | StringType | BinaryType):
+    if isinstance(kind, DateType | TimestampType | TimestampNTZType):
         return resolve_like(call, "date_format", *call.arguments)
-    return check_types(like_call(call, "to_char", *call.arguments), ["decimal", "string"], conf)
+    if isinstance(kind, BinaryType):
+        return _binary_text(call)
+    typed = check_types(like_call(call, "to_char", *call.arguments), ["decimal", "string"], conf)
+    return _constant_format(typed, conf)
+
+
+def _constant_format(call: Call, conf: Conf) -> Expression:
+    """The call itself; Spark names the kind of expression that the format is.
+
+    Raises:
+        AnalysisError: the format is no constant.
+    """
+    form = call.arguments[1]
+    if not form.foldable:
+        kind = {"AttributeReference": "attributereference", "Cast": "cast"}
+        name = kind.get(type(form).__name__, form.name if isinstance(form, Call) else "format")
+        raise non_foldable(call, name, "STRING", form)
+    return call
+
+
+def _binary_text(call: Call) -> Expression:
+    """`to_char(bytes, format)` is the function that the format names.
+
+    Raises:
+        AnalysisError: it names none, or is no constant.
+    """
+    value, form = call.arguments
+    if not form.foldable:
+        raise non_foldable_argument(call.name, "format", "INT")
+    constant = form.value if isinstance(form, Literal) else None
+    match str(constant).lower():
+        case "base64" | "hex" as function:
+            return resolve_like(call, function, value)
+        case "utf-8":
+            return resolve_like(call, "decode", value, lit("UTF-8"))
+    condition = "INVALID_PARAMETER_VALUE.BINARY_FORMAT"
+    raise AnalysisError(
+        condition,
+        f"[{condition}] The value of parameter(s) `format` in `{call.name}` is invalid: expects "
+        f"one of binary formats 'base64', 'hex', 'utf-8', but got '{constant}'. SQLSTATE: 22023",
+    )
 
 
 def _number_type(call: Call) -> DataType:
@@ -127,8 +169,14 @@ register(
         null_intolerant=True,
     ),
     FunctionSpec(name="to_varchar", kind="scalar", data_type=lambda call: STRING, check=_to_char),
-    scalar("to_number", "string, string", _number_type),
-    scalar("try_to_number", "string, string", _number_type, nullable=always_null),
+    scalar("to_number", "string, string", _number_type, then=_constant_format),
+    scalar(
+        "try_to_number",
+        "string, string",
+        _number_type,
+        then=_constant_format,
+        nullable=always_null,
+    ),
     invoked("is_valid_utf8", "string", BOOLEAN, "{0}.isValid", "", kind="invoke"),
     # URLs.
     invoked("url_encode", "string", STRING, "UrlCodec.encode"),

@@ -9,6 +9,7 @@ from ..conf import Conf
 from ..expressions import Call, Expression, Literal
 from ..registry import FunctionSpec, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     INT,
     NULL,
@@ -22,15 +23,20 @@ from ..types import (
     same_type,
 )
 from .coercion import cast_to
-from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import check_types, with_arguments
+
+
+def _inner(call: Call) -> Call:
+    """What an outer generator keeps a row for where it makes none: messages name that."""
+    return replace(call, name=call.name.removesuffix("_outer"))
 
 
 def _check_explode(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 1:
         raise wrong_argument_count(call.name, "1", len(call.arguments))
     if not isinstance(call.arguments[0].data_type, ArrayType | MapType):
-        raise unexpected_type(call, 0, '("ARRAY" or "MAP")')
+        raise unexpected_type(_inner(call), 0, '("ARRAY" or "MAP")')
     return call
 
 
@@ -58,7 +64,7 @@ def _check_inline(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "1", len(call.arguments))
     kind = call.arguments[0].data_type
     if not (isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)):
-        raise unexpected_type(call, 0, '"ARRAY<STRUCT>"')
+        raise unexpected_type(_inner(call), 0, '"ARRAY<STRUCT>"')
     return call
 
 
@@ -78,6 +84,10 @@ def _rows(call: Call) -> int:
     count = call.arguments[0]
     if isinstance(count, Literal) and isinstance(count.value, int) and count.value > 0:
         return count.value
+    if count.data_type != INT:
+        raise unexpected_type(call, 0, '"INT"')
+    if not count.foldable:
+        raise non_foldable(call, "n", "INT", count)
     raise type_mismatch(
         "VALUE_OUT_OF_RANGE",
         pretty(call),

@@ -24,14 +24,16 @@ from ..types import (
     as_nullable,
     contains_type,
 )
-from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import type_mismatch, wrong_argument_count
 from .shapes import (
     always_null,
+    check_arguments,
     check_types,
     invoked,
     like_call,
     named,
     never_null,
+    parameters,
     scalar,
 )
 
@@ -204,7 +206,11 @@ def _check_to(call: Call, conf: Conf) -> Expression:
     nested = StructType | ArrayType | MapType if call.name == "to_json" else StructType
     if not isinstance(kind, nested):
         if call.name == "to_csv":
-            raise unexpected_type(call, 0, '"STRUCT"')
+            raise type_mismatch(
+                "UNSUPPORTED_INPUT_TYPE",
+                pretty(call),
+                f'The input of `to_csv` can\'t be "{kind.sql}" type data.',
+            )
         raise type_mismatch(
             "INVALID_JSON_SCHEMA",
             pretty(call),
@@ -235,6 +241,13 @@ def _to_json(call: Call) -> Expression:
 
 
 def _parse_url(name: str, fails: str) -> FunctionSpec:
+    wanted = parameters("!string, !string, [!string]")
+
+    def check(call: Call, conf: Conf) -> Expression:
+        # Messages name parse_url for both.
+        check_arguments(replace(call, name="parse_url"), wanted, conf)
+        return check_arguments(call, wanted, conf)
+
     def build(call: Call) -> Expression:
         ansi = str(call.ansi).lower() if fails == "{ansi}" else "false"
         known = [str(a.value) if isinstance(a, Literal) else "null" for a in call.arguments[1:]] + [
@@ -246,8 +259,9 @@ def _parse_url(name: str, fails: str) -> FunctionSpec:
 
     return scalar(
         name,
-        "string, string, [string]",
+        "!string, !string, [!string]",
         STRING,
+        check=check,
         nullable=always_null,
         replacement=build,
         text="parse_url({args}, {ansi})" if name == "parse_url" else None,
@@ -291,14 +305,14 @@ register(
     ),
     invoked(
         "json_array_length",
-        "string",
+        "!string",
         INT,
         "JsonExpressionUtils.lengthOfJsonArray",
         nullable=always_null,
     ),
     invoked(
         "json_object_keys",
-        "string",
+        "!string",
         ArrayType(STRING, True),
         "JsonExpressionUtils.jsonObjectKeys",
         nullable=always_null,

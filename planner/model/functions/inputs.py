@@ -62,9 +62,6 @@ _EXACT: dict[str, DataType] = {
         NULL,
     )
 }
-# What date_format says it takes; times of day and nanoseconds are not known here.
-_FORMATTED = 'TIMESTAMP" or "TIME" or "(TIMESTAMP_LTZ(P) OR TIMESTAMP_NTZ(P) WITH P IN [7, 9])'
-_EXACT["formatted"] = TIMESTAMP
 # Families of types: the class that is accepted, the type taken if a cast is needed, the name.
 _FAMILIES: dict[str, tuple[tuple[type[DataType], ...], DataType, str]] = {
     "any": ((DataType,), NULL, "ANY"),
@@ -82,6 +79,9 @@ _FAMILIES: dict[str, tuple[tuple[type[DataType], ...], DataType, str]] = {
     "struct": ((StructType,), StructType(()), "STRUCT"),
     "daytime": ((DayTimeIntervalType,), DayTimeIntervalType(), "INTERVAL DAY TO SECOND"),
     "yearmonth": ((YearMonthIntervalType,), YearMonthIntervalType(), "INTERVAL YEAR TO MONTH"),
+    # Named in messages only: no column here has a time of day or nanoseconds.
+    "time": ((), NULL, "TIME"),
+    "nanos": ((), NULL, "(TIMESTAMP_LTZ(P) OR TIMESTAMP_NTZ(P) WITH P IN [7, 9])"),
 }
 
 
@@ -96,8 +96,6 @@ class Accepts:
     @property
     def sql(self) -> str:
         """Its name in messages, without quotes."""
-        if self.name == "formatted":
-            return _FORMATTED
         if self.element is not None:
             return f'ARRAY" of "{self.element.sql}'
         return self.exact.sql if self.exact is not None else _FAMILIES[self.name][2]
@@ -121,6 +119,8 @@ class Accepts:
         """The type that an argument of that type is cast to, or None."""
         if self.accepts(data_type):
             return data_type
+        if self.exact is None and self.element is None and not _FAMILIES[self.name][0]:
+            return None
         if self.name == "decimal" and isinstance(data_type, NumericType):
             return decimal_for(data_type)
         if self.element is not None and isinstance(data_type, ArrayType):

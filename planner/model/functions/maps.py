@@ -7,6 +7,7 @@ from ..errors import AnalysisError
 from ..expressions import Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     BOOLEAN,
     INT,
@@ -76,7 +77,8 @@ def _check_element_at(call: Call, conf: Conf) -> Expression:
                 raise _bad_key(call)
             return with_arguments(call, (base, cast_to(key, common, conf)))
         case _:
-            raise unexpected_type(call, 0, '("ARRAY" or "MAP")')
+            shown = replace(call, name="element_at")  # what try_element_at is
+            raise unexpected_type(shown, 0, '("ARRAY" or "MAP")')
 
 
 def _bad_key(call: Call) -> AnalysisError:
@@ -95,7 +97,7 @@ def _check_contains_key(call: Call, conf: Conf) -> Expression:
     mapping, key = call.arguments
     kind = mapping.data_type
     if not isinstance(kind, MapType):
-        raise unexpected_type(call, 0, '"MAP"')
+        raise _bad_key(call)
     common = wider_without_strings(kind.key_type, key.data_type, conf)
     if common is None:
         raise _bad_key(call)
@@ -145,6 +147,17 @@ def _map_from_entries(call: Call) -> DataType:
         key, value = entry.fields
         return MapType(key.data_type, value.data_type, value.nullable)
     return entry
+
+
+def _check_entries(call: Call, conf: Conf) -> Expression:
+    """An array of structs of two fields."""
+    if len(call.arguments) != 1:
+        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    kind = call.arguments[0].data_type
+    entry = kind.element_type if isinstance(kind, ArrayType) else None
+    if not (isinstance(entry, StructType) and len(entry.fields) == 2):
+        raise unexpected_type(call, 0, '"ARRAY" of pair "STRUCT"')
+    return call
 
 
 def _check_map_concat(call: Call, conf: Conf) -> Expression:
@@ -211,6 +224,12 @@ register(
     ),
     scalar("map_concat", "map...", merged, check=_check_map_concat),
     scalar("map_from_arrays", "array, array", _map_of),
-    scalar("map_from_entries", "array", _map_from_entries, nullable=null_or_holds_null),
-    scalar("str_to_map", "string, [string=,], [string=:]", MapType(STRING, STRING, True)),
+    scalar(
+        "map_from_entries",
+        "any",
+        _map_from_entries,
+        check=_check_entries,
+        nullable=null_or_holds_null,
+    ),
+    scalar("str_to_map", "!string, [!string=,], [!string=:]", MapType(STRING, STRING, True)),
 )

@@ -16,7 +16,6 @@ from decimal import (
 from ..conf import Conf
 from ..expressions import Call, Cast, Expression
 from ..registry import FunctionSpec, register
-from ..text import pretty
 from ..tree import replace
 from ..types import (
     BYTE,
@@ -26,8 +25,9 @@ from ..types import (
     DataType,
     DecimalType,
     IntegralType,
+    NumericType,
 )
-from .mismatch import type_mismatch, wrong_argument_count
+from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
 from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
 from .shapes import (
@@ -42,18 +42,21 @@ from .shapes import (
     with_arguments,
 )
 
+_DOUBLES = "double|yearmonth|daytime"
+
 
 def _of_double(
     name: str,
     evaluate: Callable[[float], float] | None = None,
     *,
     lower: bool = False,
+    takes: str = "double",
 ) -> FunctionSpec:
     """A function of one double, which plans show in upper case (a few in lower)."""
     form = None if lower else "{upper}({args})"
     return scalar(
         name,
-        "double",
+        takes,
         DOUBLE,
         text=form,
         pretty=form,
@@ -118,11 +121,7 @@ def _constant_scale(call: Call, conf: Conf) -> Expression:
     scale = call.arguments[1]
     if scale.foldable:
         return call
-    raise type_mismatch(
-        "NON_FOLDABLE_INPUT",
-        pretty(call),
-        f'the input `scale` should be a foldable "INT" expression; however, got "{pretty(scale)}".',
-    )
+    raise non_foldable(call, "scale", "INT", scale)
 
 
 _ROUNDING = {
@@ -155,8 +154,9 @@ def _check_ceil(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
     if len(call.arguments) == 1:
         return check_types(call, ["double|decimal|bigint"], conf)
-    typed = check_types(call, ["decimal", "int"], conf)
-    return _constant_scale(typed, conf)
+    if not call.arguments[1].foldable:
+        raise non_foldable_argument(call.name, "scale", "INT")
+    return check_types(call, ["decimal", "int"], conf)
 
 
 def _ceil_type(call: Call) -> DataType:
@@ -243,7 +243,8 @@ def _try(name: str) -> FunctionSpec:
 
     def build(call: Call) -> Expression:
         result = resolve_like(call, operator, *call.arguments)
-        if isinstance(result, Call) and result.name == operator:
+        numbers = all(isinstance(a.data_type, NumericType) for a in call.arguments)
+        if numbers and isinstance(result, Call) and result.name == operator:
             return replace(result, options=("TRY",))
         return like_call(call, "tryeval", result)
 
@@ -291,8 +292,8 @@ register(
     *(_of_double(name) for name in ("log10", "log1p", "log2")),
     _of_double("ln", lower=True),
     _of_double("rint", lower=True),
-    *named(_of_double("signum")),
-    _of_double("sign", lower=True),
+    _of_double("signum", takes=_DOUBLES),
+    _of_double("sign", lower=True, takes=_DOUBLES),
     scalar(
         "log",
         "double, double",
@@ -345,7 +346,12 @@ register(
         evaluate=ARITHMETIC["%"],
         null_intolerant=True,
     ),
-    scalar("width_bucket", "double, double, double, bigint", LONG, nullable=always_null),
+    scalar(
+        "width_bucket",
+        "double|yearmonth|daytime, double|yearmonth|daytime, double|yearmonth|daytime, bigint",
+        LONG,
+        nullable=always_null,
+    ),
     scalar("bit_count", "!integral|boolean", INT),
     *named(scalar("bit_get", "integral, int", BYTE), "getbit"),
     *_shift("shiftleft", "<<"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+
 from ..conf import Conf
 from ..expressions import Call, Cast, Expression, Literal
 from ..registry import FunctionSpec, Show, register
@@ -22,7 +24,7 @@ from ..types import (
     DoubleType,
     FloatType,
 )
-from .mismatch import wrong_argument_count
+from .mismatch import non_foldable, wrong_argument_count
 from .shapes import (
     invocation_text,
     like_call,
@@ -32,6 +34,9 @@ from .shapes import (
     resolve_like,
     scalar,
 )
+
+# Spark's release and the revision that it was built from.
+_VERSION = "4.3.0 98bc0212c94705434471627068f41e374ccab143"
 
 
 def _type_function(name: str, data_type: DataType) -> FunctionSpec:
@@ -62,6 +67,8 @@ def _equal_null(call: Call) -> Expression:
 def _to_binary(call: Call) -> Expression:
     """By the format: hex digits, an encoding, base64."""
     value, *rest = call.arguments
+    if rest and not rest[0].foldable:
+        raise non_foldable(call, "fmt", "STRING", rest[0])
     form = str(rest[0].value).lower() if rest and isinstance(rest[0], Literal) else "hex"
     if form in ("utf-8", "utf8"):
         charset = Literal(value="UTF-8", type_=STRING)
@@ -145,9 +152,10 @@ register(
     ),
     scalar("monotonically_increasing_id", "", LONG, deterministic=False, nullable=never_null),
     scalar("uuid", "", STRING, deterministic=False, nullable=never_null),
-    scalar("current_user", "", STRING, nullable=never_null),
-    scalar("user", "", STRING, nullable=never_null),
-    scalar("session_user", "", STRING, nullable=never_null),
+    *(
+        scalar(name, "", STRING, nullable=never_null, evaluate=lambda call: getpass.getuser())
+        for name in ("current_user", "user", "session_user")
+    ),
     scalar(
         "current_schema",
         "",
@@ -163,5 +171,9 @@ register(
         nullable=never_null,
         evaluate=lambda call: "spark_catalog",
     ),
-    scalar("version", "", STRING, nullable=never_null),
+    scalar("version", "", STRING, nullable=never_null, evaluate=lambda call: _VERSION),
+    *(
+        scalar(name, "", LONG, deterministic=False, nullable=never_null)
+        for name in ("input_file_block_start", "input_file_block_length")
+    ),
 )

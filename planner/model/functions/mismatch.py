@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import AnalysisError
-from ..expressions import Call
+from ..expressions import Call, Expression
 from ..text import pretty
 from ..types import DataType
 
@@ -65,6 +65,27 @@ def unexpected_type(call: Call, position: int, wanted: str) -> AnalysisError:
         f"The {ordinal(position)} parameter requires the {wanted} type, however "
         f'"{pretty(argument)}" has the type "{argument.data_type.sql}".',
         call,
+    )
+
+
+def non_foldable(call: Call, name: str, kind: str, given: Expression) -> AnalysisError:
+    """A parameter must be a constant of a type, and is none."""
+    return type_mismatch(
+        "NON_FOLDABLE_INPUT",
+        pretty(call),
+        f'the input `{name}` should be a foldable "{kind}" expression; however, got '
+        f'"{pretty(given)}".',
+        call,
+    )
+
+
+def non_foldable_argument(function: str, name: str, kind: str) -> AnalysisError:
+    """The same, found when the function is looked up."""
+    return AnalysisError(
+        "NON_FOLDABLE_ARGUMENT",
+        f"[NON_FOLDABLE_ARGUMENT] The function `{function}` requires the parameter `{name}` to be "
+        f'a foldable expression of the type "{kind}", but the actual argument is a non-foldable. '
+        "SQLSTATE: 42K08",
     )
 
 

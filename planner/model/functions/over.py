@@ -52,14 +52,21 @@ def _offset_text(call: Call, show: Show) -> str:
     return f"{call.name}({show(value)}, {sign}{show(offset)}, {show(default)})"
 
 
+def _ignores_nulls(call: Call) -> bool:
+    """Said by a clause, or as DataFrames do by a third argument."""
+    given = call.arguments[2] if len(call.arguments) > 2 else None
+    told = isinstance(given, Literal) and given.value is True
+    return told or bool(call.options and call.options[0])
+
+
 def _nth_text(call: Call, show: Show) -> str:
-    ignore = "true" if call.options and call.options[0] else "false"
-    return f"nth_value({', '.join(map(show, call.arguments))}, {ignore})"
+    shown = ", ".join(map(show, call.arguments[:2]))
+    return f"nth_value({shown}, {str(_ignores_nulls(call)).lower()})"
 
 
 def _nth_name(call: Call, show: Show) -> str:
-    ignore = " ignore nulls" if call.options and call.options[0] else ""
-    return f"nth_value({', '.join(map(show, call.arguments))}){ignore}"
+    ignore = " ignore nulls" if _ignores_nulls(call) else ""
+    return f"nth_value({', '.join(map(show, call.arguments[:2]))}){ignore}"
 
 
 register(

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..conf import Conf
+from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, register
+from ..text import pretty
 from ..tree import replace
 from ..types import (
     BOOLEAN,
+    BinaryType,
 )
 from .mismatch import wrong_argument_count
 from .shapes import (
     always_null,
     check_types,
+    like_call,
     resolve_like,
     scalar,
 )
@@ -24,7 +30,13 @@ def _check_like(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "[2, 3]", len(call.arguments))
     if len(call.arguments) == 3:
         escape = call.arguments[2]
-        character = escape.value if isinstance(escape, Literal) else "\\"
+        character = escape.value if isinstance(escape, Literal) else None
+        if not (isinstance(character, str) and len(character) == 1):
+            raise AnalysisError(
+                "INVALID_ESCAPE_CHAR",
+                "[INVALID_ESCAPE_CHAR] `EscapeChar` should be a string literal of length one, but "
+                f'got "{pretty(escape)}". SQLSTATE: 42604',
+            )
         call = replace(call, arguments=call.arguments[:2], options=(character,))
     return check_types(call, ["string", "string"], conf)
 
@@ -83,6 +95,31 @@ def _many_patterns(name: str, word: str, negated: bool) -> FunctionSpec:
     )
 
 
+def _part_of(name: str, shown: str, evaluate: Callable[[Call, str, str], bool]) -> FunctionSpec:
+    """contains and its kin: of two strings, or of bytes by a method."""
+    method = f"{shown[0].lower()}{shown[1:]}"
+
+    def binary(call: Call) -> bool:
+        return all(isinstance(a.data_type, BinaryType) for a in call.arguments)
+
+    def check(call: Call, conf: Conf) -> Expression:
+        if len(call.arguments) != 2:
+            raise wrong_argument_count(name, "2", len(call.arguments))
+        if not binary(call):
+            return check_types(call, ["string", "string"], conf)
+        options = (name, f"ByteArrayMethods.{method}", "{args}")
+        return like_call(call, "static_invoke", *call.arguments, options=options)
+
+    return scalar(
+        name,
+        "any, any",
+        BOOLEAN,
+        check=check,
+        text=f"{shown}({{0}}, {{1}})",
+        evaluate=evaluate,
+    )
+
+
 register(
     scalar(
         "like",
@@ -127,25 +164,7 @@ register(
     _many_patterns("notlikeany", "ANY", True),
     _many_patterns("notlikeall", "ALL", True),
     # LIKE '%text%' and its kin after the optimizer; also functions of their own.
-    scalar(
-        "contains",
-        "string|binary, string|binary",
-        BOOLEAN,
-        text="Contains({0}, {1})",
-        evaluate=lambda call, text, part: part in text,
-    ),
-    scalar(
-        "startswith",
-        "string|binary, string|binary",
-        BOOLEAN,
-        text="StartsWith({0}, {1})",
-        evaluate=lambda call, text, part: text.startswith(part),
-    ),
-    scalar(
-        "endswith",
-        "string|binary, string|binary",
-        BOOLEAN,
-        text="EndsWith({0}, {1})",
-        evaluate=lambda call, text, part: text.endswith(part),
-    ),
+    _part_of("contains", "Contains", lambda call, text, part: part in text),
+    _part_of("startswith", "StartsWith", lambda call, text, part: text.startswith(part)),
+    _part_of("endswith", "EndsWith", lambda call, text, part: text.endswith(part)),
 )

@@ -6,10 +6,10 @@ from ..conf import Conf
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
-from ..types import NULL, STRING, StringType
+from ..types import NULL, STRING, BooleanType, NullType
 from .coercion import cast_unless_same
 from .conditional import as_condition
-from .mismatch import wrong_argument_count
+from .mismatch import type_mismatch, wrong_argument_count
 from .shapes import always_null, conf_of, like_call, resolve
 
 _CLASS = lit("USER_RAISED_EXCEPTION")
@@ -45,14 +45,16 @@ def _check_assert(call: Call, conf: Conf) -> Expression:
             pass
         case _:
             raise wrong_argument_count("assert_true", "[1, 2]", len(call.arguments))
-    return like_call(call, "assert_true", as_boolean(call, condition, conf), message)
-
-
-def as_boolean(call: Call, condition: Expression, conf: Conf) -> Expression:
-    """The condition as a boolean: strings are cast."""
-    if isinstance(condition.data_type, StringType):
-        return resolve("boolean", (condition,), conf)
-    return as_condition(call, 0, conf)
+    if not isinstance(condition.data_type, BooleanType | NullType):
+        shown = f"map(errorMessage, {pretty(message)})"
+        raise type_mismatch(
+            "UNEXPECTED_INPUT_TYPE",
+            f"(IF({pretty(condition)}, NULL, raise_error({_CLASS.value}, {shown})))",
+            f'The first parameter requires the "BOOLEAN" type, however "{pretty(condition)}" has '
+            f'the type "{condition.data_type.sql}".',
+            call,
+        )
+    return like_call(call, "assert_true", as_condition(call, 0, conf), message)
 
 
 def _asserted(call: Call) -> Expression:

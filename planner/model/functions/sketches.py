@@ -19,6 +19,7 @@ from ..types import (
     DataType,
 )
 from .aggregates_common import always, not_nullable, nullable, planned_only, typed_text
+from .mismatch import non_foldable, wrong_argument_count
 from .shapes import always_null, check_types, invoked, scalar
 
 _BITMAPS = "BitmapExpressionUtils"
@@ -42,11 +43,11 @@ def _check_union(call: Call, conf: Conf) -> Expression:
     wanted = 2 if call.name == "hll_union_agg" else 3
     if len(call.arguments) == wanted - 1:
         call = replace(call, arguments=(*call.arguments, _FALSE))
-    return check_types(call, [*["binary"] * (wanted - 1), "boolean"], conf)
+    return check_types(call, [*["!binary"] * (wanted - 1), "boolean"], conf)
 
 
 def _check_count_min(call: Call, conf: Conf) -> Expression:
-    return check_types(call, ["any", "double", "double", "int"], conf)
+    return check_types(call, ["!integral|string|binary", "!double", "!double", "!int"], conf)
 
 
 def _aggregate(name: str, result: DataType, buffer: str, **how: object) -> FunctionSpec:
@@ -80,11 +81,21 @@ def _check_positions(call: Call, conf: Conf) -> Expression:
 
 
 def _check_bitmaps(call: Call, conf: Conf) -> Expression:
-    return check_types(call, ["binary"], conf)
+    return check_types(call, ["!binary"], conf)
+
+
+def _check_path(call: Call, conf: Conf) -> Expression:
+    """The path of an XPath is a constant."""
+    if len(call.arguments) != 2:
+        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    path = call.arguments[1]
+    if not path.foldable:
+        raise non_foldable(call, "path", "STRING", path)
+    return check_types(call, ["string", "string"], conf)
 
 
 register(
-    scalar("hll_sketch_estimate", "binary", LONG, codegen=False),
+    scalar("hll_sketch_estimate", "!binary", LONG, codegen=False),
     FunctionSpec(
         name="hll_union",
         kind="scalar",
@@ -105,19 +116,22 @@ register(
     _aggregate("product", DOUBLE, "product", check=_check_product, text=None, forms=_product_forms),
     invoked("bitmap_bit_position", "bigint", LONG, f"{_BITMAPS}.bitmapBitPosition"),
     invoked("bitmap_bucket_number", "bigint", LONG, f"{_BITMAPS}.bitmapBucketNumber"),
-    invoked("bitmap_count", "binary", LONG, f"{_BITMAPS}.bitmapCount"),
+    invoked("bitmap_count", "!binary", LONG, f"{_BITMAPS}.bitmapCount"),
     invoked("validate_utf8", "string", STRING, f"{_UTF8}.validateUTF8String"),
     invoked("try_validate_utf8", "string", STRING, f"{_UTF8}.tryValidateUTF8String"),
     invoked("make_valid_utf8", "string", STRING, "{0}.makeValid", "", kind="invoke"),
     *(
-        invoked(
-            name,
-            "string, string",
-            result,
-            f"XPath{kind}Evaluator({{1}}).evaluate",
-            "{0}",
-            kind="invoke",
-            nullable=always_null,
+        replace(
+            invoked(
+                name,
+                "string, string",
+                result,
+                f"XPath{kind}Evaluator({{1}}).evaluate",
+                "{0}",
+                kind="invoke",
+                nullable=always_null,
+            ),
+            check=_check_path,
         )
         for name, kind, result in _XPATHS
     ),

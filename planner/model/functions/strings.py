@@ -160,6 +160,22 @@ def _index_of(
     return text.find(needle, start - 1) + 1 if start > 0 else 0
 
 
+def _check_instr(call: Call, conf: Conf) -> Expression:
+    """`instr(text, part, start, occurrence)`: the last two together, or neither."""
+    count = len(call.arguments)
+    if count not in (2, 3, 4):
+        raise wrong_argument_count(call.name, "[2, 3, 4]", count)
+    if count == 3:
+        call = with_arguments(call, (*call.arguments, lit(1)))
+    return check_types(call, ["string", "string", "int", "int"][: len(call.arguments)], conf)
+
+
+def _position(call: Call, text: str, part: str, *where: int) -> int:
+    if where:
+        raise ValueError(where)
+    return text.find(part) + 1
+
+
 def _initcap(call: Call, text: str) -> str:
     return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
@@ -232,7 +248,7 @@ register(
     scalar("octet_length", "string|binary", INT),
     scalar("ascii", "string", INT),
     *named(scalar("char", "bigint", STRING), "chr"),
-    scalar("reverse", "string|array", 0, evaluate=lambda call, s: s[::-1]),
+    scalar("reverse", "string|binary|array", 0, evaluate=lambda call, s: s[::-1]),
     scalar("repeat", "string, int", STRING, evaluate=lambda call, s, n: s * n),
     scalar("space", "int", STRING, evaluate=lambda call, n: " " * n),
     *named(
@@ -243,7 +259,7 @@ register(
     replaced("left", "string|binary, int", _left),
     replaced("right", "string, int", _right),
     *named(scalar("locate", "string, string, [int=1]", INT, evaluate=_index_of), "position"),
-    scalar("instr", "string, string", INT, evaluate=lambda call, s, t: s.find(t) + 1),
+    scalar("instr", "string, string", INT, check=_check_instr, evaluate=_position),
     scalar("find_in_set", "string, string", INT),
     scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded),
     scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded),
@@ -255,13 +271,13 @@ register(
         evaluate=lambda call, s, a, b: s.replace(a, b) if a else s,
     ),
     scalar("translate", "string, string, string", STRING),
-    scalar("soundex", "string", STRING),
+    scalar("soundex", "!string", STRING),
     scalar("levenshtein", "string, string, [int]", INT, text="levenshtein({0}, {1}, {option2})"),
     scalar("format_number", "numeric, int|string", STRING, nullable=always_null),
     *named(scalar("format_string", "string, any...", STRING, null_intolerant=False), "printf"),
     scalar(
         "mask",
-        "string, [string=X], [string=x], [string=n], [string=null]",
+        "!string, [!string=X], [!string=x], [!string=n], [!string=null]",
         STRING,
         null_intolerant=False,
         nullable=always_null,

@@ -1,0 +1,104 @@
+"""Reading dates and times from texts: to_date, to_timestamp and kin."""
+
+from __future__ import annotations
+
+from ..errors import AnalysisError
+from ..expressions import Call, Cast, Expression
+from ..registry import FunctionSpec, Show, register
+from ..text import pretty
+from ..types import (
+    DATE,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    NumericType,
+    TimestampNTZType,
+)
+from .coercion import cast_to
+from .shapes import conf_of, like_call, replaced, scalar
+
+
+def _reader(name: str, target: DataType, *, date_only: bool = False) -> FunctionSpec:
+    """to_date, to_timestamp and kin: a cast, or with a format a parse."""
+    fails = "false" if name.startswith("try_") else "{ansi}"
+    kind = "" if date_only else f"{target.catalyst}, "
+    parser = "try_to_date" if date_only else "try_to_timestamp"
+
+    def mode(call: Call) -> bool:
+        return call.ansi and not name.startswith("try_")
+
+    def build(call: Call) -> Expression:
+        source = call.arguments[0]
+        wanted = TIMESTAMP if date_only else target
+        if len(call.arguments) == 2:
+            if isinstance(source.data_type, NumericType):
+                raise _unresolved(call)
+            parsed: Expression = like_call(
+                call,
+                "gettimestamp",
+                *call.arguments,
+                options=(wanted, parser, mode(call)),
+            )
+            return cast_to(parsed, DATE, conf_of(call)) if date_only else parsed
+        return Cast(
+            child=source,
+            type_=target,
+            mode="ANSI" if mode(call) else "LEGACY",
+            time_zone=call.time_zone,
+            implicit=True,
+        )
+
+    # A number is a time in seconds where the time has a zone.
+    numbers = "|numeric" if target == TIMESTAMP else ""
+    takes = f"string|date|timestamp|timestamp_ntz{numbers}"
+    return replaced(
+        name,
+        f"{takes}, [string]",
+        build,
+        text=f"{{name}}({{0}}, {{option1}}, {kind}{{zone}}, {fails})",
+    )
+
+
+def _unresolved(call: Call) -> AnalysisError:
+    """A number read by a format: the function takes it, what is in its place does not."""
+    shown = ", ".join(pretty(a) for a in call.arguments)
+    return AnalysisError(
+        None,
+        "[INTERNAL_ERROR] Cannot resolve the runtime replaceable expression "
+        f'"{pretty(call)}". The replacement is unresolved: "gettimestamp({shown})". '
+        "SQLSTATE: XX000",
+    )
+
+
+def _parsed_text(call: Call, show: Show) -> str:
+    target, parser, fails = call.options
+    assert isinstance(target, DataType)
+    shown = ", ".join(show(a) for a in call.arguments)
+    zone = f"Some({call.time_zone})"
+    return f"gettimestamp({shown}, {target.catalyst}, {parser}, {zone}, {str(fails).lower()})"
+
+
+def _parsed_sql(call: Call, show: Show) -> str:
+    target, _, fails = call.options
+    name = "to_timestamp_ntz" if isinstance(target, TimestampNTZType) else "to_timestamp"
+    if name == "to_timestamp" and not fails:
+        name = "try_to_timestamp"
+    return f"{name}({', '.join(show(a) for a in call.arguments)})"
+
+
+register(
+    _reader("to_date", DATE, date_only=True),
+    _reader("try_to_date", DATE, date_only=True),
+    _reader("to_timestamp", TIMESTAMP),
+    _reader("to_timestamp_ltz", TIMESTAMP),
+    _reader("to_timestamp_ntz", TIMESTAMP_NTZ),
+    _reader("try_to_timestamp", TIMESTAMP),
+    scalar(
+        "gettimestamp",
+        "any, string",
+        lambda call: call.options[0] if isinstance(call.options[0], DataType) else TIMESTAMP,
+        text=_parsed_text,
+        sql=_parsed_sql,
+        nullable=lambda call: not call.options[2] or any(a.nullable for a in call.arguments),
+    ),
+)

@@ -1,0 +1,54 @@
+"""sequence: an array from one value to another in steps."""
+
+from __future__ import annotations
+
+from ..conf import Conf
+from ..expressions import Call, Expression
+from ..registry import register
+from ..text import pretty
+from ..types import DATE, TIMESTAMP, ArrayType, IntegralType
+from .coercion import coerce_to_common, implicit
+from .constant_arrays import sequence_value
+from .mismatch import type_mismatch, wrong_argument_count
+from .shapes import scalar, with_arguments
+
+
+def _check_sequence(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) not in (2, 3):
+        raise wrong_argument_count("sequence", "[2, 3]", len(call.arguments))
+    kinds = [a.data_type for a in call.arguments[:2]]
+    together = call.arguments if isinstance(kinds[0], IntegralType) else call.arguments[:2]
+    values = coerce_to_common(together, conf)
+    allowed = values is not None and all(
+        isinstance(v.data_type, IntegralType) or v.data_type in (DATE, TIMESTAMP)
+        for v in values[:2]
+    )
+    if values is None or not allowed:
+        raise type_mismatch(
+            "SEQUENCE_WRONG_INPUT_TYPES",
+            pretty(call),
+            "`sequence` uses the wrong parameter type. The parameter type must conform to:\n"
+            "1. The start and stop expressions must resolve to the same type.\n"
+            '2. If start and stop expressions resolve to the ("TIMESTAMP" or "TIMESTAMP_NTZ" or '
+            '"DATE") type, then the step expression must resolve to the ("INTERVAL" or "INTERVAL '
+            'YEAR TO MONTH" or "INTERVAL DAY TO SECOND") type.\n'
+            '3. Otherwise, if start and stop expressions resolve to the "INTEGRAL" type, then the '
+            "step expression must resolve to the same type.",
+        )
+    kind = values[0].data_type
+    if any(a.data_type != kind for a in call.arguments[: len(values)]):
+        # As soon as one needs a cast, Spark casts all of them.
+        values = tuple(implicit(a, kind, conf) for a in call.arguments[: len(values)])
+    return with_arguments(call, (*values, *call.arguments[len(values) :]))
+
+
+register(
+    scalar(
+        "sequence",
+        "any, any, [any]",
+        lambda call: ArrayType(call.arguments[0].data_type, False),
+        check=_check_sequence,
+        text="sequence({0}, {1}, {option2}, {zone})",
+        evaluate=sequence_value,
+    ),
+)
