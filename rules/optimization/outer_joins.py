@@ -7,10 +7,10 @@ from ...planner.model.expressions import AggregateExpression, AttributeReference
 from ...planner.model.logical import Aggregate, Filter, Join, JoinType, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .calls import is_call, is_false, is_null, split
+from .calls import is_false, is_null, split
 from .constraints import constraints
 from .distinct import DUPLICATES_DO_NOT_MATTER
-from .distinct_keys import distinct_keys
+from .distinct_keys import distinct_keys, key_columns
 from .simplify import simplify
 from .trees import replace_attributes, rewrite_down
 
@@ -54,18 +54,8 @@ def _kept_side(join: Join, needed: frozenset[int]) -> LogicalPlan | None:
 
 def _matches_once(join: Join) -> bool:
     """Whether the padded side has no two rows with the same keys."""
-    left_kept = join.join_type == "LeftOuter"
-    kept, padded = (join.left, join.right) if left_kept else (join.right, join.left)
-    keys: set[int] = set()
-    for part in [] if join.condition is None else split(join.condition, "and"):
-        if not is_call(part, "=") and not is_call(part, "<=>"):
-            continue
-        one, other = part.children
-        if one.references <= padded.output_ids and other.references <= kept.output_ids:
-            one, other = other, one
-        of_kept = bool(one.references) and one.references <= kept.output_ids
-        if of_kept and isinstance(other, AttributeReference):
-            keys.add(other.expr_id)
+    left, right = key_columns(join)
+    padded, keys = (join.right, right) if join.join_type == "LeftOuter" else (join.left, left)
     return bool(keys) and any(key <= keys for key in distinct_keys(padded))
 
 

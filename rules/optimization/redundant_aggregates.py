@@ -15,6 +15,8 @@ from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.types import LONG
+from .distinct_keys import distinct_keys
+from .semantics import canonical
 from .trees import rewrite_up
 
 _INSENSITIVE = frozenset(
@@ -31,13 +33,37 @@ def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     `Aggregate [a], [a], Aggregate [a, b], [a, b, sum(c)]` -> `Aggregate [a], [a], Project [a]`:
     it may get each row more than once. A sum of the groups' numbers of rows is one over the rows:
     `sum(n)` of `count(1) AS n` -> `sum(1)`. Not where the lower one has no keys: it gives a row for
-    no rows. Idempotent.
+    no rows. An aggregation by keys that no two rows below share, and of nothing else, is but a
+    Project. Idempotent.
     """
     return rewrite_up(plan, _remove, frozenset((Aggregate,)))
 
 
 def _remove(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Aggregate) or not isinstance(node.child, Aggregate):
+    if not isinstance(node, Aggregate):
+        return node
+    below = _remove_lower(node)
+    assert isinstance(below, Aggregate)
+    return below if below is not node else _remove_itself(node)
+
+
+def _remove_itself(node: Aggregate) -> LogicalPlan:
+    """Keys of which each row has its own: a group is a row."""
+    if not node.grouping or not all(_is_key(e, node.grouping) for e in node.aggregates):
+        return node
+    keys = frozenset(e.expr_id for e in node.grouping if isinstance(e, AttributeReference))
+    if not any(key <= keys for key in distinct_keys(node.child)):
+        return node
+    return Project(project_list=node.aggregates, child=node.child)
+
+
+def _is_key(item: Expression, grouping: tuple[Expression, ...]) -> bool:
+    value = item.child if isinstance(item, Alias) else item
+    return value.foldable or canonical(value) in map(canonical, grouping)
+
+
+def _remove_lower(node: Aggregate) -> LogicalPlan:
+    if not isinstance(node.child, Aggregate):
         return node
     before, lower = node, node.child
     if not lower.grouping:
