@@ -9,7 +9,7 @@ from typing import Any
 
 from .catalog import STREAMS, TABLES
 from .choices import Choices
-from .refused import RefusedQueries
+from .wide import WideQueries
 
 FAMILIES = (
     (14, "agg"),
@@ -29,6 +29,8 @@ FAMILIES = (
     (2, "gsets"),
     (3, "conf"),
     (1, "winfn"),
+    (16, "pipe"),
+    (8, "func"),
 )
 """How often each family comes: about as often as among the corpus' topics."""
 
@@ -105,7 +107,7 @@ def _case(choices: Choices) -> Case:
     if family == "conf" or choices.chance(0.05):
         for key, values in choices.some(SETTINGS, 1, 2):
             settings[key] = choices.one_of(values)
-    grammar = RefusedQueries(choices, python=python)
+    grammar = WideQueries(choices, python=python)
     method = family
     if family == "conf":
         method = choices.pick("agg", "win", "proj", "ssjoin", "sess", "dedup", "static", "sort")

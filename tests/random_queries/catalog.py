@@ -31,13 +31,26 @@ STREAMS = {
     "readings": "id STRING, at TIMESTAMP_NTZ, raw BINARY, codes ARRAY<INT>, "
     "scores MAP<STRING, DOUBLE>, place STRUCT<lat: DOUBLE, lon: DOUBLE, name: STRING>, "
     "ts TIMESTAMP",
+    "deep": "k STRING, n DECIMAL(5,0), x DECIMAL(38,18), y DECIMAL(20,4), at TIMESTAMP_NTZ, "
+    "took INTERVAL DAY TO SECOND, raw BINARY, codes ARRAY<INT>, scores MAP<STRING, DOUBLE>, "
+    "items ARRAY<STRUCT<sku: STRING, qty: INT, price: DOUBLE>>, "
+    "who STRUCT<name: STRING, age: INT, home: STRUCT<city: STRING, zone: SMALLINT>>, "
+    "flag BOOLEAN, ts TIMESTAMP, seen TIMESTAMP",
+    "wide": "user STRING, ts TIMESTAMP, amount DOUBLE, qty INT, l BIGINT, f FLOAT, "
+    "dec DECIMAL(10,2), b BOOLEAN, d DATE, arr ARRAY<INT>, m MAP<STRING, INT>, "
+    "st STRUCT<a: INT, b: STRING>, s SMALLINT, bin BINARY, "
+    "items ARRAY<STRUCT<a: INT, b: STRING>>, sarr ARRAY<STRING>, ntz TIMESTAMP_NTZ, "
+    "aarr ARRAY<ARRAY<INT>>",
 }
 TABLES = {
     "users": "user STRING, country STRING, joined DATE",
     "customers": "customer STRING, segment STRING, since DATE",
     "hosts": "host STRING, dc STRING, cores INT, capacity BIGINT",
+    "rates": "k STRING, n DECIMAL(7,2), rate DOUBLE, at TIMESTAMP, "
+    "who STRUCT<name: STRING, age: INT>",
     "campaigns": "adId BIGINT, campaign STRING, budget DECIMAL(12,2), active BOOLEAN",
 }
+ITEMS = "ARRAY<STRUCT<sku: STRING, qty: INT, price: DOUBLE>>"
 NUMBERS = ("int", "long", "double", "decimal", "float", "short", "byte")
 _KINDS = {
     "STRING": "string",
@@ -73,18 +86,18 @@ class Column:
         return self.reference.rsplit(".", 1)[-1]
 
 
-def columns_of(schema: str) -> list[Column]:
+def columns_of(schema: str, between: str = " ") -> list[Column]:
     """The columns of a schema, and the fields of its struct columns.
 
     >>> [f"{c.reference} {c.kind}" for c in columns_of("a INT, p STRUCT<x: DOUBLE, y: STRING>")]
     ['a int', 'p struct', 'p.x double', 'p.y string']
     """
     columns = []
-    for name, written in _parts(schema, " "):
+    for name, written in _parts(schema, between):
         columns.append(Column(reference=name, kind=_kind(written)))
         if written.startswith("STRUCT<"):
-            fields = _parts(written[len("STRUCT<") : -1], ":")
-            columns += [Column(reference=f"{name}.{f}", kind=_kind(t)) for f, t in fields]
+            fields = columns_of(written[len("STRUCT<") : -1], ":")
+            columns += [Column(reference=f"{name}.{f.reference}", kind=f.kind) for f in fields]
     return columns
 
 
@@ -93,10 +106,12 @@ def _kind(written: str) -> str:
         return "decimal"
     if written.startswith("STRUCT"):
         return "struct"
+    if written.startswith("INTERVAL"):
+        return "interval"
     if written.startswith("ARRAY"):
-        return "items" if "STRUCT" in written else "codes"
+        return {"ARRAY<INT>": "codes", ITEMS: "items"}.get(written, "array")
     if written.startswith("MAP"):
-        return "tags" if written.endswith("STRING>") else "scores"
+        return "scores" if written.endswith("DOUBLE>") else "tags"
     return _KINDS[written]
 
 

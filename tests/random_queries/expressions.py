@@ -6,6 +6,15 @@ from collections.abc import Sequence
 
 from .catalog import NUMBERS, Column
 from .choices import Choices
+from .nested_templates import (
+    ARRAYS,
+    BINARY,
+    DECIMALS,
+    MAPS,
+    NESTED_AGGREGATES,
+    STRUCTS,
+    TIMES_APART,
+)
 from .templates import (
     AGGREGATES,
     COMPOUND,
@@ -26,7 +35,16 @@ KINDS = {
     "t": ("ts",),
     "d": ("date",),
     "c": ("string", *NUMBERS, "ts", "date", "bool"),
+    "a": ("codes",),
+    "m": ("scores",),
+    "r": ("struct", "window"),
+    "v": ("interval",),
+    "y": ("binary",),
+    "z": ("ntz",),
+    "w": ("items",),
+    "k": ("decimal",),
 }
+NESTED = (*ARRAYS, *MAPS, *STRUCTS, *TIMES_APART, *BINARY, *DECIMALS)
 DEEPEST = 2
 
 
@@ -91,11 +109,14 @@ class Expressions:
         self, templates: Sequence[Template], columns: Sequence[Column], depth: int
     ) -> str | None:
         """One whose arguments the columns can give, of a few tries."""
-        for _ in range(3):
+        for _ in range(3 if templates else 0):
             template = self.choices.one_of(templates)
-            if all(letter in "ob" or self.has(columns, letter) for letter in template.arguments):
+            if self._suits(template, columns):
                 return self.written(template, columns, depth)
         return None
+
+    def _suits(self, template: Template, columns: Sequence[Column]) -> bool:
+        return all(letter in "ob" or self.has(columns, letter) for letter in template.arguments)
 
     def _or_column(
         self, templates: Sequence[Template], columns: Sequence[Column], letter: str, depth: int
@@ -116,7 +137,11 @@ class Expressions:
         return self._or_column(TIMES, columns, "t", 1)
 
     def compound(self, columns: Sequence[Column]) -> str:
-        """An array, a map, a struct, or a part of one."""
+        """An array, a map, a struct, or a part of one; or what has a type that is seldom met."""
+        if self.choices.chance(0.6):
+            made = self._from([t for t in NESTED if self._suits(t, columns)], columns, 1)
+            if made is not None:
+                return made
         if any(column.kind == "items" and column.reference == "items" for column in columns):
             return self._or_column(ITEMS, columns, "c", 1)
         return self._or_column(COMPOUND, columns, "c", 1)
@@ -134,7 +159,7 @@ class Expressions:
     def scalar(self, columns: Sequence[Column]) -> str:
         """Anything that a SELECT may hold."""
         kind = self.choices.weighted(
-            [(5, "column"), (3, "number"), (3, "string"), (1, "time"), (1, "compound"), (1, "b")]
+            [(5, "column"), (3, "number"), (3, "string"), (1, "time"), (2, "compound"), (1, "b")]
         )
         if kind == "column":
             return self.reference(self.column(columns))
@@ -145,7 +170,11 @@ class Expressions:
 
     def aggregate(self, columns: Sequence[Column]) -> str:
         """An aggregate, perhaps inside an expression, perhaps with FILTER."""
-        made = self._from(AGGREGATES, columns, 1)
+        made = None
+        if self.choices.chance(0.12):
+            suiting = [t for t in NESTED_AGGREGATES if self._suits(t, columns)]
+            made = self._from(suiting, columns, 1)
+        made = made or self._from(AGGREGATES, columns, 1)
         if made is None:
             made = 'F.count("*")' if self.python else "count(*)"
         plain = not self.python and made.endswith(")") and made.count("(") == 1

@@ -19,7 +19,8 @@ class Template:
     python: str | None
 
 
-def _read(text: str) -> tuple[Template, ...]:
+def read_templates(text: str) -> tuple[Template, ...]:
+    """The templates of a text, one a line."""
     templates = []
     for line in text.strip().split("\n"):
         arguments, sql, *code = (part.strip() for part in line.split(" | "))
@@ -27,7 +28,7 @@ def _read(text: str) -> tuple[Template, ...]:
     return tuple(templates)
 
 
-STRINGS = _read("""
+STRINGS = read_templates("""
 s | upper({0}) | F.upper({0})
 s | lower({0}) | F.lower({0})
 s | trim({0}) | F.trim({0})
@@ -76,7 +77,7 @@ s | to_json(named_struct('a', {0})) | F.to_json(F.struct({0}.alias("a")))
 s | CAST({0} AS VARCHAR(5))
 """)
 
-NUMBERS = _read("""
+NUMBERS = read_templates("""
 n | {0} + 1 | ({0} + 1)
 n | {0} * 2 | ({0} * 2)
 nn | {0} + {1} | ({0} + {1})
@@ -137,7 +138,7 @@ n | isnan({0}) | F.isnan({0})
 s | crc32({0}) | F.crc32({0})
 """)
 
-CONDITIONS = _read("""
+CONDITIONS = read_templates("""
 n | {0} > 3 | ({0} > 3)
 s | {0} = 'a' | ({0} == "a")
 n | {0} >= 10 | ({0} >= 10)
@@ -185,7 +186,7 @@ s | {0} > 5 | ({0} > 5)
 n | {0} = '1' | ({0} == "1")
 """)
 
-TIMES = _read("""
+TIMES = read_templates("""
 t | {0} + INTERVAL 1 HOUR | ({0} + F.expr("INTERVAL 1 HOUR"))
 t | date_trunc('hour', {0}) | F.date_trunc("hour", {0})
 t | {0} - INTERVAL '5' MINUTE
@@ -203,7 +204,7 @@ s | try_to_timestamp({0}) | F.try_to_timestamp({0})
 t | {0}
 """)
 
-COMPOUND = _read("""
+COMPOUND = read_templates("""
 cc | struct({0}, {1}) | F.struct({0}, {1})
 ss | array({0}, {1}) | F.array({0}, {1})
 s | split({0}, ',') | F.split({0}, ",")
@@ -222,7 +223,7 @@ s | aggregate(split({0}, ','), 0, (a, x) -> a + length(x))
 nn | array_max(array({0}, {1})) | F.array_max(F.array({0}, {1}))
 """)
 
-ITEMS = _read("""
+ITEMS = read_templates("""
 o | items[0].sku | F.col("items")[0]["sku"]
 o | size(items) | F.size("items")
 o | items.sku | F.col("items.sku")
@@ -245,7 +246,7 @@ o | map_entries(tags) | F.map_entries("tags")
 o | try_element_at(items, 2).sku | F.try_element_at("items", F.lit(2))["sku"]
 """)
 
-AGGREGATES = _read("""
+AGGREGATES = read_templates("""
 c | count(*) | F.count("*")
 n | sum({0}) | F.sum({0})
 n | avg({0}) | F.avg({0})

@@ -1,0 +1,148 @@
+"""Functions of arrays, maps, structs, intervals, binary and local times, besides templates.py's.
+
+Arguments: a array of numbers, m map of string to number, r struct, v interval of days, y binary,
+z local time, w array of structs (`items`, with sku, qty, price), k decimal; the rest as there.
+"""
+
+from __future__ import annotations
+
+from .templates import read_templates
+
+ARRAYS = read_templates("""
+a | {0}[0] | {0}[0]
+a | size({0}) | F.size({0})
+a | array_contains({0}, 1) | F.array_contains({0}, 1)
+a | transform({0}, x -> x + 1) | F.transform({0}, lambda x: x + 1)
+a | transform({0}, (x, i) -> x * i) | F.transform({0}, lambda x, i: x * i)
+a | filter({0}, x -> x > 1) | F.filter({0}, lambda x: x > 1)
+a | exists({0}, x -> x IS NULL) | F.exists({0}, lambda x: x.isNull())
+a | aggregate({0}, 0, (s, x) -> s + x) | F.aggregate({0}, F.lit(0), lambda s, x: s + x)
+a | element_at({0}, 1) | F.element_at({0}, 1)
+a | get({0}, 5) | F.get({0}, 5)
+a | slice({0}, 1, 2) | F.slice({0}, 1, 2)
+a | array_join({0}, ',') | F.array_join({0}, ",")
+aa | array_union({0}, {1}) | F.array_union({0}, {1})
+aa | arrays_overlap({0}, {1}) | F.arrays_overlap({0}, {1})
+aa | arrays_zip({0}, {1}) | F.arrays_zip({0}, {1})
+aa | zip_with({0}, {1}, (x, y) -> x + y) | F.zip_with({0}, {1}, lambda x, y: x + y)
+an | array_append({0}, {1}) | F.array_append({0}, {1})
+a | array_sort({0}, (x, y) -> y - x) | F.array_sort({0}, lambda x, y: y - x)
+a | sort_array({0}, false) | F.sort_array({0}, False)
+a | array_max({0}) - array_min({0}) | (F.array_max({0}) - F.array_min({0}))
+a | array_remove({0}, 1) | F.array_remove({0}, 1)
+a | array_position({0}, 2) | F.array_position({0}, 2)
+a | concat({0}, array(1)) | F.concat({0}, F.array(F.lit(1)))
+a | array_distinct({0}) | F.array_distinct({0})
+a | reverse({0}) | F.reverse({0})
+a | flatten(array({0}, {0})) | F.flatten(F.array({0}, {0}))
+a | to_json({0}) | F.to_json({0})
+a | {0} = array(1, 2) | ({0} == F.array(F.lit(1), F.lit(2)))
+a | CAST({0} AS ARRAY<STRING>) | {0}.cast("array<string>")
+an | forall({0}, x -> x > {1})
+ab | transform({0}, x -> if({1}, x, 0))
+""")
+
+MAPS = read_templates("""
+m | {0}['a'] | {0}["a"]
+m | map_keys({0}) | F.map_keys({0})
+m | map_values({0}) | F.map_values({0})
+m | map_entries({0}) | F.map_entries({0})
+m | size({0}) | F.size({0})
+m | element_at({0}, 'k') | F.element_at({0}, "k")
+m | map_contains_key({0}, 'a') | F.map_contains_key({0}, "a")
+m | transform_values({0}, (k, v) -> v + 1) | F.transform_values({0}, lambda k, v: v + 1)
+m | transform_keys({0}, (k, v) -> upper(k)) | F.transform_keys({0}, lambda k, v: F.upper(k))
+m | map_filter({0}, (k, v) -> v > 1) | F.map_filter({0}, lambda k, v: v > 1)
+mm | map_zip_with({0}, {1}, (k, a, b) -> a + b)
+m | map_concat({0}, map('z', 1D)) | F.map_concat({0}, F.create_map(F.lit("z"), F.lit(1.0)))
+m | map_from_entries(map_entries({0})) | F.map_from_entries(F.map_entries({0}))
+ms | {0}[{1}] | {0}[{1}]
+m | CAST({0} AS STRING) | {0}.cast("string")
+""")
+
+STRUCTS = read_templates("""
+r | {0} | {0}
+r | to_json({0}) | F.to_json({0})
+r | {0} IS NULL | {0}.isNull()
+r | hash({0}) | F.hash({0})
+rs | struct({0}, {1}) | F.struct({0}, {1})
+r | CAST({0} AS STRING) | {0}.cast("string")
+r | {0}.*
+rr | {0} = {1} | ({0} == {1})
+""")
+
+TIMES_APART = read_templates("""
+z | date_trunc('hour', {0}) | F.date_trunc("hour", {0})
+z | CAST({0} AS DATE) | {0}.cast("date")
+zt | {0} < {1} | ({0} < {1})
+z | {0} + INTERVAL '1' HOUR | ({0} + F.expr("INTERVAL '1' HOUR"))
+z | hour({0}) | F.hour({0})
+tz | {0} - {1} | ({0} - {1})
+z | CAST({0} AS TIMESTAMP) | {0}.cast("timestamp")
+v | {0} * 2 | ({0} * 2)
+tv | {0} + {1} | ({0} + {1})
+vv | {0} > {1} | ({0} > {1})
+v | extract(HOUR FROM {0}) | F.extract(F.lit("HOUR"), {0})
+v | {0} > INTERVAL '1' DAY | ({0} > F.expr("INTERVAL '1' DAY"))
+v | CAST({0} AS STRING) | {0}.cast("string")
+tt | {0} - {1} > INTERVAL 5 MINUTES | (({0} - {1}) > F.expr("INTERVAL 5 MINUTES"))
+t | CAST({0} AS TIMESTAMP_NTZ) | {0}.cast("timestamp_ntz")
+t | CAST({0} AS BIGINT) | {0}.cast("bigint")
+""")
+
+BINARY = read_templates("""
+y | hex({0}) | F.hex({0})
+y | length({0}) | F.length({0})
+y | CAST({0} AS STRING) | {0}.cast("string")
+y | {0} = X'00FF' | ({0} == F.unhex(F.lit("00FF")))
+y | base64({0}) | F.base64({0})
+y | sha2({0}, 256) | F.sha2({0}, 256)
+yy | concat({0}, {1}) | F.concat({0}, {1})
+y | substring({0}, 1, 2) | F.substring({0}, 1, 2)
+""")
+
+DECIMALS = read_templates("""
+kk | {0} + {1} | ({0} + {1})
+kk | {0} * {1} | ({0} * {1})
+kk | {0} / {1} | ({0} / {1})
+k | {0} % 3 | ({0} % 3)
+ki | {0} * {1} | ({0} * {1})
+kn | {0} > {1} | ({0} > {1})
+k | {0} * 0.1 | ({0} * 0.1)
+k | {0} + 1.25BD | ({0} + F.expr("1.25BD"))
+k | round({0}, 1) | F.round({0}, 1)
+k | CAST({0} AS DECIMAL(5,1)) | {0}.cast("decimal(5,1)")
+k | {0} = 1.50 | ({0} == 1.5)
+k | ceil({0}) | F.ceil({0})
+kk | coalesce({0}, {1}) | F.coalesce({0}, {1})
+kk | greatest({0}, {1}, 0) | F.greatest({0}, {1}, F.lit(0))
+ki | CASE WHEN {1} > 0 THEN {0} ELSE {1} END | F.when({1} > 0, {0}).otherwise({1})
+""")
+
+NESTED_AGGREGATES = read_templates("""
+k | sum({0}) | F.sum({0})
+k | avg({0}) | F.avg({0})
+kk | sum({0} * {1}) | F.sum({0} * {1})
+v | sum({0}) | F.sum({0})
+v | avg({0}) | F.avg({0})
+v | max({0}) | F.max({0})
+z | min({0}) | F.min({0})
+a | max({0}) | F.max({0})
+a | first({0}) | F.first({0})
+a | sum(size({0})) | F.sum(F.size({0}))
+a | collect_list({0}) | F.collect_list({0})
+a | sum({0}[0]) | F.sum({0}[0])
+m | first({0}) | F.first({0})
+m | sum({0}['a']) | F.sum({0}["a"])
+m | count({0}) | F.count({0})
+r | max({0}) | F.max({0})
+r | collect_set({0}) | F.collect_set({0})
+r | last({0}, true) | F.last({0}, ignorenulls=True)
+y | max({0}) | F.max({0})
+y | count({0}) | F.count({0})
+rk | max_by({0}, {1}) | F.max_by({0}, {1})
+tt | sum({0} - {1}) | F.sum({0} - {1})
+s | map_from_arrays(collect_list({0}), collect_list(1))
+w | max(size({0})) | F.max(F.size({0}))
+w | sum(aggregate({0}, 0D, (a, i) -> a + i.price))
+""")
