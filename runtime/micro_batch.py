@@ -283,6 +283,7 @@ class MicroBatchExecution:
             files=files,
             cores=self._tasks.most,
             state_attempt=position.state_attempt,
+            one_action=self._sink.one_action,
         )
 
     def _ranges(

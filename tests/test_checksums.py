@@ -70,7 +70,7 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
 
 
 def test_flipped_bits_in_a_file_of_many_blocks(tmp_path: Path) -> None:
-    version = state(tmp_path, 120_000)
+    version = state(tmp_path, 160_000)
     path = tmp_path / version.runs[0].file
     assert version.runs[0].size > 16 * BLOCK
     whole, rng = path.read_bytes(), random.Random(1)

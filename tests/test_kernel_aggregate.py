@@ -14,7 +14,8 @@ from stateplan.runtime.kernels.aggregate import AggregateKernel, Mode
 from stateplan.runtime.kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.kernel import Figures, Kernel
-from stateplan.runtime.kernels.task import META, TaskReport, TaskSpec, run_task
+from stateplan.runtime.kernels.reports import META, TaskReport
+from stateplan.runtime.kernels.task import TaskSpec, run_task
 from stateplan.runtime.state import StateVersion
 
 USER = pa.field("user", pa.string())

@@ -1,29 +1,28 @@
 """Run one kernel as one task: read the batch, check its place, run, write, report.
 
-The output ends with one more row whose last column, `META`, says `task:` and in JSON what the task
-did; that column is null in all other rows. The driver learns from it alone which files count.
+The driver learns from the report alone which files count.
 """
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..state import Place, RunInfo, RunStore, StateVersion, Writes
+from ..state import Place, RunStore, StateVersion
 from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
-from .kernel import Figures, Input, Kernel, Outcome
+from .kernel import Input, Kernel, Outcome
+from .reports import META, TaskReport
 from .scan import Scan, SeenTimes, scan_rows
 from .windows import Windows, packed, parted
 
-PLACE, HASH, META, ORIGIN = "__place", "__hash", "__task", "__origin"
+PLACE, HASH, ORIGIN = "__place", "__hash", "__origin"
 SLICE = 65_536
 
 
@@ -53,47 +52,12 @@ class TaskSpec:
     scan: Scan | None = None
 
 
-@dataclass(frozen=True)
-class TaskReport:
-    """What a task did; times in milliseconds, `metrics` as in RunStore.
-
-    Attributes:
-        seen: the event times of the rows that it read itself.
-    """
-
-    writes: Writes
-    figures: Figures
-    update_ms: int
-    commit_ms: int
-    metrics: Mapping[str, int] = field(default_factory=dict)
-    seen: SeenTimes = field(default_factory=SeenTimes)
-
-    @property
-    def removal_ms(self) -> int:
-        """The part of `update_ms` in which the task looked for what a watermark has passed."""
-        return round(self.metrics.get("eviction_us", 0) / 1000)
-
-    def to_json(self) -> str:
-        """The report as text."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, text: str) -> TaskReport:
-        """The report that `to_json` wrote."""
-        data = json.loads(text)
-        writes = data["writes"]
-        written = tuple(RunInfo(**{**run, "taken": ()}) for run in writes["written"])
-        return cls(
-            Writes(writes["tasks"], writes["task"], written, tuple(writes["absorbed"])),
-            Figures(**data["figures"]),
-            data["update_ms"],
-            data["commit_ms"],
-            data["metrics"],
-            SeenTimes(**data["seen"]),
-        )
-
-
-def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]:
+def run_task(
+    spec: TaskSpec,
+    task: int,
+    batches: Iterator[Any],
+    tell: Callable[[str], None] | None = None,
+) -> Iterator[Any]:
     """Run a kernel over one task's rows.
 
     Args:
@@ -101,9 +65,10 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
         task: the number of the partition.
         batches: record batches with the columns PLACE, HASH and those of the kernel's input; for
             a scan there is one row, the number of the task.
+        tell: takes the task's report once all rows have gone; None: it is their last row.
 
     Yields:
-        record batches of the kernel's output with the column META.
+        record batches of the kernel's output; with the column META unless `tell` is there.
 
     Raises:
         StateError: the state cannot be read or written.
@@ -123,8 +88,12 @@ def run_task(spec: TaskSpec, task: int, batches: Iterator[Any]) -> Iterator[Any]
     # The state is written while Spark takes the rows in; nothing counts until the report.
     with ThreadPoolExecutor(1) as pool:
         report = pool.submit(_commit, spec, store, outcome, updated - started)
-        yield from _emit(spec.kernel.output, outcome.output, spec.emitted)
-        yield _told(spec.kernel.output, replace(report.result(), seen=seen), spec.emitted)
+        yield from _emit(spec.kernel.output, outcome.output, spec.emitted, told=tell is None)
+        told = replace(report.result(), seen=seen)
+        if tell is None:
+            yield _told(spec.kernel.output, told, spec.emitted)
+        else:
+            tell(told.to_json())
 
 
 def open_store(spec: TaskSpec, task: int) -> RunStore:
@@ -191,11 +160,12 @@ def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
         )
 
 
-def _emit(schema: Any, output: Any, windows: Windows) -> Iterator[Any]:
+def _emit(schema: Any, output: Any, windows: Windows, *, told: bool) -> Iterator[Any]:
     for start in range(0, output.num_rows, SLICE):
         part = output.slice(start, SLICE)
         columns = dict(parted(part.columns, schema, windows))
-        columns[META] = pa.nulls(part.num_rows, pa.string())
+        if told:
+            columns[META] = pa.nulls(part.num_rows, pa.string())
         yield pa.RecordBatch.from_pydict(columns)
 
 

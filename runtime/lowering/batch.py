@@ -14,22 +14,18 @@ from ..failures import state_failure
 from ..frames import spark_schema
 from ..kernels.kernel import Kernel
 from ..kernels.prompt import prompt
+from ..kernels.reports import META
 from ..kernels.scan import Scan
-from ..kernels.task import HASH, META, PLACE, TaskSpec, run_task
+from ..kernels.task import HASH, PLACE, TaskSpec, run_task
 from ..state import StateError, StateVersion, load_version, save_version
 from ..state.storage import Location, located
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from .columns import Column, carrier_schema
 from .context import BatchResults, LoweringContext
 from .deferred import deferred
-from .probes import (
-    PATIENCE,
-    Probe,
-    event_time_probe,
-    event_time_stats,
-    report_probe,
-)
-from .running import RunningOperator
+from .probes import PATIENCE, Probe, event_time_probe, event_time_stats
+from .reports import task_reports
+from .running import KernelOperator, RunningOperator
 from .windows import windows_of
 
 if TYPE_CHECKING:
@@ -170,11 +166,15 @@ class Batch:
         watermark: str | None = None,
     ) -> DataFrame:
         """What the tasks emit over their rows."""
-        probe = report_probe(META, spec.tasks)
-        self._operators.append(RunningOperator(node, spec, probe, watermark=watermark))
-        schema = spark_schema(carrier_schema(output)).add(META, "string")
-        emitted = probe.over(rows.mapInArrow(_task_function(spec), schema))
-        return deferred(emitted.where(f"{META} IS NULL")).selectExpr(*(c.inward for c in output))
+        # Rows without columns would get lost on their way.
+        one_action = self.context.one_action and len(output) > 0
+        told = task_reports(self.context.spark, spec.tasks, one_action=one_action)
+        self._operators.append(KernelOperator(node=node, spec=spec, told=told, watermark=watermark))
+        schema = spark_schema(carrier_schema(output))
+        if told.tell is None:
+            schema = schema.add(META, "string")
+        emitted = told.over(rows.mapInArrow(_task_function(spec, told.tell), schema))
+        return deferred(emitted).selectExpr(*(c.inward for c in output))
 
     def add(self, operator: RunningOperator) -> None:
         """Take in an operator that is lowered otherwise than by `run_kernel`."""
@@ -297,12 +297,14 @@ class Batch:
             delete_attempt(operator.spec.location, self.context.attempt)
 
 
-def _task_function(spec: TaskSpec) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _task_function(
+    spec: TaskSpec, tell: Callable[[str], None] | None
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
-        return run_task(spec, context.partitionId(), prompt(batches))
+        return run_task(spec, context.partitionId(), prompt(batches), tell)
 
     return run

@@ -46,6 +46,7 @@ class LoweringContext:
         cores: with how many cores Spark would read files.
         state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
             of the only one that made the version.
+        one_action: whether the sink runs no more than one action over the batch's DataFrame.
     """
 
     spark: SparkSession
@@ -59,6 +60,7 @@ class LoweringContext:
     files: Mapping[str, ParquetBatch] = field(default_factory=dict)
     cores: int = 1
     state_attempt: str | None = None
+    one_action: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

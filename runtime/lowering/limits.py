@@ -42,17 +42,19 @@ _NOTHING = "spark_partition_id() < 0"
 """Lets no row through, and Spark does not see it beforehand: it reads them all."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class OpenLimit(RunningOperator):
     """A limit that lets all rows of the batch through, or none.
 
     Attributes:
         rows: how many rows the sources give.
+        probe: may count those that the action sees.
         counted: whether the probe counts them: then an action that saw fewer has not read all.
     """
 
-    rows: int = 0
-    counted: bool = False
+    rows: int
+    probe: Probe
+    counted: bool
 
     def collect(self, deadline: float, *, whole: bool) -> bool:
         if self.counted and not whole:
@@ -91,7 +93,7 @@ def _(node: StreamingGlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame
             frame = inputs[0]
             # The state does not depend on the action, but the event times that it sees do.
             probe, counted = Probe(rows="count(1)"), batch.observes_event_times
-            batch.add(OpenLimit(node, spec, probe, rows=rows, counted=counted))
+            batch.add(OpenLimit(node=node, spec=spec, rows=rows, probe=probe, counted=counted))
             frame = probe.over(frame) if counted else frame
             return frame if left > 0 else frame.where(_NOTHING)
     columns = [Column.of(attribute) for attribute in node.child.output]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..kernels.task import TaskReport
+from ..kernels.reports import TaskReport
 from ..state import StateVersion
 
 

@@ -49,33 +49,6 @@ class Probe:
             return None
 
 
-FEW = 16
-"""Tasks up to which each has an aggregate of its own: `collect_list` looks at every output row, and
-takes longer over it than all the rest of the way through the observation."""
-
-
-def report_probe(column: str, tasks: int) -> Probe:
-    """Observes the texts `task:report` in a column that is null in most rows; see `reported`."""
-    if tasks > FEW:
-        return Probe(texts=f"collect_list({column})")
-    if tasks <= 2:  # the least and the greatest text
-        texts = {"text0": f"min({column})", "text1": f"max({column})"}
-        return Probe(count=f"count({column})", **texts)
-    each = {
-        f"text{i}": f"max(if(startswith({column}, '{i}:'), {column}, NULL))" for i in range(tasks)
-    }
-    return Probe(count=f"count({column})", **each)
-
-
-def reported(values: dict[str, Any]) -> tuple[list[str], int]:
-    """The reports that a probe saw; how many there were: more than these if a task ran again."""
-    if "texts" in values:
-        texts = values["texts"]
-    else:
-        texts = [text for name, text in values.items() if name != "count" and text is not None]
-    return [text.partition(":")[2] for text in texts], values.get("count", len(texts))
-
-
 def event_time_probe(column: str) -> Probe:
     """Observes event times in milliseconds. Spark reads a null one as the beginning of 1970."""
     time_ms = f"coalesce(unix_millis({column}), 0L)"

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...physical.plan import StateStoreWriter
+from ..kernels.reports import TaskReport
 from ..kernels.scan import SeenTimes
-from ..kernels.task import TaskReport, TaskSpec
+from ..kernels.task import TaskSpec
 from ..state import StateVersion
 from .context import EventTimeStats, OperatorResult, RanAgain
 from .metrics import custom_metrics
-from .probes import Probe, reported
+from .reports import Reports
 
 RECEIVED, GROUPS = "received", "groups"
 
 
-@dataclass
-class RunningOperator:
+@dataclass(kw_only=True)
+class RunningOperator(ABC):
     """A stateful operator in one batch.
 
     Attributes:
+        node: the operator.
+        spec: what its tasks got.
+        reports: what each of them did, once `collect` has been called.
         watermark: the `node_id` of the EventTimeWatermark whose rows the tasks read themselves.
     """
 
     node: StateStoreWriter
     spec: TaskSpec
-    probe: Probe
     reports: tuple[TaskReport, ...] = ()
     watermark: str | None = None
 
+    @abstractmethod
     def collect(self, deadline: float, *, whole: bool) -> bool:
         """Take in what the tasks reported; False if one is missing.
 
@@ -38,11 +43,6 @@ class RunningOperator:
             deadline: until when to wait for it (`time.monotonic`).
             whole: whether it is known that the action read the batch to its end.
         """
-        values = self.probe.values(deadline)
-        if values is None:
-            return False
-        self.reports = _one_per_task(*reported(values))
-        return len(self.reports) == self.spec.tasks
 
     @property
     def seen(self) -> EventTimeStats | None:
@@ -92,6 +92,24 @@ class RunningOperator:
             commit_time_ms=sum(report.commit_ms for report in self.reports),
             custom_metrics=custom_metrics(self.spec.base, self.next_version, self.reports),
         )
+
+
+@dataclass(kw_only=True)
+class KernelOperator(RunningOperator):
+    """An operator whose tasks run a kernel, and tell what they did.
+
+    Attributes:
+        told: by what way they tell it.
+    """
+
+    told: Reports
+
+    def collect(self, deadline: float, *, whole: bool) -> bool:
+        told = self.told.texts(deadline)
+        if told is None:
+            return False
+        self.reports = _one_per_task(*told)
+        return len(self.reports) == self.spec.tasks
 
 
 def _one_per_task(texts: Sequence[str], count: int) -> tuple[TaskReport, ...]:

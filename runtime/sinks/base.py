@@ -17,7 +17,13 @@ class Sink(ABC):
     """Takes each batch's rows.
 
     A batch comes again after a failure: with the same id and, for the same input, the same rows.
+
+    Attributes:
+        one_action: whether `write` runs no more than one action over the batch's DataFrame. What
+            its tasks did then takes a shorter way back.
     """
+
+    one_action = False
 
     @property
     @abstractmethod

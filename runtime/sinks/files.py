@@ -37,6 +37,8 @@ class FileSink(Sink):
         partition_by: columns that become directories.
     """
 
+    one_action = True
+
     def __init__(
         self,
         format: str,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class NoopSink(Sink):
     """Computes every row and drops it."""
 
+    one_action = True
+
     @property
     def description(self) -> str:
         return "NoopTable"
@@ -71,6 +73,8 @@ class MemorySink(Sink):
         spark: the session that gets the view.
         name: the view's name.
     """
+
+    one_action = True
 
     def __init__(self, spark: SparkSession | None = None, name: str | None = None) -> None:
         self._spark = spark
@@ -130,6 +134,8 @@ class ConsoleSink(Sink):
         width: the longest value that is shown whole; None: all are (option truncate).
         out: where to print; standard output at the time of the batch.
     """
+
+    one_action = True
 
     def __init__(self, rows: int = 20, width: int | None = 20, out: TextIO | None = None) -> None:
         self._rows = rows

@@ -2,7 +2,8 @@
 
 Columns: `hash`, `place`; `live` only if the run marks keys as gone; `time` where rows can be
 evicted; then the keys `k0`, ... and values `v0`, ... A large run has the rows in the order of their
-times, too (`order`), so that a scan by event time touches only what a watermark passes.
+times, too (`order`), so that a scan by event time touches only what a watermark passes. Numbers of
+a small range take fewer bytes (see `narrow`); what types they have is in the schema's metadata.
 """
 
 from __future__ import annotations
@@ -16,12 +17,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .checksums import Damaged, Sealed, Sealing, open_batch
-from .rows import NEVER, Int32, Int64, Keys, Mask, StateRows, equal_rows, never, ranges, take
-from .sorting import stable_order
+from .checksums import Damaged, Sealed, open_batch
+from .narrow import widened
+from .rows import (
+    Int32,
+    Int64,
+    Keys,
+    Mask,
+    StateRows,
+    columns_of,
+    equal_rows,
+    never,
+    ranges,
+    take,
+)
 from .storage import Location, Place, located
-from .version import RunInfo, StateError, cannot_read, cannot_write
+from .version import RunInfo, StateError, cannot_read
 
+TYPES = b"types"
+"""In the schema's metadata: the types of keys and values, as an Arrow schema."""
 _DENSE = 4
 """Rows a key up to which looking for each row among the keys is quicker than the reverse."""
 
@@ -102,7 +116,12 @@ class Run:
 
     @cached_property
     def times(self) -> Int64:
-        return self._numbers("time") if self.layout.timed else never(self.batch.num_rows)
+        if not self.layout.timed:
+            return never(self.batch.num_rows)
+        times: Int64 = widened(
+            self._column("time"), self.batch.schema.field("time"), pa.int64()
+        ).to_numpy()
+        return times
 
     @cached_property
     def live(self) -> Mask | None:
@@ -112,12 +131,20 @@ class Run:
         return mask
 
     @cached_property
-    def keys(self) -> Any:
-        return self._part("k", self.layout.keys)
+    def _kept_keys(self) -> Any:
+        return self._kept("k", len(self.layout.keys))
 
     @cached_property
-    def values(self) -> Any:
-        return self._part("v", self.layout.values)
+    def _kept_values(self) -> Any:
+        return self._kept("v", len(self.layout.values))
+
+    def keys(self, rows: Int64) -> Any:
+        """The keys at some positions."""
+        return self._part(self._kept_keys, rows, self.layout.keys)
+
+    def values(self, rows: Int64) -> Any:
+        """The values at some positions."""
+        return self._part(self._kept_values, rows, self.layout.values)
 
     def _column(self, name: str) -> Any:
         """A column, compared with its checksums.
@@ -137,11 +164,18 @@ class Run:
         numbers: Int64 = self._column(name).to_numpy()
         return numbers
 
-    def _part(self, letter: str, schema: Any) -> Any:
-        arrays = [self._column(f"{letter}{i}") for i in range(len(schema))]
-        if not arrays:
-            return take(_empty(schema), np.zeros(self.batch.num_rows, np.int64))
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    def _kept(self, letter: str, count: int) -> Any:
+        names = [f"{letter}{i}" for i in range(count)]
+        schema = pa.schema([self.batch.schema.field(name) for name in names])
+        return columns_of([self._column(name) for name in names], schema, self.batch.num_rows)
+
+    def _part(self, kept: Any, rows: Int64, schema: Any) -> Any:
+        taken = take(kept, rows)
+        columns = [
+            widened(column, was, field.type)
+            for column, was, field in zip(taken.columns, taken.schema, schema, strict=True)
+        ]
+        return columns_of(columns, schema, len(rows))
 
     def match(self, keys: Keys, wanted: Int64) -> tuple[Int64, Int64]:
         """All rows with the keys at the positions `wanted`: pairs (position, row), in step."""
@@ -151,7 +185,7 @@ class Run:
             place = np.minimum(np.searchsorted(hashes, self.hashes), len(hashes) - 1)
             rows = np.flatnonzero(hashes[place] == self.hashes)
             queries = wanted[place[rows]]
-            same = equal_rows(take(keys.columns, queries), take(self.keys, rows))
+            same = equal_rows(take(keys.columns, queries), self.keys(rows))
             return queries[same], rows[same]
         low = np.searchsorted(self.hashes, hashes, "left")
         hit = np.flatnonzero(self.hashes[np.minimum(low, self.batch.num_rows - 1)] == hashes)
@@ -159,7 +193,7 @@ class Run:
         sizes = np.searchsorted(self.hashes, hashes[hit], "right") - low
         queries = np.repeat(found, sizes)
         rows = np.repeat(low, sizes) + ranges(sizes)
-        same = equal_rows(take(keys.columns, queries), take(self.keys, rows))
+        same = equal_rows(take(keys.columns, queries), self.keys(rows))
         return queries[same], rows[same]
 
     def alive(self, rows: Int64, *, gone: bool = False) -> Mask:
@@ -199,9 +233,9 @@ class Run:
 
     def rows(self, positions: Int64) -> StateRows:
         """The rows at some positions."""
-        keys = Keys(self.hashes[positions], self.places[positions], take(self.keys, positions))
+        keys = Keys(self.hashes[positions], self.places[positions], self.keys(positions))
         live = None if self.live is None else self.live[positions]
-        return StateRows(keys, self.times[positions], take(self.values, positions), live)
+        return StateRows(keys, self.times[positions], self.values(positions), live)
 
 
 def _ascends(hashes: Int64) -> bool:
@@ -213,44 +247,19 @@ def _unusable(path: Location, why: str) -> StateError:
     return StateError("STATEPLAN_CORRUPT_STATE", f"The state file {path} cannot be used: {why}.")
 
 
-def write_run(
-    location: Place, file: str, rows: StateRows, layout: Layout, info: dict[str, Any]
-) -> RunInfo:
-    """Write rows as a new run, durable; `info` has the sequence, the tasks and the task.
+def stored_layout(location: Place, info: RunInfo) -> Layout:
+    """The types of keys and values as a run's file has them.
 
     Raises:
-        StateError: the file cannot be written.
+        StateError: the file cannot be used.
     """
-    hashes = rows.keys.hashes
-    if not bool((hashes[1:] >= hashes[:-1]).all()):
-        rows = rows.take(stable_order(hashes))
-    columns = {"hash": pa.array(rows.keys.hashes), "place": pa.array(rows.keys.places)}
-    if rows.live is not None and not rows.live.all():
-        columns["live"] = pa.array(rows.live)
-    if layout.timed:
-        columns["time"] = pa.array(rows.times)
-        if len(rows) > SCANNED:
-            columns["order"] = pa.array(stable_order(rows.times).astype(np.uint32))
-    columns |= {f"k{i}": c for i, c in enumerate(rows.keys.columns.columns)}
-    columns |= {f"v{i}": c for i, c in enumerate(rows.values.columns)}
-    batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    path = located(location) / file
-    try:
-        with path.output() as stream:
-            sealing = Sealing(stream)
-            with pa.ipc.new_file(sealing, batch.schema) as writer:
-                writer.write_batch(batch)
-            sealing.seal()
-    except OSError as problem:
-        raise cannot_write("State", path, problem) from problem
-    timed = layout.timed and len(rows) > 0
-    low, high = (int(rows.times.min()), int(rows.times.max())) if timed else (NEVER, NEVER)
-    return RunInfo(
-        file=file,
-        rows=len(rows),
-        size=sealing.size,
-        check=sealing.check,
-        low=low,
-        high=high,
-        **info,
-    )
+    nothing = pa.schema([])
+    schema = Run.open(location, info, Layout(nothing, nothing, False)).batch.schema
+    metadata = schema.metadata or {}
+    types = pa.ipc.read_schema(pa.py_buffer(metadata[TYPES])) if TYPES in metadata else schema
+    keys, values = ([f for f in types if _is_part(f.name, letter)] for letter in "kv")
+    return Layout(pa.schema(keys), pa.schema(values), "time" in schema.names)
+
+
+def _is_part(name: str, letter: str) -> bool:
+    return name[0] == letter and name[1:].isdigit()

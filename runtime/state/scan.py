@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .rows import NEVER, StateRows, columns_of
-from .run import Layout, Run
+from .run import stored_layout
 from .store import RunStore
-from .version import RunInfo, StateVersion, task_of
+from .version import StateVersion, task_of
 
 PARTITION, EVENT_TIME = "partition_id", "event_time"
 STAMP = pa.timestamp("us", "UTC")
@@ -113,15 +113,3 @@ def scan_state(location: Any, version: StateVersion, tasks: int, task: int) -> S
     layout = stored_layout(location, version.runs[0])
     store = RunStore(location, version, layout, tasks, task, "")
     return store.scan(layout.empty_keys())
-
-
-def stored_layout(location: Any, run: RunInfo) -> Layout:
-    """The types of keys and values as a run's file has them."""
-    nothing = pa.schema([])
-    schema = Run.open(location, run, Layout(nothing, nothing, False)).batch.schema
-    keys, values = ([f for f in schema if _is(f.name, letter)] for letter in "kv")
-    return Layout(pa.schema(keys), pa.schema(values), "time" in schema.names)
-
-
-def _is(name: str, letter: str) -> bool:
-    return name[0] == letter and name[1:].isdigit()

@@ -12,10 +12,11 @@ import numpy as np
 
 from .compaction import choose, merge_runs
 from .rows import Int64, Keys, Mask, StateRows, concat_rows
-from .run import Layout, Run, write_run
+from .run import Layout, Run
 from .sorting import stable_order
 from .storage import Place
 from .version import RunInfo, StateError, StateVersion, Writes, delete_files
+from .written import write_run
 
 
 class Found(NamedTuple):
@@ -263,5 +264,5 @@ def _present(keys: Keys, among: Keys) -> Mask:
 def _as_run(keys: Keys) -> Run:
     info = RunInfo("", 0, len(keys), 0, 1, 0, 0, 0)
     run = Run(info, keys.columns, Layout(keys.columns.schema, None, False))
-    run.__dict__.update(hashes=keys.hashes, places=keys.places, keys=keys.columns)
+    run.__dict__.update(hashes=keys.hashes, places=keys.places, _kept_keys=keys.columns)
     return run

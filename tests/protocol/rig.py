@@ -31,7 +31,7 @@ from stateplan.runtime.kernels.kernel import Figures, Input, Keys, Layout, Outco
 from stateplan.runtime.kernels.task import HASH, PLACE, run_task
 from stateplan.runtime.lowering.batch import Batch
 from stateplan.runtime.lowering.context import LoweringContext
-from stateplan.runtime.lowering.running import RunningOperator
+from stateplan.runtime.lowering.running import KernelOperator
 from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.sinks.base import Sink
@@ -137,17 +137,13 @@ class Frame:
                 ],
                 names=[PLACE, HASH, "k"],
             )
-            for part in run_task(self.spec, task, iter([batch])):
-                for *row, report in zip(*(c.to_pylist() for c in part.columns), strict=True):
-                    if report is None:
-                        rows.append(tuple(row))
-                    else:
-                        self.reports.append(report)
+            for part in run_task(self.spec, task, iter([batch]), self.reports.append):
+                rows += zip(*(c.to_pylist() for c in part.columns), strict=True)
         return tuple(sorted(rows))
 
-    def values(self, deadline: float) -> dict[str, Any]:
-        """As a probe: what the tasks reported."""
-        return {"texts": self.reports}
+    def texts(self, deadline: float) -> tuple[list[str], int]:
+        """As the operator's reports: what the tasks told."""
+        return self.reports, len(self.reports)
 
 
 class Collecting(Sink):
@@ -192,7 +188,7 @@ def lower(plan: Any, context: LoweringContext) -> Batch:
     def build(batch: Batch) -> Any:
         spec = batch.spec(plan, Count(), False)
         frame = Frame(spec, context.sources["events"], [])  # type: ignore[arg-type]
-        batch._operators.append(RunningOperator(plan, spec, frame))  # type: ignore[arg-type]
+        batch.add(KernelOperator(node=plan, spec=spec, told=frame))  # type: ignore[arg-type]
         return frame
 
     return Batch(context, build)
