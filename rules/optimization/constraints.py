@@ -17,6 +17,7 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate, Expand, Filter, Join, Project, Union
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.windows import PreciseTimestampConversion
 from .calls import call, conjunction, disjunction, is_call, null_intolerant, split
 from .semantics import Canonical, ExpressionSet, canonical
@@ -141,7 +142,7 @@ def _of_join(plan: Join) -> ExpressionSet:
 
 def from_equalities(known: ExpressionSet) -> ExpressionSet:
     """What follows by putting one side of `a = b` for the other: from `a > 5` also `b > 5`."""
-    predicates = [e for e in known if not is_call(e, "isnotnull")]
+    predicates = [e for e in known if not is_call(e, "isnotnull") and not _asks_for_row(e)]
     found: list[Expression] = []
     constant: list[Expression] = []
     for equality in predicates:
@@ -161,6 +162,11 @@ def from_equalities(known: ExpressionSet) -> ExpressionSet:
             compared = [e for e in others if not _equates_columns(e)]
             constant += [_replaced(e, canonical(left), right) for e in compared]
     return ExpressionSet([*found, *constant]).without(known)
+
+
+def _asks_for_row(expression: Expression) -> bool:
+    """Whether a subquery in it depends on the row: it holds for this row's columns alone."""
+    return any(query.correlated for query in expression.collect(SubqueryExpression))
 
 
 def _equates_columns(expression: Expression) -> bool:

@@ -128,8 +128,9 @@ def _check_sum(call: Call, origin: Origin | None) -> None:
 
 
 def _check_cast(cast: Cast, origin: Origin | None) -> None:
-    value, target = cast.child, cast.type_
-    if not isinstance(value, Literal) or value.value is None or evaluate(cast) is not None:
+    value = evaluate(cast.child) if cast.child.foldable else None
+    target = cast.type_
+    if value is None or value.value is None or evaluate(cast) is not None:
         return
     if isinstance(value.type_, StringType) and _is_malformed(str(value.value), target):
         raise _failure(

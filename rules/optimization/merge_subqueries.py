@@ -92,12 +92,12 @@ def merge_scalar_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 
 def _uncorrelated(plan: LogicalPlan) -> Iterator[ScalarSubquery]:
-    for child in plan.children:
-        yield from _uncorrelated(child)
     for expression in plan.expressions:
         for subquery in subqueries_in(expression):
             if isinstance(subquery, ScalarSubquery) and not subquery.correlated:
                 yield subquery
+    for child in plan.children:
+        yield from _uncorrelated(child)
 
 
 def _merges(one: Aggregate, other: Aggregate) -> bool:

@@ -100,9 +100,7 @@ def _join_type(node: Filter, join: Join) -> JoinType:
 
 def _drops_nulls(condition: Expression, side: LogicalPlan) -> bool:
     """Whether the condition is false or null for a row of nulls of that side."""
-    if not condition.deterministic or not condition.references:
-        return False
-    if not condition.references <= side.output_ids:
+    if not condition.deterministic or not condition.references <= side.output_ids:
         return False
     from .calls import null_of
 

@@ -21,6 +21,7 @@ from ...planner.model.logical import (
 )
 from ...planner.model.partitions import Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
 from .calls import conjunction, split
 from .push_through_joins import push_join_condition_down, push_through_join
@@ -109,11 +110,19 @@ def _through_project(node: Filter, child: Project) -> LogicalPlan:
     costly = {i for i, e in aliases.items() if any(map(_matches_pattern, e.walk()))}
     up = [e for e in split(node.condition, "and") if not costly.isdisjoint(e.references)]
     down = [e for e in split(node.condition, "and") if costly.isdisjoint(e.references)]
-    if not down:
+    if not down or _asks_same_columns(node.condition, child.child.output_ids):
         return node
     condition = conjunction([replace_attributes(e, aliases) for e in down])
     below = replace(child, child=Filter(child=child.child, condition=condition))
     return Filter(child=below, condition=conjunction(up)) if up else below
+
+
+def _asks_same_columns(condition: Expression, below: frozenset[int]) -> bool:
+    """Whether a subquery gives columns that the rows below have, too: they would be confused."""
+    return any(
+        not below.isdisjoint(query.plan.output_ids)
+        for query in condition.collect(SubqueryExpression)
+    )
 
 
 def _matches_pattern(expression: Expression) -> bool:

@@ -29,8 +29,8 @@ _KEEPS_ROWS = (Distinct, Generate, Sort, Expand, Repartition, RepartitionByExpre
 def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Join LeftSemi, Project [a AS b], t, r` -> `Project [a AS b], Join LeftSemi, t, r`.
 
-    Through projections that only rename, into all inputs of a union, below what keeps rows as they
-    are; below an aggregate by its keys, where the right side is small enough to broadcast; to the
+    Through projections that only rename or give constants, into all inputs of a union, below what
+    keeps rows as they are; below an aggregate by its keys, where the right side is small enough to broadcast; to the
     side of an inner or outer join that the condition is about. Idempotent.
     """
 
@@ -77,7 +77,7 @@ def _through_project(join: Join, project: Project) -> LogicalPlan:
     aliases = alias_map(items)
     condition = join.condition
     if condition is not None:
-        if not all(isinstance(e, AttributeReference) for e in aliases.values()):
+        if not all(isinstance(e, AttributeReference) or e.foldable for e in aliases.values()):
             return join
         condition = replace_attributes(condition, aliases)
     return replace(project, child=replace(join, left=child, condition=condition))
