@@ -76,11 +76,11 @@ def test_files_are_counted(tmp_path: Path) -> None:
     assert (metrics["runFilesCount"], metrics["runFilesKeptCount"]) == (2, 1)
     assert 0 <= report.removal_ms <= 1000
     assert metrics["blockCacheMissCount"] == 1  # all of a small file is one block
-    third, metrics, _ = batch(tmp_path, second, rows([0, 9, 10, 11, 12], 30), 7)
+    third, metrics, _ = batch(tmp_path, second, rows([0, 1, 2, 11, 12], 30), 7)
     assert metrics["compactedFilesCount"] == 2
     assert metrics["compactedBytes"] == second.size
-    assert metrics["compactedRowsCount"] == 8  # nine, of which one has a newer row
-    assert metrics["runRowsWrittenCount"] == 13
+    assert metrics["compactedRowsCount"] == 6  # nine, of which three have newer rows
+    assert metrics["runRowsWrittenCount"] == 11
     assert metrics["runFilesDroppedCount"] == 2
     assert metrics["blockCacheMissCount"] == 1 and metrics["blockCacheHitCount"] > 1
     _, metrics, _ = batch(tmp_path, third, rows([], 0), 30)

@@ -216,13 +216,36 @@ def test_a_mark_that_a_key_is_gone_outlives_compaction(tmp_path: Path) -> None:
     version = commit(location, version, base, 1, None)
     gone = rows({"key3": [(NEVER, 0)]})
     gone = StateRows(gone.keys, gone.times, gone.values, np.zeros(1, np.bool_))
-    for change in (gone, rows({"other": [(NEVER, 1)]})):
+    others = [rows({name: [(NEVER, 1)]}) for name in ("other", "third", "fourth")]
+    for change in (gone, *others):
         writes = stores_of(location, version, 1)[0].commit(change, None)
         version = version.next([writes], schema=LAYOUT.text, added=0, evicted=None)
     assert len(version.runs) == 2
     store = stores_of(location, version, 1)[0]
     assert "key3" not in as_state(store.scan(keys([])))
     assert len(store.get(keys(["key3", "other"])).queries) == 1
+
+
+def test_compaction_goes_by_what_a_batch_replaces(tmp_path: Path) -> None:
+    """New keys wait for a few runs to be merged together; what is replaced goes at once."""
+
+    def written(batches: Iterable[int]) -> tuple[StateVersion, int]:
+        location, version, count = str(tmp_path / "state"), StateVersion(0, 1), 0
+        for first in batches:
+            store = stores_of(location, version, 1)[0]
+            change = rows({f"key{first + i}": [(NEVER, version.version)] for i in range(8)})
+            store.get(change.keys)
+            writes = store.commit(change, None)
+            count += writes.written[0].rows
+            version = version.next([writes], schema=LAYOUT.text, added=8, evicted=None)
+        return version, count
+
+    version, count = written(range(0, 8 * 40, 8))
+    assert sum(run.rows for run in version.runs) == 8 * 40
+    assert len(version.runs) <= 8
+    assert count <= 3.5 * 8 * 40
+    version, count = written([0] * 40)
+    assert (len(version.runs), count) == (1, 8 * 40)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "missing"])

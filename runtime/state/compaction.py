@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .rows import Keys, StateRows, concat_rows
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GROWTH = 2
 """A run is merged once the newer ones together have at least half its rows: a row is rewritten at
-most as often as the state doubles, and a state of n rows lies in about log2(n) runs."""
+most as often as the state doubles, and a state of n rows lies in a few times log(n) runs."""
 
 MOST_ROWS = 32_000_000
 MOST_BYTES = 1 << 30
@@ -24,15 +24,38 @@ SPARED = 4
 """So many runs stay as they are where look-ups pass over those of other times and where a watermark
 evicts: most of these go as a whole before a merge would have paid."""
 
+TOGETHER = 3
+"""So many runs are merged with a batch that replaces little of them. Such a merge gains only that
+there are fewer to look into, and the files that it makes superfluous stay for the kept versions."""
 
-def choose(runs: Sequence[Run], rows: int, *, spare: bool = False) -> list[Run]:
+REPLACED = 4
+"""A batch replaces much of some runs if it does one row in so many."""
+
+
+def choose(
+    runs: Sequence[Run], rows: int, replaced: Mapping[str, int], *, spare: bool = False
+) -> list[Run]:
     """Which of the runs, newest first, to merge with the rows of a batch: the newest few.
 
-    None of them if there are few runs and `spare` says that they will soon go by themselves.
+    Args:
+        runs: all there are.
+        rows: how many the batch has.
+        replaced: how many rows of a run the batch replaces, by the run's file.
+        spare: whether runs soon go by themselves: then a few stay as they are.
     """
-    chosen: list[Run] = []
     if spare and len(runs) < SPARED:
-        return chosen
+        return []
+    chosen = _newest(runs, rows)
+    if len(chosen) < TOGETHER:
+        there = sum(run.info.rows for run in chosen)
+        if REPLACED * sum(replaced.get(run.info.file, 0) for run in chosen) < there:
+            return []
+    return chosen
+
+
+def _newest(runs: Sequence[Run], rows: int) -> list[Run]:
+    """The newest runs that have, each, at most GROWTH times the rows of all that is newer."""
+    chosen: list[Run] = []
     size = 0
     for run in runs:
         size += run.info.size

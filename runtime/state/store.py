@@ -223,7 +223,8 @@ class RunStore:
         absorbed: list[Run] = []
         if len(rows):
             spare = self._by_time and evicted is not None
-            absorbed = choose(self.runs, len(rows), spare=spare)
+            matched = {file: len(at) for file, at in self._matched.items()}
+            absorbed = choose(self.runs, len(rows), matched, spare=spare)
             besides = rows.keys if replaced is None else replaced
             merged = merge_runs(self, absorbed, rows, besides, evicted)
             written.append(self._write(merged, evicted))
