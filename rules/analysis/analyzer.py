@@ -80,7 +80,7 @@ from .hints import resolve_hint
 from .inline_tables import resolve_inline_table
 from .joins import keep_apart, keep_subqueries_apart, resolve_join
 from .metrics import resolve_metrics
-from .missing import resolve_over, restored
+from .missing import refuse_without_sets, resolve_over, restored
 from .over import refuse_window_in_where
 from .partition_hints import resolve_partition_hint
 from .pivot import resolve_pivot
@@ -272,6 +272,7 @@ class Analyzer:
         return Resolver(self.context.scope(child.output), self.context)
 
     def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
+        refuse_without_sets((plan.condition,), child, None, self.context)
         condition = self._resolver(child).resolve(plan.condition)
         if not (condition.resolved and condition.references <= child.output_ids):
             (found,), below = resolve_over((plan.condition,), child, self.context)
@@ -307,7 +308,7 @@ class Analyzer:
             )
         (resolved,), below = resolve_over((condition,), child, self.context, input_first=True)
         if not resolved.resolved:
-            return replace(plan, condition=resolved, child=child)
+            return replace(plan, condition=resolved, child=below)
         return restored(Filter(condition=resolved, child=below, origin=plan.origin), child)
 
     def _sort(self, plan: Sort, child: LogicalPlan) -> LogicalPlan:

@@ -84,11 +84,11 @@ def _item(
     resolver: Resolver,
     identity: AttributeReference,
 ) -> Expression:
-    if not item.exists(_is_grouping):
+    if not item.exists(is_grouping_call):
         return item
 
     def computed(node: Expression) -> Expression:
-        if not isinstance(node, UnresolvedFunction) or not _is_grouping(node):
+        if not isinstance(node, UnresolvedFunction) or not is_grouping_call(node):
             return node
         arguments = [resolver.resolve(a) for a in node.arguments]
         if node.name.lower() == "grouping_id":
@@ -99,14 +99,15 @@ def _item(
     if isinstance(item, UnresolvedAlias) and isinstance(item.child, UnresolvedFunction):
         call = item.child
         resolved = replace(call, arguments=tuple(resolver.resolve(a) for a in call.arguments))
-        if _is_grouping(call):
+        if is_grouping_call(call):
             shown = ", ".join(map(pretty, resolved.arguments))
             name = f"{call.name.lower()}({shown})"
             return Alias(child=computed(call), name=name, origin=item.origin)
     return item.transform_up(computed)
 
 
-def _is_grouping(node: Expression) -> bool:
+def is_grouping_call(node: Expression) -> bool:
+    """Whether this is `grouping(key)` or `grouping_id(..)`, not computed yet."""
     return isinstance(node, UnresolvedFunction) and node.name.lower() in _FUNCTIONS
 
 

@@ -19,11 +19,20 @@ from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.relations import SubqueryAlias
 from ...planner.model.text import pretty
 from ...planner.model.tree import replace
-from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ...planner.model.unresolved import UnresolvedAttribute
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
+from .columns import Scope
 from .context import Context
 from .expressions import Resolver
+from .grouping_sets import is_grouping_call
+from .over_grouping_sets import (
+    having_over_sets,
+    is_aggregate_function,
+    is_expanded,
+    ordered_over_sets,
+    without_sets,
+)
 
 Expressions = tuple[Expression, ...]
 
@@ -41,13 +50,18 @@ def resolve_over(
     grouping columns, and in aggregate functions the input's.
     """
     aggregate = _aggregate_below(child)
+    if any(e.exists(is_grouping_call) for e in expressions):
+        refuse_without_sets(expressions, child, aggregate, context)
     behind = aggregate is not None and isinstance(child, Project)
     if behind and any(map(_has_aggregate_function, expressions)):
         # A HAVING that needs more than the select list gives has a Project above: ORDER BY then
         # finds grouping columns, but no aggregates, as in Spark.
         resolver = Resolver(context.scope(child.output), context)
         return tuple(resolver.resolve(e) for e in expressions), child
-    if aggregate is not None:
+    if aggregate is not None and is_expanded(aggregate):
+        over = having_over_sets if input_first else ordered_over_sets
+        resolved = over(expressions, child.output, aggregate, context)
+    elif aggregate is not None:
         cut = _is_cut(child)
         resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first, cut)
     else:
@@ -62,9 +76,69 @@ def resolve_over(
         return resolved, child
     if all(e.resolved and e.references <= below.output_ids for e in added):
         return added, below  # an aggregate function over plain rows: the checks refuse it
+    if aggregate is not None and aggregate is _under_filters(child):
+        return _as_far_as_possible(expressions, resolved, child, aggregate, context)
     # What lies below cannot be reached from here: such names stay unresolved.
     resolver = Resolver(context.scope(child.output), context)
     return tuple(resolver.resolve(e) for e in expressions), child
+
+
+def _as_far_as_possible(
+    expressions: Expressions,
+    resolved: Expressions,
+    child: LogicalPlan,
+    aggregate: Aggregate,
+    context: Context,
+) -> tuple[Expressions, LogicalPlan]:
+    """Aggregate functions resolved, other names only where the select list has them.
+
+    If the input has the names at all, the aggregation gives what is aggregated, as for a condition
+    that could be resolved: Spark proposes these columns, too.
+    """
+    above = Resolver(context.scope(child.output), context)
+    below = Resolver(context.scope(aggregate.child.output), context)
+    known = all(_is_known(e, above.scope, below.scope) for e in expressions)
+    if not is_expanded(aggregate):
+
+        def resolve(expression: Expression) -> Expression:
+            if is_aggregate_function(expression):
+                inner = below.resolve(expression)
+                return inner if inner.resolved else above.resolve(inner)
+            if isinstance(expression, UnresolvedAttribute):
+                return above.resolve(expression)
+            return expression.map_children(resolve)
+
+        resolved = tuple(above.resolve(resolve(e)) for e in expressions)
+    return _add_missing(resolved, child, context) if known else (resolved, child)
+
+
+def _is_known(expression: Expression, *scopes: Scope) -> bool:
+    """Whether each name in it is one of a column's."""
+    names = (e.parts for e in expression.walk() if isinstance(e, UnresolvedAttribute))
+    return all(any(scope.named(part) for part in parts for scope in scopes) for parts in names)
+
+
+def _under_filters(plan: LogicalPlan) -> LogicalPlan:
+    while isinstance(plan, Filter):
+        plan = plan.child
+    return plan
+
+
+def refuse_without_sets(
+    expressions: Expressions, child: LogicalPlan, aggregate: Aggregate | None, context: Context
+) -> None:
+    """`grouping(a)` where nothing is grouped by sets.
+
+    Raises:
+        AnalysisError: so it is, and the names in it are columns.
+    """
+    if aggregate is not None and is_expanded(aggregate):
+        return
+    columns = child.output if aggregate is None else (*child.output, *aggregate.child.output)
+    scope = context.scope(columns)
+    for expression in expressions:
+        if expression.exists(is_grouping_call) and _is_known(expression, scope):
+            raise without_sets()
 
 
 def _aggregate_below(plan: LogicalPlan) -> Aggregate | None:
@@ -80,7 +154,7 @@ def _is_cut(plan: LogicalPlan) -> bool:
 
 
 def _has_aggregate_function(expression: Expression) -> bool:
-    return expression.exists(lambda e: isinstance(e, UnresolvedFunction) and _is_aggregate(e))
+    return expression.exists(is_aggregate_function)
 
 
 def _is_covered(expression: Expression, plan: LogicalPlan) -> bool:
@@ -101,7 +175,7 @@ def _over_aggregate(
     grouping = {canonical(e) for e in aggregate.grouping}
 
     def resolve(expression: Expression) -> Expression:
-        if isinstance(expression, UnresolvedFunction) and _is_aggregate(expression):
+        if is_aggregate_function(expression):
             if cut:
                 return above.resolve(expression)
             first, second = (below, above) if input_first else (above, below)
@@ -122,13 +196,6 @@ def _is_grouped(expression: Expression, grouping: set[Canonical]) -> bool:
     if canonical(expression) in grouping:
         return True
     return isinstance(expression, GetStructField) and _is_grouped(expression.child, grouping)
-
-
-def _is_aggregate(function: UnresolvedFunction) -> bool:
-    from ...planner.model import registry
-
-    spec = registry.find(function.name.lower())
-    return spec is not None and spec.kind == "aggregate"
 
 
 # ------------------------------------------------------------------------------ adding columns
