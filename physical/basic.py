@@ -270,8 +270,13 @@ class UnionExec(SparkPlan):
 
     @property
     def supports_codegen(self) -> bool:
-        """Not where the inputs are united partition by partition."""
-        return isinstance(self.output_partitioning, UnknownPartitioning)
+        """Not where the inputs are united partition by partition, nor where a type differs.
+
+        Types differ in names of fields, or in whether a part can be null.
+        """
+        first, *rest = ([a.type_ for a in plan.output] for plan in self.inputs)
+        alike = all(types == first for types in rest)
+        return alike and isinstance(self.output_partitioning, UnknownPartitioning)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,16 @@ _JOIN_TYPES = (
     " SQLSTATE: 0A000",
 )
 _PARTITIONS = re.compile(r"`numPartitions` must be positive, got '(-?\d+)'")
+_REPEATED_PIVOT = (
+    "REPEATED_CLAUSE",
+    "[REPEATED_CLAUSE] The PIVOT clause may be used at most once per SUBQUERY operation. "
+    "SQLSTATE: 42614",
+)
+_PIVOT_AFTER = (
+    "UNSUPPORTED_FEATURE.PIVOT_AFTER_GROUP_BY",
+    "[UNSUPPORTED_FEATURE.PIVOT_AFTER_GROUP_BY] The feature is not supported: PIVOT clause "
+    "following a GROUP BY clause. Consider pushing the GROUP BY into a subquery. SQLSTATE: 0A000",
+)
 _NOT_NUMERIC = "_LEGACY_ERROR_TEMP_1323"
 _BITS = 0xFFFFFFFF
 
@@ -100,6 +110,10 @@ def spark_words(error: PySparkException) -> tuple[str | None, str]:
         case "VALUE_NOT_POSITIVE" if found := _PARTITIONS.search(message):
             number = found[1]
             return None, f"requirement failed: Number of partitions ({number}) must be positive."
+        case "UNSUPPORTED_OPERATION" if "Repeated PIVOT" in message:
+            return _REPEATED_PIVOT
+        case "UNSUPPORTED_OPERATION" if "PIVOT after" in message:
+            return _PIVOT_AFTER
         case "_LEGACY_ERROR_TEMP_1323":
             return _NOT_NUMERIC, message.removeprefix(f"[{_NOT_NUMERIC}] ")
     return condition, message

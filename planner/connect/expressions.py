@@ -16,6 +16,7 @@ from ..model.expressions import (
     Expression,
     LambdaFunction,
     Literal,
+    Metadata,
     Origin,
     SortOrder,
     lit,
@@ -218,7 +219,8 @@ class ExpressionReader:
     def alias(self, message: Message, origin: Origin | None) -> Expression:
         child = self.read(message.expr)
         if len(message.name) == 1:
-            return Alias(child=child, name=message.name[0], origin=origin)
+            told = Metadata(given=message.metadata) if message.HasField("metadata") else None
+            return Alias(child=child, name=message.name[0], explicit_metadata=told, origin=origin)
         return MultiAlias(child=child, names=tuple(message.name), origin=origin)
 
     def cast(self, message: Message, origin: Origin | None) -> Expression:

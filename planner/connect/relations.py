@@ -171,14 +171,33 @@ class RelationReader:
             )
         if not child.is_streaming:
             return child  # Spark drops the watermark of a table at once
+        event_time = UnresolvedAttribute(parts=name_parts(message.event_time), origin=origin)
+        self._require_column(event_time, child)
         return EventTimeWatermark(
             child=child,
-            event_time=UnresolvedAttribute(parts=name_parts(message.event_time), origin=origin),
+            event_time=event_time,
             delay=amount,
             delay_text=interval_text(*amount),
             node_id=watermark_node_id(next(self.session.watermarks)),
             origin=origin,
         )
+
+    def _require_column(self, name: UnresolvedAttribute, child: AnalyzedPlan) -> None:
+        """Check that an event time's name of several parts is not that of a field.
+
+        Raises:
+            AnalysisError: no column has it.
+        """
+        if len(name.parts) == 1:
+            return
+        found = self.session.resolved_over(child, name)
+        if not isinstance(found, AttributeReference):
+            raise AnalysisError(
+                "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN",
+                "[EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN] The event time in withWatermark must be a "
+                f"top-level column, but '{'.'.join(name.parts)}' is a nested field. To use it, "
+                "alias it to a top-level column in a select before withWatermark. SQLSTATE: 42K09",
+            )
 
     def alias(self, message: Message, origin: Origin | None) -> LogicalPlan:
         return SubqueryAlias(child=self.child(message.input), alias=message.alias, origin=origin)

@@ -107,7 +107,13 @@ def parse_type(text: str) -> DataType:
         AnalysisError: PARSE_SYNTAX_ERROR or UNSUPPORTED_DATATYPE, naming the place.
     """
     reader = _Reader(text)
-    data_type = reader.type()
+    try:
+        data_type = reader.type()
+    except AnalysisError as error:
+        # The grammar comes first: `a FOO` is no type at all, whatever `a` is.
+        if error.condition == "UNSUPPORTED_DATATYPE" and reader.index == 1:
+            reader.end()
+        raise
     reader.end()
     return data_type
 
@@ -145,10 +151,13 @@ class _Reader:
             self.fail()
 
     def end(self) -> None:
-        if self.index < len(self.tokens):
+        left = self.tokens[self.index :]
+        if len(left) == 1 and left[0][0] == "word" and left[0][1].lower() not in SIMPLE_TYPES:
+            self.fail(f": extra input '{left[0][1]}'")
+        if left:
             self.fail()
 
-    def fail(self) -> None:
+    def fail(self, more: str = "") -> None:
         at_end = self.index >= len(self.tokens)
         place = len(self.text) if at_end else self.tokens[self.index][2]
         near = "end of input" if at_end else f"'{self.tokens[self.index][1]}'"
@@ -156,7 +165,7 @@ class _Reader:
         position = place - (self.text.rfind("\n", 0, place) + 1)
         raise AnalysisError(
             "PARSE_SYNTAX_ERROR",
-            f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}. SQLSTATE: 42601 "
+            f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{more}. SQLSTATE: 42601 "
             f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
             hint="A schema reads `name TYPE, name TYPE`, such as `user STRING, ts TIMESTAMP`.",
         )

@@ -10,7 +10,7 @@ from .expressions import AttributeReference, Expression, Metadata, SortOrder, to
 from .lazy import cached_property
 from .query_plan import LogicalPlan, UnaryNode
 from .tree import replace
-from .types import BooleanType, same_type
+from .types import BooleanType, same_shape
 from .unresolved import UnresolvedAttribute
 
 JoinType = Literal[
@@ -250,6 +250,10 @@ class Expand(UnaryNode):
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
 
+    @property
+    def produced(self) -> frozenset[int]:
+        return self.output_ids
+
 
 @dataclass(frozen=True, kw_only=True)
 class Generate(UnaryNode):
@@ -281,6 +285,10 @@ class Generate(UnaryNode):
             made = tuple(a.with_nullability(True) for a in made)
         return kept + made
 
+    @property
+    def produced(self) -> frozenset[int]:
+        return frozenset().union(*(e.references for e in self.generated))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Union(LogicalPlan):
@@ -299,7 +307,7 @@ class Union(LogicalPlan):
         first = self.inputs[0].output
         return all(
             len(plan.output) == len(first)
-            and all(same_type(a.type_, b.type_) for a, b in zip(plan.output, first, strict=True))
+            and all(same_shape(a.type_, b.type_) for a, b in zip(plan.output, first, strict=True))
             for plan in self.inputs[1:]
         )
 

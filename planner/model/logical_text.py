@@ -96,6 +96,8 @@ def _prefix(plan: LogicalPlan) -> str:
         return ""
     if not plan.resolved:
         return "'"
+    if plan.missing_input:
+        return "!"
     return "~" if plan.is_streaming else ""
 
 

@@ -124,6 +124,19 @@ class LogicalPlan(QueryPlan):
     def is_streaming(self) -> bool:
         return any(child.is_streaming for child in self.children)
 
+    @cached_property
+    def missing_input(self) -> frozenset[int]:
+        """The ids of the columns that its expressions use and its inputs do not give."""
+        if not self.children:
+            return frozenset()
+        given = (child.output_ids for child in self.children)
+        return self.references.difference(self.produced, *given)
+
+    @property
+    def produced(self) -> frozenset[int]:
+        """The ids of columns among its expressions that it makes itself."""
+        return frozenset()
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnaryNode(LogicalPlan):

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from .expressions import AttributeReference
 from .query_plan import LogicalPlan
-from .types import same_type
+from .types import same_shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class SetOperation(LogicalPlan):
             return False
         left, right = self.left.output, self.right.output
         return len(left) == len(right) and all(
-            same_type(a.type_, b.type_) for a, b in zip(left, right, strict=True)
+            same_shape(a.type_, b.type_) for a, b in zip(left, right, strict=True)
         )
 
 

@@ -313,3 +313,21 @@ def contains_type(data_type: DataType, *kinds: type[DataType]) -> bool:
 def same_type(left: DataType, right: DataType) -> bool:
     """Whether two types are equal but for the nullability of their parts."""
     return left == right or as_nullable(left) == as_nullable(right)
+
+
+def same_shape(left: DataType, right: DataType) -> bool:
+    """Whether two types are equal but for the nullability of their parts and names of fields."""
+    match left, right:
+        case StructType(fields=one), StructType(fields=other):
+            pairs = zip(one, other, strict=False)
+            return len(one) == len(other) and all(
+                same_shape(a.data_type, b.data_type) for a, b in pairs
+            )
+        case ArrayType(element_type=one_element), ArrayType(element_type=other_element):
+            return same_shape(one_element, other_element)
+        case MapType(), MapType():
+            return same_shape(left.key_type, right.key_type) and same_shape(
+                left.value_type, right.value_type
+            )
+        case _:
+            return left == right

@@ -36,7 +36,7 @@ from ...planner.model.types import (
     StructType,
     TimestampType,
     contains_type,
-    same_type,
+    same_shape,
 )
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
 from ..optimization.semantics import Canonical, canonical
@@ -49,6 +49,7 @@ from .misplaced import (
     random_in_operator,
     sort_types,
 )
+from .missing_input import missing_columns
 from .names import qualified
 from .over import check_windows
 from .subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
@@ -345,7 +346,7 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
                 origin=plan.origin,
             )
         for position, (one, other) in enumerate(zip(first, branch.output, strict=True)):
-            if not same_type(one.type_, other.type_):
+            if not same_shape(one.type_, other.type_):
                 return failure(
                     "INCOMPATIBLE_COLUMN_TYPE",
                     f"{word} can only be performed on tables with compatible column types. The"
@@ -391,6 +392,7 @@ CHECKS: tuple[Check, ...] = (
     aggregate_shape,
     limits,
     union_columns,
+    missing_columns,
     distinct_maps,
     misplaced_aggregates,
     misplaced_in_operator,

@@ -13,6 +13,7 @@ from .context import Context
 from .duplicates import keep_tables_apart
 from .failures import failure, quoted
 from .joins import keep_apart
+from .merged_fields import conformed
 
 
 def widen_union(plan: Union, context: Context) -> Union:
@@ -68,8 +69,10 @@ def _both_by_name(
     for side in (left, right):
         _refuse_repeats(side, context)
     items: list[Expression] = []
+    seen: set[int] = set()
     for column in left.output:
         found = scope.named(column.name)
+        seen.update(other.expr_id for other in found)
         if not found and not allow_missing:
             names = ", ".join(other.name for other in right.output)
             raise failure(
@@ -78,17 +81,27 @@ def _both_by_name(
                 state="42703",
                 hint="Give both sides the same columns, or allow missing ones.",
             )
-        items.append(found[0] if found else _missing(column))
-    own = context.scope(left.output)
-    extra = [column for column in right.output if not own.named(column.name)]
-    if extra and allow_missing:
-        added = (*left.output, *(_missing(column) for column in extra))
-        left = Project(project_list=added, child=left)
+        items.append(_like(found[0], column, context, allow_missing) if found else _missing(column))
+    extra = [column for column in right.output if column.expr_id not in seen]
     if extra or tuple(items) != right.output:
         right = Project(project_list=(*items, *extra), child=right)
+    if allow_missing:
+        given = zip(left.output, right.output, strict=False)
+        own = [_like(column, other, context, allow_missing) for column, other in given]
+        added = (*own, *(_missing(column) for column in extra))
+        if added != left.output:
+            left = Project(project_list=added, child=left)
     # A union below is part of this one: its branches are matched already.
     inputs = left.inputs if isinstance(left, Union) else (left,)
     return Union(inputs=(*inputs, right))
+
+
+def _like(
+    column: AttributeReference, other: AttributeReference, context: Context, allow_missing: bool
+) -> AttributeReference | Alias:
+    """The column, or where it holds structs of other fields than the other, one made like it."""
+    made = conformed(column, other.type_, context, allow_missing=allow_missing)
+    return column if made is column else Alias(child=made, name=column.name)
 
 
 def _missing(column: AttributeReference) -> Alias:

@@ -84,16 +84,30 @@ def read_schema(schema: Expression, call: Call) -> DataType:
     """
     if isinstance(schema, Literal) and isinstance(schema.value, str):
         text = schema.value
+        if not text.strip():
+            raise AnalysisError(
+                "PARSE_EMPTY_STATEMENT",
+                "[PARSE_EMPTY_STATEMENT] Syntax error, unexpected empty statement. SQLSTATE: 42617",
+            )
         try:
             return parse_schema(text)
         except AnalysisError:
-            return parse_type(text)
+            return _read_type(text)
     condition = "INVALID_SCHEMA.NON_STRING_LITERAL"
     raise AnalysisError(
         condition,
         f'[{condition}] The input schema "{pretty(schema)}" is not a valid schema string. '
         "The input expression must be string literal and not null. SQLSTATE: 42K07",
     )
+
+
+def _read_type(text: str) -> DataType:
+    """A type from DDL; what is wrong with it is told without its place in the text."""
+    try:
+        return parse_type(text)
+    except AnalysisError as error:
+        error.message = error.message.split(" (line ", 1)[0]
+        raise
 
 
 def _options(expression: Expression) -> tuple[tuple[str, str], ...]:
