@@ -48,6 +48,10 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.execution.useHashAggregateExec": "true",
     "spark.sql.execution.useObjectHashAggregateExec": "true",
     "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    "spark.sql.adaptive.streaming.stateless.enabled": "true",
+    "spark.sql.optimizeNullAwareAntiJoin": "true",
+    "spark.sql.optimizer.disableHints": "false",
+    "spark.sql.optimizer.propagateDistinctKeys.enabled": "true",
 }
 
 _SIZE = re.compile(r"(-?\d+)(b|kb?|mb?|gb?|tb?)?")

@@ -20,6 +20,31 @@ _VERSIONS = {
 }
 _POLICY = f"{_STREAMING}multipleWatermarkPolicy"
 _ZONE = "spark.sql.session.timeZone"
+_STATIC = frozenset(
+    f"spark.sql.{name}"
+    for name in (
+        *("cache.serializer", "catalogImplementation", "codegen.cache.maxEntries"),
+        *("codegen.comments", "debug", "event.truncate.length", "extensions"),
+        *("broadcastExchange.maxThreadThreshold", "filesourceTableRelationCacheSize"),
+        *("globalTempDatabase", "metadataCacheTTLSeconds", "queryExecutionListeners"),
+        *("shuffleExchange.maxThreadThreshold", "sources.schemaStringLengthThreshold"),
+        *("streaming.streamingQueryListeners", "streaming.ui.enabled"),
+        *("streaming.ui.enabledCustomMetricList", "streaming.ui.retainedProgressUpdates"),
+        *("streaming.ui.retainedQueries", "subquery.maxThreadThreshold"),
+        *("ui.retainedExecutions", "warehouse.dir"),
+    )
+)
+_OF_THE_APPLICATION = frozenset(
+    f"spark.{name}"
+    for name in (
+        *("cores.max", "driver.cores", "driver.memory"),
+        *("driver.maxResultSize", "dynamicAllocation.enabled", "executor.cores"),
+        *("executor.instances", "executor.memory", "eventLog.enabled", "io.compression.codec"),
+        *("jars", "locality.wait", "memory.fraction", "memory.storageFraction"),
+        *("rdd.compress", "serializer", "shuffle.compress", "speculation", "submit.deployMode"),
+        *("task.cpus", "task.maxFailures", "ui.enabled", "ui.port"),
+    )
+)
 
 
 def check_settings(conf: Conf) -> None:
@@ -29,9 +54,29 @@ def check_settings(conf: Conf) -> None:
         SettingError: INVALID_CONF_VALUE with the reason.
     """
     for key in conf.settings:
+        _check_changeable(key)
         check = _CHECKS.get(key)
         if check is not None:
             check(conf, key)
+
+
+def _check_changeable(key: str) -> None:
+    """Some settings are those of the whole application."""
+    if key in _STATIC:
+        raise SettingError(
+            "CANNOT_MODIFY_STATIC_CONFIG",
+            "[CANNOT_MODIFY_STATIC_CONFIG] Cannot modify the value of the static Spark config:"
+            f' "{key}". SQLSTATE: 46110',
+            hint="Set it where the application starts.",
+        )
+    if key in _OF_THE_APPLICATION:
+        raise SettingError(
+            "CANNOT_MODIFY_CONFIG",
+            f'[CANNOT_MODIFY_CONFIG] Cannot modify the value of the Spark config: "{key}".\n'
+            "See also 'https://spark.apache.org/docs/latest/sql-migration-guide.html#ddl-statements'."
+            " SQLSTATE: 46110",
+            hint="Set it where the application starts.",
+        )
 
 
 def _check_zone(conf: Conf, key: str) -> None:

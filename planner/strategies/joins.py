@@ -47,6 +47,7 @@ from .base import PlanLater, where_from
 from .floats import normalize_float_values
 
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+_NULL_AWARE = "spark.sql.optimizeNullAwareAntiJoin"
 _STATE_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 _LEFT_BUILT = ("Inner", "Cross", "RightOuter")
 _RIGHT_BUILT = (
@@ -165,6 +166,15 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     " the JoinType",
                     hint="Write JOIN instead of CROSS JOIN, and joins instead of subqueries.",
                 )
+            version = plan_later.conf.integer(_STATE_FORMAT)
+            if version < 2 and logical.join_type != "Inner":
+                raise PlanningError(
+                    None,
+                    f"The query is using stream-stream {logical.join_type} join with state format"
+                    f" version {version} - correctness issue is discovered. Please discard the"
+                    " checkpoint and rerun the query. See SPARK-26154 for more details.",
+                    hint=f"Leave {_STATE_FORMAT} at 2 or later.",
+                )
             return StreamingSymmetricHashJoinExec(
                 left=plan_later(left),
                 right=plan_later(right),
@@ -172,7 +182,7 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                 right_keys=keys.right_keys,
                 join_type=logical.join_type,
                 condition=keys.condition,
-                state_format_version=plan_later.conf.integer(_STATE_FORMAT),
+                state_format_version=version,
                 origin=where_from(logical),
             )
         case _:
@@ -187,7 +197,7 @@ def join_selection(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
     keys = equi_join(logical)
     if keys is not None:
         return choice.by_keys(keys)
-    unknowing = _null_aware_keys(logical)
+    unknowing = _null_aware_keys(logical) if plan_later.conf.flag(_NULL_AWARE) else None
     return choice.nested_loops() if unknowing is None else choice.null_aware(unknowing)
 
 

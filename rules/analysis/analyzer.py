@@ -184,6 +184,8 @@ class Analyzer:
         return plan.map_children(lambda child: self.visit(child, names))
 
     def _hint(self, plan: UnresolvedHint, child: LogicalPlan) -> LogicalPlan:
+        if self.context.conf.flag("spark.sql.optimizer.disableHints"):
+            return child
         if plan.name.upper() not in PARTITION_HINTS:
             return resolve_hint(plan, child)
         if not child.resolved:

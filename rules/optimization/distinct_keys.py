@@ -19,6 +19,7 @@ from ...planner.model.logical import (
 )
 from ...planner.model.partitions import RebalancePartitions, Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan
+from . import settings
 from .calls import is_call, split
 from .limits import max_rows
 
@@ -27,6 +28,8 @@ Keys = frozenset[int]
 
 def distinct_keys(plan: LogicalPlan) -> list[Keys]:
     """Sets of column ids, each of which tells all rows apart (Spark's DistinctKeyVisitor)."""
+    if not settings.current().distinct_keys:
+        return []
     match plan:
         case Distinct():
             return [plan.output_ids]

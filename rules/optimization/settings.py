@@ -12,6 +12,7 @@ from ...planner.model.conf import Conf
 EXCLUDED = "spark.sql.optimizer.excludedRules"
 IN_SET = "spark.sql.optimizer.inSetConversionThreshold"
 ALWAYS_INLINE = "spark.sql.optimizer.collapseProjectAlwaysInline"
+DISTINCT_KEYS = "spark.sql.optimizer.propagateDistinctKeys.enabled"
 _PACKAGE = "org.apache.spark.sql.catalyst.optimizer."
 
 # Spark's rules that may be left out, with what does their work here.
@@ -68,11 +69,13 @@ class Settings:
         excluded: the functions that are left out.
         in_set: how many constants `IN` takes before it is a set.
         always_inline: whether projections collapse though an expression is then computed twice.
+        distinct_keys: whether it is asked which columns no two rows share.
     """
 
     excluded: frozenset[str] = frozenset()
     in_set: int = 10
     always_inline: bool = False
+    distinct_keys: bool = True
 
 
 _DEFAULT = Settings()
@@ -89,7 +92,10 @@ def settings_of(conf: Conf) -> Iterator[None]:
     """Optimize under these settings meanwhile. Names of rules that there are not change nothing."""
     names = [name.strip().removeprefix(_PACKAGE) for name in conf[EXCLUDED].split(",")]
     excluded = frozenset(function for name in names for function in _RULES.get(name, ()))
-    token = _CURRENT.set(Settings(excluded, conf.integer(IN_SET), conf.flag(ALWAYS_INLINE)))
+    settings = Settings(
+        excluded, conf.integer(IN_SET), conf.flag(ALWAYS_INLINE), conf.flag(DISTINCT_KEYS)
+    )
+    token = _CURRENT.set(settings)
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...physical.basic import AdaptiveSparkPlanExec
+from ...physical.basic import AdaptiveSparkPlanExec, StreamingRelationExec
 from ...physical.distribution import UnspecifiedDistribution
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
@@ -10,6 +10,8 @@ from ...physical.subqueries import PlannedSubquery
 from ...planner.model.expressions import Expression
 from ...planner.model.subqueries import SubqueryExpression
 from .execution import Execution
+
+_STATELESS = "spark.sql.adaptive.streaming.stateless.enabled"
 
 
 def mark_adaptive(plan: SparkPlan, execution: Execution) -> SparkPlan:
@@ -29,6 +31,8 @@ def adapts(plan: SparkPlan, execution: Execution) -> bool:
     if not execution.conf.flag("spark.sql.adaptive.enabled"):
         return False
     if plan.holds(StatefulOperator):
+        return False
+    if not execution.conf.flag(_STATELESS) and plan.holds(StreamingRelationExec):
         return False
     return execution.conf.flag("spark.sql.adaptive.forceApply") or plan.exists(_shuffles)
 

@@ -37,8 +37,10 @@ def _kept_otherwise(plan: LogicalPlan) -> str | None:
             return None
         case Join(left=left, right=right):
             return "join" if left.is_streaming and right.is_streaming else None
-        case Aggregate() | Distinct():
+        case Aggregate():
             return "aggregation"
+        case Distinct():
+            return "distinct"
         case Deduplicate(within_watermark=within):
             return "dropDuplicatesWithinWatermark" if within else "dropDuplicates"
         case FlatMapGroupsInPandasWithState():
