@@ -98,6 +98,9 @@ def _invocation(name: str) -> FunctionSpec:
             return form(function, show)  # type: ignore[arg-type]
         return f"{function.name}({', '.join(show(a) for a in function.arguments)})"  # type: ignore[operator]
 
+    def show_name(call: Call, show: Show) -> str:
+        return f"{call.options[0]}({', '.join(show(a) for a in call.arguments)})"
+
     return FunctionSpec(
         name=name,
         kind="scalar",
