@@ -67,6 +67,23 @@ class UnresolvedHaving(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnresolvedQualify(UnaryNode):
+    """QUALIFY as written, over the select list it belongs to.
+
+    `listed`: the select list itself calls functions with OVER.
+    """
+
+    expression_fields = ("condition",)
+
+    condition: Expression
+    listed: bool = False
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Aggregate(UnaryNode):
     """GROUP BY with its select list.
 

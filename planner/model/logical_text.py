@@ -26,6 +26,7 @@ from .logical import (
     Sort,
     Union,
     UnresolvedHaving,
+    UnresolvedQualify,
     Window,
 )
 from .metrics import CollectMetrics
@@ -165,7 +166,11 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
     match plan:
         case Project(project_list=items):
             return kind, [_list(items, limit) if items else ""]
-        case Filter(condition=condition) | UnresolvedHaving(condition=condition):
+        case (
+            Filter(condition=condition)
+            | UnresolvedHaving(condition=condition)
+            | UnresolvedQualify(condition=condition)
+        ):
             return kind, [argument_text(condition)]
         case Aggregate(grouping=grouping, aggregates=aggregates):
             shown = _list(grouping, limit) if grouping else ""

@@ -20,7 +20,7 @@ STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
 NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 # A word that ends an expression where a name without AS may follow.
 STOP_WORDS = frozenset(
-    {"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "EXCEPT",
+    {"FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "UNION", "EXCEPT",
      "INTERSECT", "MINUS", "SETMINUS", "WINDOW", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT",
      "JOIN", "ON", "USING", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI",
      "PIVOT", "UNPIVOT", "TABLESAMPLE", "WATERMARK"}

@@ -68,7 +68,16 @@ class ExpressionParser(PrimaryParser):
         word = self._peek_word()
         if self._peek_type(1) is None:  # the text's last word begins no clause
             return word not in JOIN_AND_SET_WORDS
-        return word not in STOP_WORDS
+        return word not in STOP_WORDS or self._is_qualify_a_name()
+
+    def _is_qualify_a_name(self) -> bool:
+        """QUALIFY is a name where no condition can follow it."""
+        if self._peek_word() != "QUALIFY":
+            return False
+        following = self._tokens[self._index + 1]
+        return following.token_type in (TokenType.COMMA, TokenType.R_PAREN) or (
+            following.text.upper() in STOP_WORDS and following.token_type != TokenType.IDENTIFIER
+        )
 
     def _parse_assignment(self) -> Node:
         return self._parse_disjunction()

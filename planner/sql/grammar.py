@@ -34,7 +34,7 @@ inline_table: VALUES expr (',' expr)* alias ;
 select: select_head from? select_tail ;
 select_body: select_head select_tail organization ;
 select_head: SELECT $HINT* (quantifier | DISTINCT ON '(' exprs ')' (WITHIN WATERMARK)?)? items ;
-select_tail: lateral_view* (WHERE expr)? group? (HAVING expr)? windows? ;
+select_tail: lateral_view* (WHERE expr)? group? (HAVING expr)? windows? (QUALIFY expr)? ;
 items: item (',' item)* ;
 item: expr (AS? (cname | columns))? ;
 exprs: expr (',' expr)* ;

@@ -26,6 +26,7 @@ from ..model.logical import (
     Sort,
     Union,
     UnresolvedHaving,
+    UnresolvedQualify,
 )
 from ..model.partitions import PARTITION_HINTS, RepartitionByExpression
 from ..model.query_plan import LogicalPlan
@@ -35,6 +36,7 @@ from ..model.relations import (
 )
 from ..model.set_operations import Except, Intersect
 from ..model.unresolved import UnresolvedAttribute
+from ..model.windows import WindowExpression
 from .context import duplicate_names, unsupported
 from .expressions import ExpressionReader
 from .grouping import GroupingReader
@@ -185,6 +187,20 @@ class PlanReader(GroupingReader, RelationReader):
 
     def _projected(self, node: Node, plan: LogicalPlan) -> LogicalPlan:
         entries = tuple(self.expressions.named(item) for item in node.expressions)
+        plan = self._grouped(node, plan, entries)
+        qualify = node.args.get("qualify")
+        if qualify is None:
+            return plan
+        return UnresolvedQualify(
+            child=plan,
+            condition=self.expressions.read(qualify.this),
+            listed=any(entry.holds(WindowExpression) for entry in entries),
+            origin=self.expressions.origin(node),
+        )
+
+    def _grouped(
+        self, node: Node, plan: LogicalPlan, entries: tuple[Expression, ...]
+    ) -> LogicalPlan:
         group, having = node.args.get("group"), node.args.get("having")
         origin = self.expressions.origin(node)
         if group is None and having is None:

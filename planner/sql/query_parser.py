@@ -189,6 +189,8 @@ class StreamingParser(RelationParser):
             select.set("having", exp.Having(this=self._parse_disjunction()))
         if self._word("WINDOW"):
             select.set("windows", self._list(self._parse_named_window))
+        if self._word("QUALIFY"):
+            select.set("qualify", exp.Qualify(this=self._parse_disjunction()))
         return select
 
     def _parse_select_quantifier(self) -> Node:

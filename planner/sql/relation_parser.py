@@ -300,7 +300,10 @@ class RelationParser(ExpressionParser):
         token = self._curr
         implicit = token.token_type == TokenType.IDENTIFIER or (
             token.token_type == TokenType.VAR
-            and self._peek_word() not in (JOIN_AND_SET_WORDS if last else _AFTER_RELATION)
+            and (
+                self._peek_word() not in (JOIN_AND_SET_WORDS if last else _AFTER_RELATION)
+                or (not last and self._is_qualify_a_name())
+            )
         )
         if not explicit and not implicit:
             return None

@@ -13,6 +13,7 @@ from ...planner.model.expressions import (
     Call,
     Cast,
     Expression,
+    Origin,
     SortOrder,
 )
 from ...planner.model.hints import UnresolvedHint
@@ -33,6 +34,7 @@ from ...planner.model.logical import (
     Sort,
     Union,
     UnresolvedHaving,
+    UnresolvedQualify,
 )
 from ...planner.model.logical_text import tree_text
 from ...planner.model.metrics import CollectMetrics
@@ -84,6 +86,7 @@ from .missing import refuse_without_sets, resolve_over, restored
 from .over import refuse_window_in_where
 from .partition_hints import resolve_partition_hint
 from .pivot import resolve_pivot
+from .qualify import resolve_qualify
 from .relations import rename_columns, resolve_relation
 from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
 from .table_functions import resolve_table_function
@@ -244,6 +247,9 @@ class Analyzer:
                 return self._filter(plan, child)
             case UnresolvedHaving(condition=condition):
                 return self._having(plan, condition, child)
+            case UnresolvedQualify(condition=condition):
+                condition = self._as_condition(condition, plan.origin)
+                return resolve_qualify(replace(plan, condition=condition), child, self.context)
             case Sort():
                 return self._sort(plan, child)
             case EventTimeWatermark():
@@ -300,18 +306,18 @@ class Analyzer:
     def _having(
         self, plan: UnresolvedHaving, condition: Expression, child: LogicalPlan
     ) -> LogicalPlan:
-        if not _is_predicate(condition):
-            condition = Cast(
-                child=condition,
-                type_=BOOLEAN,
-                mode=self.context.mode,
-                implicit=True,
-                origin=plan.origin,
-            )
+        condition = self._as_condition(condition, plan.origin)
         (resolved,), below = resolve_over((condition,), child, self.context, input_first=True)
         if not resolved.resolved:
             return replace(plan, condition=resolved, child=below)
         return restored(Filter(condition=resolved, child=below, origin=plan.origin), child)
+
+    def _as_condition(self, condition: Expression, origin: Origin | None) -> Expression:
+        if _is_predicate(condition):
+            return condition
+        return Cast(
+            child=condition, type_=BOOLEAN, mode=self.context.mode, implicit=True, origin=origin
+        )
 
     def _sort(self, plan: Sort, child: LogicalPlan) -> LogicalPlan:
         plan = self._by_all(plan, child)

@@ -42,7 +42,7 @@ from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
 from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .correlation import misplaced_outer_references
-from .failures import SEARCH_PATH, failure, mismatch, quoted
+from .failures import SEARCH_PATH, failure, mismatch, missing_group_by, quoted
 from .misplaced import (
     misplaced_aggregates,
     misplaced_in_operator,
@@ -272,13 +272,7 @@ def _ungrouped(
         return None
     if isinstance(expression, AttributeReference):
         if not plan.grouping:
-            return failure(
-                "MISSING_GROUP_BY",
-                "The query does not include a GROUP BY clause. Add GROUP BY or turn it into the"
-                " window functions using OVER clauses.",
-                state="42803",
-                origin=plan.origin,
-            )
+            return missing_group_by(plan.origin)
         name = pretty(expression)
         return failure(
             "MISSING_AGGREGATION",

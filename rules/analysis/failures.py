@@ -100,6 +100,17 @@ def failure(
     return AnalysisError(condition, text + position(origin), hint=hint)
 
 
+def missing_group_by(origin: Origin | None) -> AnalysisError:
+    """A column beside aggregate functions that nothing is grouped by."""
+    return failure(
+        "MISSING_GROUP_BY",
+        "The query does not include a GROUP BY clause. Add GROUP BY or turn it into the window"
+        " functions using OVER clauses.",
+        state="42803",
+        origin=origin,
+    )
+
+
 def located(error: AnalysisError, origin: Origin | None) -> AnalysisError:
     """The error with a position, unless its message has one already."""
     if getattr(error, "placeless", False):

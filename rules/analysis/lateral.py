@@ -117,7 +117,10 @@ def _refer(expression: Expression, known: dict[str, list[Alias]], resolver: Reso
         expr_id=made.expr_id,
         metadata=made.metadata,
     )
+    checked: Expression = made
     for part in expression.parts[1:]:
+        # A refusal calls the alias by its own name.
+        checked = extract(checked, lit(part), resolver.context, expression.origin)
         result = extract(result, lit(part), resolver.context, expression.origin)
     return result
 
