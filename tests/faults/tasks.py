@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +25,10 @@ Moment = Literal["before", "read", "writing", "wrote", "emitting", "emitted"]
 MOMENTS: tuple[Moment, ...] = ("before", "read", "writing", "wrote", "emitting", "emitted")
 """At the start; with all rows read; half of its run written; the run written, nothing emitted;
 half of its rows emitted; all of them emitted, the report too."""
+
+Tell = Callable[[str], None]
+Run = Callable[[Iterator[Any]], Iterator[Any]]
+"""The task over the rows that it is given, as it is without a fault."""
 
 What = Literal["worker", "executor", "fail", "twin", "zombie", "slow", "rerun"]
 WHATS: tuple[What, ...] = ("worker", "executor", "fail", "twin", "zombie", "slow", "rerun")
@@ -71,14 +76,16 @@ def installed(fault: TaskFault | None) -> Iterator[None]:
     Path(fault.folder).mkdir(exist_ok=True)
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     kept = batch._task_function
-    batch._task_function = lambda spec: _faulty(spec, fault)
+    batch._task_function = lambda spec, tell: _faulty(spec, tell, fault)
     try:
         yield
     finally:
         batch._task_function = kept
 
 
-def _faulty(spec: TaskSpec, fault: TaskFault) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _faulty(
+    spec: TaskSpec, tell: Tell | None, fault: TaskFault
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
@@ -90,8 +97,9 @@ def _faulty(spec: TaskSpec, fault: TaskFault) -> Callable[[Iterator[Any]], Itera
             # What runs again is another task: the one whose output was lost.
             batches = _reversed(batches)
         if meant and fault.what in _HAPPENS and _claim(fault, spec):
-            return _HAPPENS[fault.what](spec, task, batches, fault)
-        return run_task(spec, task, batches)
+            whole = partial(run_task, spec, task, tell=tell)
+            return _HAPPENS[fault.what](whole, spec, batches, fault)
+        return run_task(spec, task, batches, tell)
 
     return run
 
@@ -150,7 +158,7 @@ def awaited(mark: Path, limit: float = 40.0) -> bool:
 # ------------------------------------------------------------------------------------------ faults
 
 
-def _dies(spec: TaskSpec, task: int, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
+def _dies(run: Run, spec: TaskSpec, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
     """The task up to a moment, then its end."""
     if fault.moment == "before":
         _end(fault)
@@ -159,7 +167,7 @@ def _dies(spec: TaskSpec, task: int, batches: Iterator[Any], fault: TaskFault) -
         _end(fault)
     if fault.moment == "writing":
         _write_half(fault)
-    made = list(run_task(spec, task, iter(read)))
+    made = list(run(iter(read)))
     if fault.moment in ("writing", "wrote"):
         _end(fault)  # also where the task had nothing to write
     count = len(made) if fault.moment == "emitted" else len(made) // 2
@@ -201,17 +209,17 @@ def _write_half(fault: TaskFault) -> None:
     store.write_run = half
 
 
-def _twin(spec: TaskSpec, task: int, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
+def _twin(run: Run, spec: TaskSpec, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
     read = list(batches)
     other = os.fork()
     if other == 0:
-        _alone(spec, task, read, fault)
-    made = list(run_task(spec, task, iter(read)))
+        _alone(run, read, fault)
+    made = list(run(iter(read)))
     os.waitpid(other, 0)
     return iter(made)
 
 
-def _zombie(spec: TaskSpec, task: int, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
+def _zombie(run: Run, spec: TaskSpec, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
     read = list(batches)
     if os.fork() == 0:
         # Twice: nobody waits for the second one, which outlives this worker.
@@ -221,15 +229,15 @@ def _zombie(spec: TaskSpec, task: int, batches: Iterator[Any], fault: TaskFault)
         later = os.path.join(fault.commits, str(spec.base.version + 1))
         while not os.path.exists(later) and time.monotonic() < deadline:
             time.sleep(0.02)
-        _alone(spec, task, read, fault)
-    return run_task(spec, task, iter(read))
+        _alone(run, read, fault)
+    return run(iter(read))
 
 
-def _alone(spec: TaskSpec, task: int, read: list[Any], fault: TaskFault) -> None:
+def _alone(run: Run, read: list[Any], fault: TaskFault) -> None:
     """The same attempt in a process that only writes."""
     outcome = "failed"
     try:
-        list(run_task(spec, task, iter(read)))
+        list(run(iter(read)))
         outcome = "wrote"
     finally:
         with open(_mark(fault, "ended"), "w") as file:
@@ -237,17 +245,17 @@ def _alone(spec: TaskSpec, task: int, read: list[Any], fault: TaskFault) -> None
         os._exit(0)
 
 
-def _slow(spec: TaskSpec, task: int, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
+def _slow(run: Run, spec: TaskSpec, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
     read = list(batches)
     if fault.moment in ("before", "read"):
         time.sleep(4)
-        return run_task(spec, task, iter(read))
-    made = list(run_task(spec, task, iter(read)))
+        return run(iter(read))
+    made = list(run(iter(read)))
     time.sleep(4)
     return iter(made)
 
 
-def _rerun(spec: TaskSpec, task: int, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
+def _rerun(run: Run, spec: TaskSpec, batches: Iterator[Any], fault: TaskFault) -> Iterator[Any]:
     folders = os.environ.get("SPARK_LOCAL_DIRS") or _local_folder(fault)
     for path in glob.glob(f"{folders}/**/shuffle_*.data", recursive=True):
         with contextlib.suppress(FileNotFoundError):
