@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..model.errors import AnalysisError
+from .brackets import is_undecided, unclosed
 from .context import marked
 from .grammar import JOIN_AND_SET_WORDS, Rules, rules
 
@@ -232,7 +233,7 @@ def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str)
     Spark remarks on it where its parser had already decided what must come: behind a finished
     expression, not where an expression should begin.
     """
-    if wanted >= _BEGINS_EXPRESSION:
+    if wanted >= _BEGINS_EXPRESSION or is_undecided(_words(tokens), index):
         return ""
     closing = wanted - _CONTINUATIONS
     if "AND" in wanted and "OR" not in wanted:
@@ -256,6 +257,10 @@ def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str)
         if again is None or again[0] > index + 1:
             return f": missing '{missing.strip(_QUOTE)}'"
     return ""
+
+
+def _words(tokens: list[Token]) -> list[str]:
+    return [token.text.upper() for token in tokens]
 
 
 def _in_subquery(tokens: list[Token], index: int) -> bool:
@@ -289,6 +294,9 @@ def _read_as_name(tokens: list[Token], index: int, start: str) -> int:
     `WHERE a AND` ends too early; but `AND` might be a name, so Spark takes the expression to end
     before it and stumbles over `AND` itself. Likewise `CASE` whose END is missing is a column.
     """
+    blamed = unclosed(_words(tokens), index)
+    if blamed is not None:
+        return blamed
     case = _open_case(tokens, index)
     if case is not None and case + 1 < index:
         first_alias = case + 1 if _in_select_list(tokens, case) else case
