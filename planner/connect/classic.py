@@ -12,6 +12,8 @@ from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.group import GroupedData
 from pyspark.sql.types import NumericType
 
+from .failures import not_started
+
 _JOIN_TYPES = (
     "[UNSUPPORTED_JOIN_TYPE] Unsupported join type ",
     " SQLSTATE: 0A000",
@@ -40,8 +42,32 @@ def java_hash(text: str) -> int:
     return result
 
 
+def _improved(value: int) -> int:
+    """The hash of a key in Scala's immutable HashMap."""
+    value = (value + (~(value << 9) & _BITS)) & _BITS
+    value ^= value >> 14
+    value = (value + (value << 4)) & _BITS
+    return value ^ (value >> 10)
+
+
+def _scala_order(names: list[str], shift: int = 0) -> list[str]:
+    """The order of a Scala HashMap: a node's own keys first, by five bits of the hash each."""
+    nodes: dict[int, list[str]] = {}
+    for name in names:
+        nodes.setdefault(_improved(java_hash(name)) >> shift & 31, []).append(name)
+    ordered = [nodes[bits] for bits in sorted(nodes)]
+    own = [keys[0] for keys in ordered if len(keys) == 1]
+    below = (key for keys in ordered if len(keys) > 1 for key in _scala_order(keys, shift + 5))
+    return [*own, *below]
+
+
 def map_order(names: list[str]) -> list[str]:
-    """The order in which a Java HashMap of these keys gives them back."""
+    """The order in which a dict's keys come back from the JVM.
+
+    It is a Java HashMap there and becomes a Scala Map, which beyond four keys is hashed itself.
+    """
+    if len(names) > 4:
+        return _scala_order(names)
     size = 16
     while len(names) > size * 3 // 4:
         size *= 2
@@ -60,6 +86,7 @@ def adopt_habits() -> Callable[[], None]:
     that is no column is refused at once; `max(name)` and its kin look at each column by itself.
     """
     aggregated, looked_up = GroupedData.agg, DataFrame.__getattr__
+    aggregated_all, texts = DataFrame.agg, DataFrame.toJSON
     numeric = GroupedData._numeric_agg
 
     def agg(self: Any, *expressions: Any) -> Any:
@@ -67,6 +94,17 @@ def adopt_habits() -> Callable[[], None]:
             given = expressions[0]
             expressions = ({name: given[name] for name in map_order(list(given))},)
         return aggregated(self, *expressions)
+
+    def frame_agg(self: Any, *expressions: Any) -> Any:
+        if len(expressions) == 1 and isinstance(expressions[0], dict):
+            return agg(self.groupBy(), *expressions)
+        return aggregated_all(self, *expressions)
+
+    def to_json(self: Any, *arguments: Any) -> Any:
+        if self.isStreaming:
+            error = not_started()
+            raise AnalysisException(error.message, errorClass=error.condition)
+        return texts(self, *arguments)
 
     def attribute(self: Any, name: str) -> Any:
         found = looked_up(self, name)
@@ -91,11 +129,15 @@ def adopt_habits() -> Callable[[], None]:
     group._numeric_agg = numeric_agg  # type: ignore[assignment, method-assign]
     group.agg = agg  # type: ignore[method-assign]
     frame.__getattr__ = attribute  # type: ignore[method-assign]
+    frame.agg = frame_agg  # type: ignore[method-assign]
+    frame.toJSON = to_json  # type: ignore[method-assign]
 
     def end() -> None:
         group.agg = aggregated  # type: ignore[method-assign]
         group._numeric_agg = numeric  # type: ignore[method-assign]
         frame.__getattr__ = looked_up  # type: ignore[method-assign]
+        frame.agg = aggregated_all  # type: ignore[method-assign]
+        frame.toJSON = texts  # type: ignore[method-assign]
 
     return end
 
@@ -114,8 +156,8 @@ def spark_words(error: PySparkException) -> tuple[str | None, str]:
             return _REPEATED_PIVOT
         case "UNSUPPORTED_OPERATION" if "PIVOT after" in message:
             return _PIVOT_AFTER
-        case "_LEGACY_ERROR_TEMP_1323":
-            return _NOT_NUMERIC, message.removeprefix(f"[{_NOT_NUMERIC}] ")
+        case str() if condition.startswith("_LEGACY_ERROR_TEMP"):
+            return condition, message.removeprefix(f"[{condition}] ")
     return condition, message
 
 

@@ -49,8 +49,8 @@ def _check_collect(call: Call, conf: Conf) -> Expression:
 
 
 def _collect_type(call: Call) -> DataType:
-    keeps_null = not _ignores_nulls(call) and call.arguments[0].nullable
-    return ArrayType(first_type(call), keeps_null)
+    """Spark says that there may be nulls in the array even where none is kept."""
+    return ArrayType(first_type(call), True)
 
 
 def _collect_text(call: Call, show: Show) -> str:

@@ -274,7 +274,16 @@ register(
     scalar("soundex", "!string", STRING),
     scalar("levenshtein", "string, string, [int]", INT, text="levenshtein({0}, {1}, {option2})"),
     scalar("format_number", "numeric, int|string", STRING, nullable=always_null),
-    *named(scalar("format_string", "string, any...", STRING, null_intolerant=False), "printf"),
+    *named(
+        scalar(
+            "format_string",
+            "string, any...",
+            STRING,
+            nullable=lambda call: call.arguments[0].nullable,
+            null_intolerant=False,
+        ),
+        "printf",
+    ),
     scalar(
         "mask",
         "!string, [!string=X], [!string=x], [!string=n], [!string=null]",
