@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from faults.contents import contents, differences
 from faults.driver import Run, gateway_of, perform, start_server
 from faults.faults import MEANING, Fault, FaultMaker, Kind
 from faults.lives import Place
-from faults.tasks import MOMENTS
+from faults.tasks import MOMENTS, Tell
 
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime import micro_batch
@@ -56,19 +56,18 @@ def test_a_fault_is_found_again_by_its_name(kind: Kind) -> None:
         assert str(Fault.parse(str(same))) == str(same)
 
 
-def reports_twice(attempts: int) -> Callable[[TaskSpec], Any]:
+def reports_twice(attempts: int) -> Callable[[TaskSpec, Tell], Any]:
     """Tasks whose report comes twice, as if their stage had run again, in the first attempts."""
     function, seen = batch._task_function, set[str]()
 
-    def chosen(spec: TaskSpec) -> Any:
+    def chosen(spec: TaskSpec, tell: Tell) -> Any:
         seen.add(spec.attempt)
-        run = function(spec)
 
-        def twice(batches: Iterator[Any]) -> Iterator[Any]:
-            made = list(run(batches))
-            return iter([*made, made[-1]])
+        def twice(report: str) -> None:
+            tell(report)
+            tell(report)
 
-        return twice if len(seen) <= attempts else run
+        return function(spec, twice if len(seen) <= attempts else tell)
 
     return chosen
 
