@@ -95,7 +95,7 @@ class PlanReader(GroupingReader, RelationReader):
     def _union(self, node: Node) -> LogicalPlan:
         inputs = (self.query(node.this), self.query(node.expression))
         union = Union(inputs=inputs, origin=self.expressions.origin(node))
-        return Distinct(child=union) if node.args["distinct"] else union
+        return Distinct(child=union, origin=union.origin) if node.args["distinct"] else union
 
     def _set_operation(self, node: Node) -> LogicalPlan:
         kind = Except if isinstance(node, exp.Except) else Intersect

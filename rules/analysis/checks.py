@@ -57,7 +57,11 @@ from .suggestions import unresolved_column
 from .window_functions import is_window
 
 Check = Callable[[LogicalPlan], AnalysisError | None]
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+
+
+def _ordinal(place: int) -> str:
+    """The word for a place, counted from 0."""
+    return ("first", "second", "third")[place] if place < 3 else f"{place + 1}th"
 
 
 def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
@@ -334,7 +338,7 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
             return failure(
                 "NUM_COLUMNS_MISMATCH",
                 f"{word} can only be performed on inputs with the same number of columns, but the"
-                f" first input has {len(first)} columns and the {ORDINALS[number]} input has"
+                f" first input has {len(first)} columns and the {_ordinal(number)} input has"
                 f" {len(branch.output)} columns.",
                 state="42826",
                 origin=plan.origin,
@@ -344,7 +348,7 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
                 return failure(
                     "INCOMPATIBLE_COLUMN_TYPE",
                     f"{word} can only be performed on tables with compatible column types. The"
-                    f" {ORDINALS[position]} column of the {ORDINALS[number]} table is"
+                    f" {_ordinal(position)} column of the {_ordinal(number)} table is"
                     f' "{other.type_.sql}" type which is not compatible with "{one.type_.sql}" at'
                     " the same column of the first table..",
                     state="42825",
@@ -366,7 +370,7 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
                 "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
                 "The feature is not supported: Cannot have MAP type columns in a set operation"
                 " (INTERSECT, EXCEPT, etc.), but the type of column"
-                f' {quoted((column.name,))} is "{column.type_.sql}".',
+                f' {quoted(column.name.split("."))} is "{column.type_.sql}".',
                 state="0A000",
                 origin=plan.origin,
             )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...planner.model.expressions import Alias, AttributeReference, Expression, GetStructField
+from ...planner.model.expressions import Alias, Expression, GetStructField
 from ...planner.model.text import quote_if_needed
 from ...planner.model.types import StructType
 from ...planner.model.unresolved import UnresolvedStar
 from .failures import failure, quoted
+from .star_except import without_excepted
 
 if TYPE_CHECKING:
     from .expressions import Resolver
@@ -18,7 +19,8 @@ def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
     """The columns that a star stands for.
 
     Raises:
-        AnalysisError: no table or struct has the star's name (CANNOT_RESOLVE_STAR_EXPAND).
+        AnalysisError: no table or struct has the star's name (CANNOT_RESOLVE_STAR_EXPAND), or no
+            column one that is excepted.
     """
     scope = resolver.scope
     columns: list[Expression]
@@ -30,9 +32,9 @@ def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
         columns = [c for c in scope.columns if scope.qualifies(c, star.target)]
         if not columns:
             columns = _fields(star, resolver)
-    return (
-        [c for c in columns if not _excepted(c, star, resolver)] if star.except_names else columns
-    )
+    if star.except_names:
+        return without_excepted(columns, star, scope.case_sensitive)
+    return columns
 
 
 def _fields(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
@@ -59,20 +61,4 @@ def _fields(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
         state="42704",
         origin=star.origin,
         hint=f"Select * or one of: {', '.join(quote_if_needed(n) for n in names)}.",
-    )
-
-
-def _excepted(column: Expression, star: UnresolvedStar, resolver: Resolver) -> bool:
-    if not isinstance(column, AttributeReference | Alias):
-        return False
-    return any(
-        resolver.scope.same(column.name, parts[-1])
-        and (
-            len(parts) == 1
-            or (
-                isinstance(column, AttributeReference)
-                and resolver.scope.qualifies(column, parts[:-1])
-            )
-        )
-        for parts in star.except_names
     )

@@ -23,6 +23,13 @@ def unresolved_column(
     """A name that no column has, with the columns that there are, nearest first if `ordered`."""
     columns = tuple(columns)
     proposals = nearest(parts, columns) if ordered else [quoted((c.name,)) for c in columns]
+    return unresolved(parts, proposals, origin)
+
+
+def unresolved(
+    parts: tuple[str, ...], proposals: list[str], origin: Origin | None
+) -> AnalysisError:
+    """A name that no column has, with what may have been meant."""
     text = f"A column, variable, or function parameter with name {quoted(parts)} cannot be resolved"
     if not proposals:
         return failure(
@@ -44,8 +51,12 @@ def nearest(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> li
     Table names are left out where all columns are of one table and none was written.
     """
     known = {c.expr_id: c for c in columns}
-    ordered = sorted(known.values(), key=lambda c: (c.name, c.expr_id))
-    names = [full_name(c) for c in ordered]
+    return nearest_in_order(parts, sorted(known.values(), key=lambda c: (c.name, c.expr_id)))
+
+
+def nearest_in_order(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> list[str]:
+    """As `nearest`; of names equally far the one that comes first."""
+    names = [full_name(c) for c in columns]
     if len(parts) == 1 and len({name[:-1] for name in names}) == 1:
         names = [name[-1:] for name in names]
     written = ".".join(quote_if_needed(part) for part in parts)
