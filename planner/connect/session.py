@@ -94,7 +94,9 @@ class PlannerSession:
         origin = origin_of(relation)
         try:
             with id_scope(self.ids), time_zone_scope(self.conf.time_zone):
-                frame = self._analyzed(self._reader.read(relation, origin))
+                statement = relation.WhichOneof("rel_type") == "sql"
+                logical = self._reader.read(relation, origin)
+                frame = Planned(logical=logical, analyzed=self.analyzed(logical, statement))
         except StateplanError as error:
             if error.condition == "TABLE_OR_VIEW_NOT_FOUND":
                 error.hint = "Describe its columns in a file given with --catalog."
@@ -103,13 +105,10 @@ class PlannerSession:
             self._frames[number] = (content, frame)
         return frame
 
-    def analyzed(self, logical: LogicalPlan) -> LogicalPlan:
-        """A plan over analyzed ones, analyzed."""
-        analyzed = analyze(logical, self.catalog, self.conf)
+    def analyzed(self, logical: LogicalPlan, at_once: bool = False) -> LogicalPlan:
+        """A plan over analyzed ones, or `at_once` a whole statement, analyzed."""
+        analyzed = analyze(logical, self.catalog, self.conf, at_once=at_once)
         return inline_ctes(analyzed) if isinstance(analyzed, WithCTE) else analyzed
-
-    def _analyzed(self, logical: LogicalPlan) -> Planned:
-        return Planned(logical=logical, analyzed=self.analyzed(logical))
 
     def execution(
         self, frame: Planned, output_mode: OutputMode = "append", *, supported: bool = True

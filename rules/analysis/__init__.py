@@ -13,15 +13,20 @@ from .ctes import inline_ctes
 __all__ = ["analyze", "inline_ctes"]
 
 
-def analyze(plan: LogicalPlan, catalog: Catalog, conf: Conf) -> LogicalPlan:
+def analyze(
+    plan: LogicalPlan, catalog: Catalog, conf: Conf, *, at_once: bool = True
+) -> LogicalPlan:
     """The plan with columns, types, implicit casts and time windows resolved as Spark does.
 
     The shape is that of Spark's own analyzed plan; definitions of WITH stay beside it (WithCTE)
     until the optimizer's `inline_ctes`.
 
+    Args:
+        at_once: it is a whole statement, not one step of a DataFrame.
+
     Raises:
         AnalysisError: Spark's analyzer refuses the query; condition and words are Spark's.
     """
-    resolved = Analyzer(Context(catalog=catalog, conf=conf, at_once=True)).analyze(plan)
+    resolved = Analyzer(Context(catalog=catalog, conf=conf, at_once=at_once)).analyze(plan)
     check_analysis(resolved, conf)
     return resolved
