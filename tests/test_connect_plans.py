@@ -189,9 +189,9 @@ USERS = {"schema": "user STRING, country STRING", "static": True}
             " LATERAL (SELECT country AS c FROM users u WHERE e.user = u.user)",
         ),
         (
-            'events.join(users.union(users), "user").select(events["*"])',
+            'events.join(users.distinct(), "user").select(events["*"])',
             "SELECT e.* FROM STREAM events e JOIN"
-            " (SELECT * FROM users UNION ALL SELECT * FROM users) u ON e.user = u.user",
+            " (SELECT DISTINCT * FROM users) u ON e.user = u.user",
         ),
     ],
 )
