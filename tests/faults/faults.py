@@ -102,8 +102,9 @@ class Fault:
 
 
 def step_kind(name: str) -> str:
-    """A step without the numbers of batches and files."""
+    """A step without the numbers of batches and files, and without moments in file names."""
     name = re.sub(r"part-\d+.*", "part-N", name)
+    name = re.sub(r"-[0-9a-f]{12,}(?=\.arrow)", "-N", name)
     return re.sub(r"\d+", "N", name)
 
 
