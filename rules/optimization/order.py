@@ -64,6 +64,7 @@ from .predicate_subqueries import rewrite_predicate_subqueries
 from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
 from .prune_filters import prune_filters
+from .push_disjunctions import push_disjunctions
 from .push_down_predicates import push_down_predicates, push_through_joins
 from .push_semi_joins import push_semi_joins_down
 from .python_functions import (
@@ -150,6 +151,11 @@ INFERENCE = Batch(
 # Inferred filters move and simplify as all others do; without any the plan is as it was.
 AFTER_INFERENCE = Batch("operators after inferring filters", OPERATORS)
 
+DISJUNCTIONS = (
+    Batch("disjunctions", (rule(push_disjunctions, Join),), once=True),
+    Batch("filters of disjunctions", (rule(push_down_predicates, Filter, Join),)),
+)
+
 BATCHES = (
     Batch(
         "finish analysis",
@@ -219,6 +225,10 @@ BATCHES = (
     ),
     Batch("operators", OPERATORS),
     INFERENCE,
+    # Filters besides those of conditions' conjuncts; the condition is as simple as it gets by now.
+    *DISJUNCTIONS,
+    # What came down may be the condition of a join below.
+    *DISJUNCTIONS,
     Batch(
         "finish",
         (

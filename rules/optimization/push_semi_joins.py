@@ -30,8 +30,8 @@ def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Join LeftSemi, Project [a AS b], t, r` -> `Project [a AS b], Join LeftSemi, t, r`.
 
     Through projections that only rename or give constants, into all inputs of a union, below what
-    keeps rows as they are; below an aggregate by its keys, where the right side is small enough to broadcast; to the
-    side of an inner or outer join that the condition is about. Idempotent.
+    keeps rows as they are; below an aggregate by its keys, where the right side is small enough to
+    broadcast; to the side of an inner or outer join that the condition is about. Idempotent.
     """
 
     def push(node: LogicalPlan) -> LogicalPlan:

@@ -244,4 +244,4 @@ def _unwrap_in(expression: Call) -> Expression:
     listed = replace(expression, arguments=(cast.child, *nulls, *kept))
     if not nulls and not kept:
         return _false_unless_null(cast.child)
-    return call("or", _false_unless_null(cast.child), listed) if impossible else listed
+    return listed

@@ -1,0 +1,67 @@
+"""What a join's condition says of one side alone though it is no conjunct of it."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import Expression
+from ...planner.model.logical import Filter, Join
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.tree import replace
+from .calls import call, conjunction, is_call, split
+from .constraints import constraints
+from .semantics import ExpressionSet
+from .trees import rewrite_down
+
+_BOTH = ("Inner", "Cross", "LeftSemi")
+_LEFT = (*_BOTH, "RightOuter")
+_RIGHT = (*_BOTH, "LeftOuter", "LeftAnti", "ExistenceJoin")
+
+
+def push_disjunctions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Join l.a = 1 AND r.b = 1 OR l.a = 2 AND r.b = 2` filters its left side by `a = 1 OR a = 2`.
+
+    And its right side likewise; a side whose rows the join keeps in any case is not filtered. The
+    condition stays (Spark's PushExtraPredicateThroughJoin). What a side has been filtered by is
+    left out, so idempotent where its filters stay in sight; nevertheless to be run once.
+    """
+    return rewrite_down(plan, _filtered, frozenset((Join,)))
+
+
+def _filtered(node: LogicalPlan) -> LogicalPlan:
+    if not isinstance(node, Join) or node.condition is None:
+        return node
+    left, right = node.left.output_ids, node.right.output_ids
+    mixed = [
+        e
+        for e in split(node.condition, "and")
+        if e.deterministic
+        and e.references
+        and not e.references <= left
+        and not e.references <= right
+    ]
+    return replace(
+        node,
+        left=_side(node.left, mixed) if node.join_type in _LEFT else node.left,
+        right=_side(node.right, mixed) if node.join_type in _RIGHT else node.right,
+    )
+
+
+def _side(plan: LogicalPlan, conditions: list[Expression]) -> LogicalPlan:
+    found = [_about(e, plan.output_ids) for e in conditions]
+    new = ExpressionSet(e for e in found if e is not None).without(constraints(plan))
+    known = list(new)
+    return Filter(child=plan, condition=conjunction(known)) if known else plan
+
+
+def _about(condition: Expression, columns: frozenset[int]) -> Expression | None:
+    """What follows for these columns alone, if anything does."""
+    if is_call(condition, "and") or is_call(condition, "or"):
+        parts = [_about(child, columns) for child in condition.children]
+        known = [part for part in parts if part is not None]
+        if is_call(condition, "or") and len(known) < len(parts):
+            return None
+        name = "and" if is_call(condition, "and") else "or"
+        return reduce(lambda a, b: call(name, a, b), known) if known else None
+    return condition if condition.references <= columns else None
