@@ -181,7 +181,22 @@ class ExpressionReader(SubqueryReader):
     def escape(self, node: Node) -> Expression:
         like = node.this
         name = "like" if isinstance(like, exp.Like) else "ilike"
+        character = self.read(node.expression)
+        if isinstance(character, Literal) and len(str(character.value)) != 1:
+            raise self._bad_escape(str(character.value), like.this, node)
         return self._call(name, node, like.this, like.expression, node.expression)
+
+    def _bad_escape(self, character: str, matched: Node, node: Node) -> AnalysisError:
+        behind = self.origin(matched).stop + 1
+        word = re.compile(r"(NOT\s+)?I?LIKE\b", re.IGNORECASE).search(self.text, behind)
+        start = behind if word is None else word.start()
+        return fragment_error(
+            "INVALID_ESC",
+            f"[INVALID_ESC] Found an invalid escape string: '{character}'. The escape string must"
+            " contain only one character. SQLSTATE: 42604",
+            origin_at(self.text, start, self.origin(node).stop),
+            hint="Give one character behind ESCAPE.",
+        )
 
     # ------------------------------------------------------------------------------------ calls
 

@@ -47,7 +47,7 @@ def number_literal(text: str, origin: Origin) -> Literal:
     """`1`, `10L`, `2S`, `1Y`, `1.5`, `1.5BD`, `1e3`, `1.2D`, `3F`, any of them with a minus."""
     upper = text.upper()
     if upper.endswith("BD"):
-        return _decimal(upper[:-2], origin)
+        return _decimal(upper[:-2], origin, marked=True)
     suffix = upper[-1]
     if suffix in _INTEGRAL_SUFFIXES:
         kind = _INTEGRAL_SUFFIXES[suffix]
@@ -104,7 +104,7 @@ def _floating(text: str, suffix: str, origin: Origin) -> Literal:
     return Literal(value=single, type_=FLOAT, origin=origin)
 
 
-def _decimal(text: str, origin: Origin) -> Literal:
+def _decimal(text: str, origin: Origin, *, marked: bool = False) -> Literal:
     value = Decimal(text)
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
@@ -114,13 +114,15 @@ def _decimal(text: str, origin: Origin) -> Literal:
     scale = -exponent
     precision = max(len(digits), scale)
     if precision > DecimalType.MAX_PRECISION:
-        raise fragment_error(
-            "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
-            f"[DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION] Decimal precision {precision} exceeds max "
-            f"precision {DecimalType.MAX_PRECISION}. SQLSTATE: 22003",
-            origin,
-            hint="Write a number of at most 38 digits.",
+        condition = "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"
+        message = (
+            f"[{condition}] Decimal precision {precision} exceeds max precision"
+            f" {DecimalType.MAX_PRECISION}. SQLSTATE: 22003"
         )
+        hint = "Write a number of at most 38 digits."
+        if marked:  # Spark tells the place of a number with BD only
+            raise fragment_error(condition, message, origin, hint=hint)
+        raise AnalysisError(condition, message, hint=hint)
     return Literal(value=value, type_=DecimalType(precision, scale), origin=origin)
 
 
@@ -247,6 +249,12 @@ def _string_interval(text: str, origin: Origin) -> Literal:
     return _typed(words, months, days * 86_400_000_000 + micros, origin)
 
 
+def _written(node: Any, origin: Origin) -> str:
+    """The interval with its first word as it stands in the text."""
+    word = origin.source[origin.start :][: len("interval")]
+    return f"{word if word.lower() == 'interval' else 'interval'} {node.args['text']}"
+
+
 def _mixed(text: str, origin: Origin) -> Exception:
     return fragment_error(
         "_LEGACY_ERROR_TEMP_0029",
@@ -289,7 +297,7 @@ def _units_literal(node: Any, origin: Origin, body: Origin) -> Literal:
     if abs(months) >= 1 << 31 or abs(micros) >= 1 << 63:
         raise _too_large(node)
     if set(units) & set(YEAR_MONTH_FIELDS) and set(units) - set(YEAR_MONTH_FIELDS):
-        raise _mixed(f"interval {node.args['text']}", origin)
+        raise _mixed(_written(node, origin), origin)
     return _typed(set(units), months, micros, origin)
 
 

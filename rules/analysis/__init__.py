@@ -9,6 +9,7 @@ from .analyzer import Analyzer
 from .checks import check_analysis
 from .context import Context
 from .ctes import inline_ctes
+from .watermarks import without_watermarks_of_tables
 
 __all__ = ["analyze", "inline_ctes"]
 
@@ -29,4 +30,4 @@ def analyze(
     """
     resolved = Analyzer(Context(catalog=catalog, conf=conf, at_once=at_once)).analyze(plan)
     check_analysis(resolved, conf)
-    return resolved
+    return without_watermarks_of_tables(resolved) if resolved.resolved else resolved

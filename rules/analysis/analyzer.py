@@ -88,7 +88,14 @@ from .partition_hints import resolve_partition_hint
 from .pivot import resolve_pivot
 from .qualify import resolve_qualify
 from .relations import rename_columns, resolve_relation
-from .selects import generate_node, generators_in, is_generator, resolve_aggregate, resolve_project
+from .selects import (
+    generate_node,
+    generators_in,
+    is_generator,
+    placed_generator,
+    resolve_aggregate,
+    resolve_project,
+)
 from .table_functions import resolve_table_function
 from .time_windows import expand_windows
 from .unions import widen_sides, widen_union
@@ -366,7 +373,7 @@ class Analyzer:
         return replace(plan, condition=condition)
 
     def _generate(self, plan: Generate, child: LogicalPlan) -> LogicalPlan:
-        generator = self._resolver(child).resolve(plan.generator)
+        generator = self._resolver(child).resolve(placed_generator(plan))
         names = tuple(e.parts[0] for e in plan.generated if isinstance(e, UnresolvedAttribute))
         if not generator.resolved or not isinstance(generator, Call):
             return replace(plan, generator=generator, child=child)

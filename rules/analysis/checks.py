@@ -168,7 +168,7 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
 
 def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
     """EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE."""
-    if not isinstance(plan, EventTimeWatermark):
+    if not isinstance(plan, EventTimeWatermark) or not plan.child.is_streaming:
         return None
     event_time = plan.event_time
     assert isinstance(event_time, AttributeReference)

@@ -132,6 +132,20 @@ def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:
     )
 
 
+def routine_not_found(name: str, origin: Origin | None) -> AnalysisError:
+    """No generator of that name, behind LATERAL VIEW."""
+    shown = quoted(("default", *name.split(".")))
+    return failure(
+        "ROUTINE_NOT_FOUND",
+        f"The routine {shown} cannot be found. Verify the spelling and correctness of the schema"
+        " and catalog.\nIf you did not qualify the name with a schema and catalog, verify the"
+        " current_schema() output, or qualify the name with the correct schema and catalog.\nTo"
+        " tolerate the error on drop use DROP ... IF EXISTS.",
+        state="42883",
+        origin=origin,
+    )
+
+
 def unsupported_function(name: str, origin: Origin | None) -> AnalysisError:
     """One of Spark's functions that stateplan lacks."""
     return AnalysisError(

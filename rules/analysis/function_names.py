@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ...planner.model import registry
 from ...planner.model.errors import AnalysisError
+from ...planner.model.logical import Generate
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import UnresolvedWith
 from ...planner.model.unresolved import UnresolvedFunction
 from ...planner.model.unsupported_functions import UNSUPPORTED_FUNCTIONS
-from .failures import unresolved_routine, unsupported_function
+from .failures import routine_not_found, unresolved_routine, unsupported_function
 from .window_functions import WINDOW_FUNCTIONS
 
 
@@ -24,8 +25,11 @@ def check_function_names(plan: LogicalPlan) -> None:
                 check_function_names(body)
         for expression in operator.expressions:
             for node in expression.collect(UnresolvedFunction):
-                if not _is_known(node.name.lower()):
-                    raise _unknown(node)
+                if _is_known(node.name.lower()):
+                    continue
+                if isinstance(operator, Generate) and node is operator.generator:
+                    raise routine_not_found(node.name, operator.origin)
+                raise _unknown(node)
 
 
 def _unknown(function: UnresolvedFunction) -> AnalysisError:

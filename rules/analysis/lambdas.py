@@ -27,6 +27,11 @@ HIGHER_ORDER = frozenset(
 )  # fmt: skip
 
 
+# Those whose lambda may take the element's place, too; those whose lambda takes several.
+_WITH_PLACE = frozenset(("transform", "filter"))
+_TWO_OR_MORE = HIGHER_ORDER - _WITH_PLACE - {"exists", "any_match", "forall", "all_match"}
+
+
 def is_higher_order(function: UnresolvedFunction) -> bool:
     """Whether a lambda stands among the arguments."""
     return any(isinstance(a, LambdaFunction) for a in function.arguments)
@@ -48,6 +53,7 @@ def resolve_higher_order(
     for position, argument in enumerate(arguments):
         if isinstance(argument, LambdaFunction):
             types = _parameters(function.name.lower(), position, values)
+            types = _counted(function.name.lower(), argument, types)
             argument = _bind(argument, types, resolver)
         bound.append(argument)
     if not all(a.resolved for a in bound):
@@ -83,6 +89,29 @@ def _parameters(name: str, position: int, values: list[Expression]) -> list[Para
     if isinstance(values[0].data_type, MapType):
         return _entries(values[0])
     return [*_elements(values[0]), (INT, False)]
+
+
+def _counted(name: str, function: LambdaFunction, types: list[Parameter]) -> list[Parameter]:
+    """The parameters without a place in the array where the lambda takes none.
+
+    Raises:
+        AnalysisError: the lambda takes more or fewer.
+    """
+    taken = len(function.parameters)
+    if len(types) > 1 and name not in _TWO_OR_MORE and (name not in _WITH_PLACE or taken < 2):
+        types = types[:1]
+    if taken == len(types):
+        return types
+    # With three names for `transform(array, element)` it is the element alone that Spark counts.
+    given = 1 if name in _WITH_PLACE else len(types)
+    raise failure(
+        "INVALID_LAMBDA_FUNCTION_CALL.NUM_ARGS_MISMATCH",
+        f"Invalid lambda function call. A higher order function expects {taken} arguments, but got"
+        f" {given}.",
+        state="42K0D",
+        origin=function.origin,
+        hint="Write as many names before -> as the function has parameters for it.",
+    )
 
 
 def _elements(value: Expression) -> list[Parameter]:

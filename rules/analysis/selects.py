@@ -15,6 +15,7 @@ from ...planner.model.unresolved import (
     MultiAlias,
     UnresolvedAlias,
     UnresolvedAttribute,
+    UnresolvedFunction,
     UnresolvedOrdinal,
     UnresolvedStar,
 )
@@ -279,6 +280,14 @@ def _names(item: Expression) -> tuple[str, ...]:
     if isinstance(item, MultiAlias):
         return item.names
     return (item.name,) if isinstance(item, Alias) else ()
+
+
+def placed_generator(plan: Generate) -> Expression:
+    """The call of LATERAL VIEW: Spark says of it that it stands where the clause begins."""
+    call = plan.generator
+    if not isinstance(call, UnresolvedFunction) or plan.origin is None:
+        return call
+    return replace(call, origin=plan.origin)
 
 
 def generate_node(

@@ -8,6 +8,7 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
 from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
+from ..optimization.trees import rewrite_up
 from .context import Context
 from .expressions import Resolver
 from .failures import failure
@@ -52,3 +53,17 @@ def resolve_watermark(
         )
     projected = Project(project_list=(event_time, *child.output), child=child)
     return replace(plan, event_time=event_time.to_attribute(), child=projected)
+
+
+def without_watermarks_of_tables(plan: LogicalPlan) -> LogicalPlan:
+    """The resolved plan without the watermarks of what is no stream: they mean nothing there.
+
+    Columns above keep the delay that they had taken from it, as in Spark.
+    """
+
+    def drop(node: LogicalPlan) -> LogicalPlan:
+        if isinstance(node, EventTimeWatermark) and not node.child.is_streaming:
+            return node.child
+        return node
+
+    return rewrite_up(plan, drop, frozenset((EventTimeWatermark,)))

@@ -24,6 +24,7 @@ from ..types import (
     NumericType,
     StringType,
     StructType,
+    same_shape,
 )
 from . import coercion
 from . import operator_values as values
@@ -64,7 +65,7 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
                 typed, (cast_to(left, common, conf), cast_to(right, common, conf))
             )
     left, right = typed.arguments
-    if not coercion.have_same_type([left.data_type, right.data_type]):
+    if not same_shape(left.data_type, right.data_type):
         raise binary_diff_types(typed)
     if not is_orderable(left.data_type):
         raise type_mismatch(

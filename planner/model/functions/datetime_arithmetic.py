@@ -25,7 +25,7 @@ from ..types import (
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to
-from .mismatch import binary_diff_types, unexpected_type
+from .mismatch import unexpected_type
 from .operands import strings_as_doubles
 from .shapes import conf_of, resolve, scalar
 
@@ -69,8 +69,6 @@ def add_datetime(call: Call, conf: Conf) -> Expression | None:
             return None
         case (DayTimeIntervalType(), DayTimeIntervalType()):
             return None
-        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
-            return None
         case (DateType(), CalendarIntervalType()):
             return _call(call, "date_add_interval", left, right)
         case (CalendarIntervalType(), DateType()):
@@ -81,6 +79,8 @@ def add_datetime(call: Call, conf: Conf) -> Expression | None:
             return _time_plus(call, left, right, conf)
         case (CalendarIntervalType() | DayTimeIntervalType(), _):
             return _time_plus(call, right, left, conf)
+        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
+            return None
         case (DateType(), StringType()) | (StringType(), DateType()):
             return None
         case (DateType(), _):
@@ -104,9 +104,9 @@ def _time_plus(call: Call, time: Expression, interval: Expression, conf: Conf) -
         target = time.data_type
         moved = _call(call, "timestamp_add_interval", _to_timestamp(time, conf), interval)
         return coercion.implicit(moved, target, conf)
-    if not isinstance(time.data_type, TimestampType | TimestampNTZType):
-        raise binary_diff_types(call)
     moved = _call(call, "timestamp_add_interval", time, interval)
+    if not isinstance(time.data_type, TimestampType | TimestampNTZType):
+        raise unexpected_type(moved, 0, _TIMES)
     return coercion.implicit(moved, time.data_type, conf)
 
 
@@ -123,12 +123,18 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
             return _datetime_sub(call, left, right, conf)
         case (CalendarIntervalType(), _) | (DayTimeIntervalType(), _):
             return None
-        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
-            return None
         case (StringType(), DayTimeIntervalType() | CalendarIntervalType()):
             return coercion.implicit(
                 _call(call, "datetime_sub", _to_timestamp(left, conf), right), left.data_type, conf
             )
+        case (NullType(), DayTimeIntervalType() | CalendarIntervalType()):
+            return None
+        case (_, DayTimeIntervalType() | CalendarIntervalType()):
+            minus = replace(_negated(call, right), options=("-",))
+            moved = _call(call, "timestamp_add_interval", left, minus)
+            raise unexpected_type(moved, 0, _TIMES)
+        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
+            return None
         case (TimestampType() | TimestampNTZType(), _) | (_, TimestampType() | TimestampNTZType()):
             return _subtract_times(call, conf)
         case (DateType(), StringType()) if not conf.ansi:
@@ -162,8 +168,9 @@ def _subtract_times(call: Call, conf: Conf) -> Expression:
         if isinstance(side.data_type, DateType | StringType | NullType):
             side = _to_timestamp(side, conf)
         sides.append(side)
-    if not all(isinstance(s.data_type, TimestampType | TimestampNTZType) for s in sides):
-        raise binary_diff_types(call)
+    for position, side in enumerate(sides):
+        if not isinstance(side.data_type, TimestampType | TimestampNTZType):
+            raise unexpected_type(call, position, _TIMES)
     if sides[0].data_type != sides[1].data_type:
         sides = [_to_timestamp(side, conf) for side in sides]
     return _call(call, "subtract_timestamps", *sides)

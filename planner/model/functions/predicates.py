@@ -12,6 +12,7 @@ from ..types import (
     BooleanType,
     NullType,
     StringType,
+    same_shape,
 )
 from . import coercion
 from . import operator_values as values
@@ -82,7 +83,8 @@ def _check_in(call: Call, conf: Conf) -> Expression:
             typed = with_arguments(
                 call, [coercion.implicit(a, found, conf) for a in call.arguments]
             )
-    if not coercion.have_same_type([a.data_type for a in typed.arguments]):
+    first = typed.arguments[0].data_type
+    if not all(same_shape(first, a.data_type) for a in typed.arguments[1:]):
         raise diff_types(call)
     if not is_orderable(typed.arguments[0].data_type):
         kind = typed.arguments[0].data_type.sql
