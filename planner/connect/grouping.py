@@ -41,11 +41,14 @@ def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -
     if reader.session.retains_group_columns:
         shown = tuple(as_named(key) for key in keys)
     grouping = tuple(key.child if isinstance(key, Alias) else key for key in keys)
+    sets = None if kind is None else _sets(kind, message, reader, grouping)
+    # A set may name what is not among the keys: that is one more key, which is not shown.
+    more = dict.fromkeys(key for one in sets or () for key in one if key not in grouping)
     return Aggregate(
         child=child,
-        grouping=grouping,
+        grouping=(*grouping, *more),
         aggregates=(*shown, *reader.expressions.named_all(message.aggregate_expressions)),
-        grouping_analytics=None if kind is None else (kind, _sets(kind, message, reader, grouping)),
+        grouping_analytics=None if kind is None or sets is None else (kind, sets),
         origin=origin,
     )
 

@@ -15,6 +15,7 @@ from ...rules.analysis.suggestions import unresolved_column
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Catalog, Source, TempView
 from ..model.conf import Conf
+from ..model.ddl import timestamp_type
 from ..model.errors import AnalysisError, StateplanError
 from ..model.expressions import Alias, AttributeReference, Expression, Origin
 from ..model.ids import id_scope
@@ -93,7 +94,12 @@ class PlannerSession:
                 return frame
         origin = origin_of(relation)
         try:
-            with id_scope(self.ids), time_zone_scope(self.conf.time_zone):
+            kind = self.conf["spark.sql.timestampType"]
+            with (
+                id_scope(self.ids),
+                time_zone_scope(self.conf.time_zone),
+                timestamp_type(kind),
+            ):
                 statement = relation.WhichOneof("rel_type") == "sql"
                 logical = self._reader.read(relation, origin)
                 frame = Planned(logical=logical, analyzed=self.analyzed(logical, statement))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Cast, Expression
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     DATE,
     TIMESTAMP,
@@ -24,12 +26,17 @@ def _reader(name: str, target: DataType, *, date_only: bool = False) -> Function
     kind = "" if date_only else f"{target.catalyst}, "
     parser = "try_to_date" if date_only else "try_to_timestamp"
 
+    def wanted_type(call: Call) -> DataType:
+        given = call.options[0] if call.options else target
+        assert isinstance(given, DataType)
+        return given
+
     def mode(call: Call) -> bool:
         return call.ansi and not name.startswith("try_")
 
     def build(call: Call) -> Expression:
         source = call.arguments[0]
-        wanted = TIMESTAMP if date_only else target
+        wanted = TIMESTAMP if date_only else wanted_type(call)
         if len(call.arguments) == 2:
             if isinstance(source.data_type, NumericType):
                 raise _unresolved(call)
@@ -42,7 +49,7 @@ def _reader(name: str, target: DataType, *, date_only: bool = False) -> Function
             return cast_to(parsed, DATE, conf_of(call)) if date_only else parsed
         return Cast(
             child=source,
-            type_=target,
+            type_=wanted_type(call),
             mode="ANSI" if mode(call) else "LEGACY",
             time_zone=call.time_zone,
             implicit=True,
@@ -51,12 +58,23 @@ def _reader(name: str, target: DataType, *, date_only: bool = False) -> Function
     # A number is a time in seconds where the time has a zone.
     numbers = "|numeric" if target == TIMESTAMP else ""
     takes = f"string|date|timestamp|timestamp_ntz{numbers}"
-    return replaced(
+    spec = replaced(
         name,
         f"{takes}, [string]",
         build,
         text=f"{{name}}({{0}}, {{option1}}, {kind}{{zone}}, {fails})",
     )
+    if name not in ("to_timestamp", "try_to_timestamp"):
+        return spec
+    zoneless = replaced(name, "string|date|timestamp|timestamp_ntz, [string]", build)
+
+    def check(call: Call, conf: Conf) -> Expression:
+        assert spec.check is not None and zoneless.check is not None
+        if conf["spark.sql.timestampType"].upper() == "TIMESTAMP_NTZ":
+            return zoneless.check(replace(call, options=(TIMESTAMP_NTZ,)), conf)
+        return spec.check(call, conf)
+
+    return replace(spec, check=check)
 
 
 def _unresolved(call: Call) -> AnalysisError:
