@@ -74,6 +74,7 @@ from .python_functions import (
 )
 from .redundant_aggregates import remove_redundant_aggregates
 from .redundant_aliases import remove_redundant_aliases
+from .reorder_joins import reorder_joins, simplify_join_conditions
 from .replace_expressions import replace_expressions
 from .scalar_subqueries import rewrite_correlated_scalar_subqueries
 from .set_operations import replace_set_operations
@@ -93,10 +94,13 @@ OPERATORS = (
     # First the operators move towards their places: projections into unions and below limits,
     rule(push_projections_through_unions, Union),
     rule(push_projections_through_limits, GlobalLimit, LocalLimit),
+    # inner joins into an order that leaves none without a condition,
+    rule(reorder_joins, Join),
     # filters down (outer joins that they make inner first: more goes through an inner join),
     rule(eliminate_outer_joins, Join),
     rule(push_down_predicates, Filter, Join),
     rule(push_semi_joins_down, Join),
+    rule(simplify_join_conditions, Join),
     rule(push_limits_down, LocalLimit, Join),
     rule(push_single_limit_through_groups, GlobalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.

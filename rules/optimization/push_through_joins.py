@@ -32,7 +32,7 @@ def _split(conjuncts: list[Expression], join: Join) -> Split:
     return left, right, both + impure
 
 
-def _fits_in_join(conjunct: Expression) -> bool:
+def fits_in_join(conjunct: Expression) -> bool:
     """Whether a join can test it: not what Python computes of both sides, nor what subqueries
     say of a row of both."""
     if not conjunct.deterministic or conjunct.holds(PythonUDF):
@@ -54,8 +54,8 @@ def push_through_join(node: Filter, join: Join) -> LogicalPlan:
     left, right, both = _split(split(node.condition, "and"), join)
     match join.join_type:
         case "Inner" | "Cross":
-            within = [e for e in both if _fits_in_join(e)]
-            others = [e for e in both if not _fits_in_join(e)]
+            within = [e for e in both if fits_in_join(e)]
+            others = [e for e in both if not fits_in_join(e)]
             if not (left or right or within):
                 return node
             condition = [*within, *([join.condition] if join.condition is not None else [])]
