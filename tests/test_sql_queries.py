@@ -9,9 +9,11 @@ import pytest
 import yaml
 
 from stateplan.planner.model.errors import AnalysisError
+from stateplan.planner.model.expressions import lit
 from stateplan.planner.model.logical import Aggregate, EventTimeWatermark
 from stateplan.planner.model.query_plan import LogicalPlan
 from stateplan.planner.sql import parse
+from stateplan.planner.sql.parameters import bound
 from stateplan.planner.sql.syntax import syntax_error
 
 CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
@@ -227,3 +229,14 @@ def test_both_readers_take_the_corpus(name: str, text: str) -> None:
         parse(text)
     except AnalysisError as error:
         assert error.condition == "STATEPLAN_UNSUPPORTED_SQL"
+
+
+def test_parameters_stand_for_the_values_that_the_caller_gives() -> None:
+    named = "select user, ':no' from stream e where a > :low and b < :high"
+    with bound({"low": lit(1), "high": lit(2)}, ()):
+        by_name = parse(named)
+    with bound({}, (lit(1), lit(2))):
+        by_place = parse("select user, '?' from stream e where a > ? and b < ?")
+    conditions = [plan.children[0].expressions for plan in (by_name, by_place)]
+    assert conditions[0] == conditions[1]
+    assert "value=1" in repr(conditions[0]) and "value=2" in repr(conditions[0])

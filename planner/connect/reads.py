@@ -11,6 +11,7 @@ from ..model.relations import LocalRelation, Range, UnresolvedRelation
 from ..model.types import LONG
 from ..model.unresolved import UnresolvedFunction
 from ..sql import parse
+from ..sql.parameters import bound
 from ..table_size import files_size
 from .failures import missing_schema, unsupported
 from .names import name_parts
@@ -77,9 +78,12 @@ def _size(message: Message, known: Source | None) -> int:
 
 def sql(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
     """`spark.sql(text)`: the views and tables of the session by their names."""
-    if message.args or message.pos_args or message.named_arguments or message.pos_arguments:
-        raise unsupported("A parameter of spark.sql()", origin)
-    plan = parse(message.query, reader.session.conf)
+    if message.args or message.pos_args:
+        raise unsupported("A parameter of spark.sql() as an old client sends it", origin)
+    read = reader.expressions.read
+    named = {name: read(value) for name, value in message.named_arguments.items()}
+    with bound(named, [read(value) for value in message.pos_arguments]):
+        plan = parse(message.query, reader.session.conf)
     if not reader.session.user_functions:
         return plan
 

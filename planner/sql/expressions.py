@@ -340,11 +340,8 @@ class ExpressionReader(SubqueryReader):
         return fragment_error(error.condition or "", message, origin, hint=error.hint)
 
     def extract(self, node: Node) -> Expression:
-        source = self.read(node.expression)
-        field = Literal(value=node.this.name, type_=STRING)
-        return UnresolvedFunction(
-            name="extract", arguments=(field, source), origin=self.origin(node)
-        )
+        arguments = (Literal(value=node.this.name, type_=STRING), self.read(node.expression))
+        return UnresolvedFunction(name="extract", arguments=arguments, origin=self.origin(node))
 
     def trim(self, node: Node) -> Expression:
         name = TRIMS[node.args.get("position") or ""]
@@ -370,6 +367,7 @@ _READERS: dict[Any, Callable[[ExpressionReader, Node], Expression]] = {
     IntervalLiteral: ExpressionReader.interval,
     exp.Boolean: ExpressionReader.boolean,
     exp.Null: ExpressionReader.null,
+    exp.Placeholder: ExpressionReader.parameter,
     exp.Not: ExpressionReader.negation,
     exp.NEQ: ExpressionReader.unequal,
     exp.NullSafeNEQ: ExpressionReader.distinct_from,

@@ -10,6 +10,7 @@ from ..model.expressions import Expression, Literal, Origin
 from ..model.types import BOOLEAN, NULL, STRING
 from .context import origin_at
 from .literals import interval_literal, number_literal, typed_literal
+from .parameters import parameter_value
 
 Node = Any  # sqlglot carries no types here
 
@@ -59,3 +60,6 @@ class LiteralReader:
 
     def null(self, node: Node) -> Expression:
         return Literal(value=None, type_=NULL, origin=self.origin(node))
+
+    def parameter(self, node: Node) -> Expression:
+        return parameter_value(node.args.get("this") or "", self.text, self.origin(node).start)

@@ -39,6 +39,12 @@ class PrimaryParser(CallParser):
             return self._parse_star()
         if kind == TokenType.L_PAREN:
             return self._parse_paren()
+        if kind == TokenType.PLACEHOLDER:
+            self._advance()
+            return exp.Placeholder()
+        if kind == TokenType.COLON and self._peek_type(1) in NAMES:
+            self._advance()
+            return exp.Placeholder(this=self._parse_name().name)
         if kind == TokenType.IDENTIFIER:
             return self._parse_reference()
         if kind == TokenType.VAR:
