@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import Call, Expression, Literal
+from ...planner.model.text import plan_text
 from ...planner.model.tree import replace
 from ...planner.model.types import IntegralType
+from . import settings
 from .constants import fold
 
 
@@ -21,7 +23,11 @@ def gather_constants(expression: Expression) -> Expression:
     if not constants:
         return expression
     others = [e for e in operands if not e.foldable]
-    constant = fold(_joined(expression, constants))
+    constant = _joined(expression, constants)
+    if "fold" not in settings.current().excluded:
+        constant = fold(constant)
+    elif len(constants) > 1:
+        return _with_constants_last(expression, others, constants)
     if not isinstance(constant, Literal):
         return expression
     if not others:
@@ -32,6 +38,16 @@ def gather_constants(expression: Expression) -> Expression:
     if len(constants) == 1 and expression.arguments[1] == constant:
         return expression
     return _joined(expression, [*others, constant])
+
+
+def _with_constants_last(
+    expression: Call, others: list[Expression], constants: list[Expression]
+) -> Expression:
+    """The constants in one place, not computed: `1 + a + 2` -> `a + (1 + 2)`."""
+    if not others:
+        return expression
+    made = _joined(expression, [*others, _joined(expression, constants)])
+    return expression if plan_text(made) == plan_text(expression) else made
 
 
 def _operands(expression: Expression, model: Call) -> list[Expression]:

@@ -23,6 +23,7 @@ from ...planner.model.partitions import Repartition, RepartitionByExpression
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
+from . import settings
 from .calls import conjunction, split
 from .push_through_joins import push_join_condition_down, push_through_join
 from .semantics import ExpressionSet
@@ -55,6 +56,24 @@ def push_through_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         return node
 
     return rewrite_down(plan, push, frozenset((Join,)))
+
+
+def push_filters_late(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Filters below all but joins, once more after Python functions have their operators.
+
+    It finds something to do only where `push_down_predicates` is left out: Spark leaves out that
+    rule by name and runs this part of it still. Filters that meet stay two.
+    """
+    if push_down_predicates.__name__ not in settings.current().excluded:
+        return plan
+
+    def push(node: LogicalPlan) -> LogicalPlan:
+        stays = isinstance(node, Join) or (
+            isinstance(node, Filter) and isinstance(node.child, Join | Filter)
+        )
+        return node if stays else _push(node)
+
+    return rewrite_down(plan, push, frozenset((Filter,)))
 
 
 def _push(node: LogicalPlan) -> LogicalPlan:
