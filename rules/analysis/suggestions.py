@@ -55,13 +55,16 @@ def nearest(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> li
 
 
 def nearest_in_order(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> list[str]:
-    """As `nearest`; of names equally far the one that comes first."""
-    names = [full_name(c) for c in columns]
-    if len(parts) == 1 and len({name[:-1] for name in names}) == 1:
-        names = [name[-1:] for name in names]
+    """As `nearest`; of names equally far the one that comes first.
+
+    The name that a subquery got for want of one counts for the distance, but is not shown.
+    """
+    known = [((*c.qualifier, c.name), full_name(c)) for c in columns]
+    if len(parts) == 1 and len({whole[:-1] for whole, _ in known}) == 1:
+        known = [(whole[-1:], shown[-1:]) for whole, shown in known]
     written = ".".join(quote_if_needed(part) for part in parts)
-    proposals = [quoted(name) for name in names]
-    return sorted(proposals, key=lambda name: distance(written, name))[:MOST]
+    nearest = sorted(known, key=lambda names: distance(written, quoted(names[0])))
+    return [quoted(shown) for _, shown in nearest[:MOST]]
 
 
 def distance(one: str, other: str) -> int:
