@@ -10,7 +10,12 @@ from sqlglot.tokens import TokenType
 from .cursor import NAMES, STRINGS, Node, TokenCursor
 from .nodes import IntervalLiteral, TypedLiteral
 
-_TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIME", "X"})
+# Words before a string that are not meant as the literal's type.
+_NO_KINDS = frozenset(
+    {"ALL", "AND", "ANY", "BETWEEN", "CASE", "DISTINCT", "DIV", "ELSE", "END", "ESCAPE", "EXISTS",
+     "FALSE", "IN", "INTERVAL", "IS", "LIKE", "ILIKE", "NOT", "NULL", "OR", "REGEXP", "RLIKE",
+     "SOME", "THEN", "TRUE", "WHEN"}
+)  # fmt: skip
 _SINGULAR_UNITS = (
     "NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK",
     "MONTH", "YEAR",
@@ -36,7 +41,7 @@ class FormParser(TokenCursor):
         if following == TokenType.L_PAREN:
             form = _CALL_FORMS.get(word)
             return form(self) if form else None
-        if following in STRINGS and word in _TYPED_LITERALS:
+        if following in STRINGS and word not in _NO_KINDS:
             self._advance()
             return TypedLiteral(this=self._parse_string_literal(), kind=word)
         match word:

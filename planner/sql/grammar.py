@@ -86,8 +86,8 @@ predicate: not? BETWEEN value AND value | not? IN '(' exprs ')' | not? IN '(' qu
   | IS not? (NULL | TRUE | FALSE | UNKNOWN) | IS not? DISTINCT FROM value ;
 not: NOT | '!' ;
 value: unary (operator unary)* ;
-operator: '*' | '/' | '%' | DIV | '+' | '-' | '||' | '<' '<' | '>' '>' | '>' '>' '>' | '&' | '^'
-  | '|' | '=' | '==' | '<=>' | '<>' | '!=' | '<' | '<=' | '>' | '>=' ;
+operator: '*' | '/' | '%' | DIV | '+' | '-' | '||' | '<' '<next' | '>' '>next' | '>' '>next' '>next'
+  | '&' | '^' | '|' | '=' | '==' | '<=>' | '<>' | '!=' | '<' | '<=' | '>' | '>=' ;
 unary: ('-' | '+' | '~') unary | postfix ;
 postfix: primary ('[' value ']' | '.' $NAME | '::' type | COLLATE qualified)* ;
 primary: constant | case | cast | call | special | lambda | $NAME | star

@@ -135,8 +135,23 @@ def _binary(text: str, origin: Origin) -> Literal:
     return Literal(value=value, type_=BINARY, origin=origin)
 
 
+_KINDS = ("DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP", "INTERVAL", "X", "TIME")
+
+
+def _in_quotes(kind: str) -> str:
+    return f'"{kind}"'
+
+
 def typed_literal(kind: str, text: str, conf: Conf, origin: Origin) -> Literal:
     """`DATE '...'`, `TIMESTAMP '...'`, `TIMESTAMP_NTZ '...'`, `TIMESTAMP_LTZ '...'`, `X'...'`."""
+    if kind not in _KINDS:
+        raise fragment_error(
+            "UNSUPPORTED_TYPED_LITERAL",
+            f'[UNSUPPORTED_TYPED_LITERAL] Literals of the type "{kind}" are not supported.'
+            f" Supported types are {', '.join(map(_in_quotes, _KINDS))}. SQLSTATE: 0A000",
+            origin,
+            hint="Is a comma missing before the string?",
+        )
     if kind == "X":
         return _binary(text, origin)
     if kind == "DATE":

@@ -91,6 +91,8 @@ def _terminals(match: re.Match[str]) -> frozenset[str]:
             if word in _RANGE_UNITS:
                 found.add("$RANGE_UNIT")
             return frozenset(found)
+    if text in "<>" and match.string[match.start() - 1 : match.start()] == text:
+        return frozenset({f"'{text}'", f"'{text}next'"})  # the rest of a shift
     return frozenset({f"'{text}'"})
 
 
@@ -307,9 +309,22 @@ def _read_as_name(tokens: list[Token], index: int, start: str) -> int:
     by = index > 1 and "BY" in tokens[index - 1].terminals
     if not by or not tokens[index - 2].terminals & {"GROUP", "ORDER"}:
         return index
+    if _in_window(tokens, index):
+        return index
     # Behind a relation GROUP might be its alias, elsewhere the query ends before it.
     alias = Token("", 0, frozenset({"$NAME", "$STRICT"}))
     return index - 1 if first_misfit([*tokens[: index - 2], alias], start) is None else index - 2
+
+
+def _in_window(tokens: list[Token], index: int) -> bool:
+    """Whether the nearest open bracket before the token is that of OVER."""
+    depth = 0
+    for place in range(index - 1, 0, -1):
+        text = tokens[place].text
+        depth += (text == ")") - (text == "(")
+        if depth < 0:
+            return "OVER" in tokens[place - 1].terminals
+    return False
 
 
 def _open_case(tokens: list[Token], index: int) -> int | None:
