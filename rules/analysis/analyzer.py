@@ -82,7 +82,7 @@ from .hints import resolve_hint
 from .inline_tables import resolve_inline_table
 from .joins import keep_apart, keep_subqueries_apart, resolve_join
 from .metrics import resolve_metrics
-from .missing import refuse_without_sets, resolve_over, restored
+from .missing import refuse_without_sets, resolve_over, resolve_where, restored
 from .over import refuse_window_in_where
 from .partition_hints import resolve_partition_hint
 from .pivot import resolve_pivot
@@ -142,7 +142,7 @@ class Analyzer:
 
     def _within(self, subquery: SubqueryExpression, scope: Scope | None) -> LogicalPlan:
         inner = Analyzer(
-            replace(self.context, outer=scope, at_once=False),
+            replace(self.context, outer=scope, at_once=False, whole=subquery.plan.origin),
             definitions=self.definitions,
             ids=self.ids,
         )
@@ -151,6 +151,7 @@ class Analyzer:
     def analyze(self, plan: LogicalPlan) -> LogicalPlan:
         """The plan resolved as far as it can be."""
         check_function_names(plan)
+        self.context = replace(self.context, whole=plan.origin)
         resolved = self.visit(plan, {})
         if not self.definitions:
             return resolved
@@ -289,10 +290,10 @@ class Analyzer:
     def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
         refuse_without_sets((plan.condition,), child, None, self.context)
         condition = self._resolver(child).resolve(plan.condition)
-        if not (condition.resolved and condition.references <= child.output_ids):
-            (found,), below = resolve_over((plan.condition,), child, self.context)
-            if found.resolved and below is not child:
-                return restored(replace(plan, condition=found, child=below), child)
+        reached = resolve_where(plan.condition, condition, child, self.context)
+        if reached is not None:
+            found, below = reached
+            return restored(replace(plan, condition=found, child=below), child)
         draft = replace(plan, condition=condition, child=child)
         refuse_window_in_where(condition)
         if generators_in(condition):

@@ -83,6 +83,24 @@ def resolve_over(
     return tuple(resolver.resolve(e) for e in expressions), child
 
 
+def resolve_where(
+    written: Expression, condition: Expression, child: LogicalPlan, context: Context
+) -> tuple[Expression, LogicalPlan] | None:
+    """A condition of WHERE that needs more than the child's columns, and the child for it.
+
+    Right over an aggregation it is as good as a HAVING: `df.groupBy("a").count().where("max(b) >
+    1")`. None where the child's columns do, or nothing helps.
+    """
+    aggregates = _has_aggregate_function(written)
+    if aggregates and not isinstance(child, Aggregate):
+        return None
+    if not aggregates and condition.resolved and condition.references <= child.output_ids:
+        return None
+    (found,), below = resolve_over((written,), child, context)
+    reached = _is_covered(found, below) if aggregates else below is not child
+    return (found, below) if found.resolved and reached else None
+
+
 def _as_far_as_possible(
     expressions: Expressions,
     resolved: Expressions,
