@@ -272,8 +272,11 @@ class UnionExec(SparkPlan):
     def supports_codegen(self) -> bool:
         """Not where the inputs are united partition by partition, nor where a type differs.
 
-        Types differ in names of fields, or in whether a part can be null.
+        Types differ in names of fields, or in whether a part can be null. Nor where an input's code
+        reads several inputs itself: a shuffled join.
         """
+        if any(plan.reads_several for plan in self.inputs):
+            return False
         first, *rest = ([a.type_ for a in plan.output] for plan in self.inputs)
         alike = all(types == first for types in rest)
         return alike and isinstance(self.output_partitioning, UnknownPartitioning)

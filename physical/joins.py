@@ -161,6 +161,10 @@ def _as_long(key: Expression) -> Expression:
 class ShuffledJoinExec(EquiJoinExec):
     """Both sides' rows with equal keys in one task."""
 
+    @property
+    def reads_several(self) -> bool:
+        return self.supports_codegen
+
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return ClusteredDistribution(self.left_keys), ClusteredDistribution(self.right_keys)

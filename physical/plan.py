@@ -97,6 +97,11 @@ class SparkPlan(QueryPlan):
         """Whether the JVM generates code for the operator."""
         return False
 
+    @property
+    def reads_several(self) -> bool:
+        """Whether code generated for it reads several inputs row by row, or its children's does."""
+        return self.supports_codegen and any(child.reads_several for child in self.children)
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnaryExec(SparkPlan):

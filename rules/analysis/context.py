@@ -34,7 +34,8 @@ class Context:
     the same ids, until a join has to tell them apart. `outer` is the scope of the query around a
     subquery; `analyze_subquery` analyzes a subquery whose outer scope is given. `at_once` is set
     where a stream's whole query is analyzed together: Spark then leaves tables below it that are
-    read twice as they are. A DataFrame is analyzed step by step, a subquery for itself.
+    read twice as they are. A DataFrame is analyzed step by step, a subquery for itself. `whole` is
+    where the whole query or subquery stands.
     """
 
     catalog: Catalog
@@ -42,6 +43,7 @@ class Context:
     streams: dict[str, LogicalPlan] = field(default_factory=dict)
     outer: Scope | None = None
     at_once: bool = False
+    whole: Origin | None = None
     analyze_subquery: Callable[[SubqueryExpression, Scope], Expression] | None = None
 
     @cached_property

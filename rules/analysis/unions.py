@@ -30,7 +30,10 @@ def widen_union(plan: Union, context: Context) -> Union:
         return plan
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
     branches = tuple(_widened(branch, types, plan.origin, context) for branch in plan.inputs)
-    return replace(plan, inputs=branches)
+    if all(new is old for new, old in zip(branches, plan.inputs, strict=True)):
+        return plan
+    # Spark makes a new union here, which stands where the whole query does.
+    return replace(plan, inputs=branches, origin=context.whole)
 
 
 def widen_sides(plan: SetOperation, context: Context) -> SetOperation:

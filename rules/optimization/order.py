@@ -64,7 +64,7 @@ from .predicate_subqueries import rewrite_predicate_subqueries
 from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
 from .prune_filters import prune_filters
-from .push_disjunctions import push_disjunctions
+from .push_disjunctions import clean_filters, push_disjunctions
 from .push_down_predicates import push_down_predicates, push_filters_late, push_through_joins
 from .push_semi_joins import push_semi_joins_down
 from .python_functions import (
@@ -253,6 +253,8 @@ BATCHES = (
     SUBQUERIES,
     # Filters that these joins left over the values of outer columns.
     Batch("filters", (rule(push_down_predicates, Filter),)),
+    # No filter moves any more.
+    Batch("clean filters", (rule(clean_filters, Filter),), once=True),
     Batch(
         "window limits",
         (

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import reduce
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import Expression
+from ...planner.model.expressions import Call, Expression
 from ...planner.model.logical import Filter, Join
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
+from . import settings
+from .booleans import simplify_booleans
 from .calls import call, conjunction, is_call, split
+from .constants import fold
 from .constraints import constraints
 from .semantics import ExpressionSet
 from .trees import rewrite_down
@@ -27,6 +30,32 @@ def push_disjunctions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     left out, so idempotent where its filters stay in sight; nevertheless to be run once.
     """
     return rewrite_down(plan, _filtered, frozenset((Join,)))
+
+
+def clean_filters(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Filter (a OR b) OR a` -> `Filter a OR b`: what came late is simplified once more.
+
+    Connectives first, constants then, each once: `isnotnull(a) AND 1 = 1` keeps its `true`.
+    """
+
+    excluded = settings.current().excluded
+
+    def visit(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, Filter):
+            return node
+        simple = node.condition
+        if "simplify_booleans" not in excluded:
+            simple = simple.transform_up(_connected)
+        if "fold" not in excluded:
+            simple = simple.transform_up(fold)
+        return node if simple is node.condition else replace(node, condition=simple)
+
+    return rewrite_down(plan, visit, frozenset((Filter,)))
+
+
+def _connected(expression: Expression) -> Expression:
+    connective = isinstance(expression, Call) and expression.name in ("and", "or", "not")
+    return simplify_booleans(expression) if connective else expression
 
 
 def _filtered(node: LogicalPlan) -> LogicalPlan:

@@ -72,6 +72,16 @@ SETTINGS = (
         ("org.apache.spark.sql.catalyst.optimizer.CollapseProject",),
     ),
     ("spark.sql.streaming.noDataMicroBatches.enabled", ("false",)),
+    ("spark.sql.adaptive.streaming.stateless.enabled", ("false",)),
+    ("spark.sql.optimizeNullAwareAntiJoin", ("false",)),
+    ("spark.sql.optimizer.disableHints", ("true",)),
+    ("spark.sql.optimizer.propagateDistinctKeys.enabled", ("false",)),
+    ("spark.sql.optimizer.inSetConversionThreshold", ("2",)),
+    ("spark.sql.execution.useHashAggregateExec", ("false",)),
+    ("spark.sql.retainGroupColumns", ("false",)),
+    ("spark.sql.streaming.statefulOperator.checkCorrectness.enabled", ("false",)),
+    ("spark.sql.streaming.stateStore.encodingFormat", ("avro",)),
+    ("spark.sql.warehouse.dir", ("/elsewhere",)),
 )
 
 

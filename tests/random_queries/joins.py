@@ -63,9 +63,18 @@ class Joins(SingleStream):
             self.write.condition(right.columns),
             f"{self.write.column(left.columns, 'n').reference} > "
             f"{self.write.column(right.columns, 'n').reference}",
+            self._either(left, right),
         )
         self.write.python = outside
         return made
+
+    def _either(self, left: Relation, right: Relation) -> str:
+        """Two ways in which a row of each side may fit."""
+        pairs = [
+            f"{self.write.condition(left.columns)} AND {self.write.condition(right.columns)}"
+            for _ in range(2)
+        ]
+        return f"({' OR '.join(pairs)})"
 
     def _joined(self, *, watermark: float = 0.75) -> Relation:
         """A join of two streams as a relation."""
@@ -154,6 +163,9 @@ class Joins(SingleStream):
             f"SELECT * FROM {a} JOIN {c} ON i.adId = j.adId",
             f"SELECT c.userId FROM {a} JOIN {b} ON {ids} JOIN {c} ON j.adId = c.adId",
             f"SELECT * FROM {a} NATURAL JOIN {b}",
+            f"SELECT userId, u.budget FROM campaigns u, {b}, {a} WHERE i.adId = u.adId AND {ids}",
+            f"SELECT i.adId FROM {a}, campaigns u, {b} WHERE {ids} AND u.campaign = c.userId",
+            f"SELECT * FROM {a} JOIN {b} ON {ids} OR (i.adId IS NULL AND c.adId IS NULL)",
             f"SELECT i.adId, c.userId FROM {a}, {b} WHERE i.adId = c.adId AND {near}",
             f"SELECT i.campaign, c.userId FROM {a} JOIN {b} USING (adId) WHERE {near}",
             f"SELECT u.budget FROM {a} JOIN campaigns u ON i.adId = u.adId JOIN {b} ON {ids}",
