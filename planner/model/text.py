@@ -37,7 +37,7 @@ from .subqueries import (
     ScalarSubquery,
     SubqueryExpression,
 )
-from .types import DataType, LongType
+from .types import ArrayType, DataType, LongType, MapType, StructType
 from .unresolved import (
     UnresolvedAlias,
     UnresolvedAttribute,
@@ -300,6 +300,8 @@ def pretty(expression: Expression) -> str:
                 text = _with_distinct(text, "DISTINCT")
             filter_text = expression.filter and f" FILTER (WHERE {pretty(expression.filter)})"
             return text + (filter_text or "")
+        case Cast(child=child, type_=ArrayType() | MapType() | StructType()):
+            return pretty(child)  # Spark's SQL text leaves such casts out
         case Cast(child=child, type_=data_type):
             if expression.implicit:
                 return pretty(child)

@@ -54,6 +54,7 @@ from .names import qualified
 from .over import check_windows
 from .subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
 from .suggestions import unresolved_column
+from .trailing_comma import trailing_comma
 from .window_functions import is_window
 
 Check = Callable[[LogicalPlan], AnalysisError | None]
@@ -70,7 +71,7 @@ def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
     Raises:
         AnalysisError: with the plan's tree.
     """
-    error = _first_error(plan)
+    error = trailing_comma(plan) or _first_error(plan)
     if error is not None:
         limit = conf.integer("spark.sql.debug.maxToStringFields")
         raise AnalysisError(

@@ -1,0 +1,33 @@
+"""`SELECT user, FROM events`: read as a column FROM that is called events."""
+
+from __future__ import annotations
+
+from ...planner.model.errors import AnalysisError
+from ...planner.model.expressions import Alias
+from ...planner.model.logical import Aggregate, Project
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.unresolved import UnresolvedAttribute
+from .failures import failure
+
+
+def trailing_comma(plan: LogicalPlan) -> AnalysisError | None:
+    """TRAILING_COMMA_IN_SELECT, which Spark looks for before all else."""
+    for operator in plan.walk():
+        match operator:
+            case Project(project_list=(_, *_, last)) | Aggregate(aggregates=(_, *_, last)):
+                if _is_from(last):
+                    return failure(
+                        "TRAILING_COMMA_IN_SELECT",
+                        "Trailing comma detected in SELECT clause. Remove the trailing comma before"
+                        " the FROM clause.",
+                        state="42601",
+                        origin=last.child.origin,
+                    )
+    return None
+
+
+def _is_from(item: object) -> bool:
+    match item:
+        case Alias(child=UnresolvedAttribute(parts=(name,))):
+            return name.upper() == "FROM"
+    return False
