@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import Alias
+from ...planner.model.expressions import Alias, Expression
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.unresolved import UnresolvedAttribute
@@ -15,19 +15,21 @@ def trailing_comma(plan: LogicalPlan) -> AnalysisError | None:
     for operator in plan.walk():
         match operator:
             case Project(project_list=(_, *_, last)) | Aggregate(aggregates=(_, *_, last)):
-                if _is_from(last):
+                column = _from_column(last)
+                if column is not None:
                     return failure(
                         "TRAILING_COMMA_IN_SELECT",
                         "Trailing comma detected in SELECT clause. Remove the trailing comma before"
                         " the FROM clause.",
                         state="42601",
-                        origin=last.child.origin,
+                        origin=column.origin,
                     )
     return None
 
 
-def _is_from(item: object) -> bool:
+def _from_column(item: Expression) -> UnresolvedAttribute | None:
+    """The column FROM that an entry gives another name, if it does."""
     match item:
-        case Alias(child=UnresolvedAttribute(parts=(name,))):
-            return name.upper() == "FROM"
-    return False
+        case Alias(child=UnresolvedAttribute(parts=(name,)) as column) if name.upper() == "FROM":
+            return column
+    return None
