@@ -1,8 +1,9 @@
-"""One Spark session for all tests that need one."""
+"""One Spark session for all tests that need one; checks of the code run beside the tests."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,33 @@ import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Checks = dict[str, subprocess.Popen[str]]
+_CHECKS = pytest.StashKey[Checks]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the checks of test_quality that were chosen: mypy alone takes a core for a minute."""
+    started: Checks = {}
+    session.config.stash[_CHECKS] = started
+    if session.config.option.collectonly:
+        return
+    for item in session.items:
+        if isinstance(item, pytest.Function) and item.originalname == "test_quality":
+            name = item.callspec.params["name"]
+            started[name] = item.module.start(name)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what nobody waited for."""
+    for check in config.stash.get(_CHECKS, {}).values():
+        check.kill()
+
+
+@pytest.fixture
+def started(request: pytest.FixtureRequest) -> Checks:
+    """The checks that run, by name."""
+    return request.config.stash[_CHECKS]
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import pytest
 
@@ -25,22 +26,23 @@ def lay_links(root: Path) -> None:
             link.symlink_to(target)
 
 
-def run(*command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.fail(f"{' '.join(command)}\n{done.stdout}{done.stderr}", pytrace=False)
+CHECKS = {
+    "ruff check": ("ruff", "check", "."),
+    "ruff format": ("ruff", "format", "--check", "."),
+    "mypy": ("mypy",),
+}
 
 
-def test_ruff_check() -> None:
-    run("ruff", "check", ".")
-
-
-def test_ruff_format() -> None:
-    run("ruff", "format", "--check", ".")
-
-
-def test_mypy_strict() -> None:
+def start(name: str) -> subprocess.Popen[str]:
+    """Start a check: it works while other tests wait for Spark (see conftest)."""
     lay_links(ROOT)
-    run("mypy")
+    command = [sys.executable, "-m", *CHECKS[name]]
+    return subprocess.Popen(command, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_quality(name: str, started: dict[str, subprocess.Popen[str]]) -> None:
+    check = started.pop(name)
+    output, _ = check.communicate()
+    if check.returncode:
+        pytest.fail(f"{name}\n{output}", pytrace=False)
