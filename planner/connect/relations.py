@@ -13,7 +13,7 @@ from pyspark.sql.connect import proto
 
 from ...rules.analysis.joins import keep_apart
 from ..model.errors import AnalysisError
-from ..model.expressions import AttributeReference, Expression, Literal, Origin
+from ..model.expressions import Alias, AttributeReference, Expression, Literal, Origin
 from ..model.hints import UnresolvedHint
 from ..model.intervals import interval_text, parse_interval
 from ..model.logical import (
@@ -132,6 +132,8 @@ class RelationReader:
     def filter(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
         condition = self.expressions.read(message.condition)
+        while isinstance(condition, Alias):
+            condition = condition.child  # a condition has no name: `where("qty > 1 big")`
         return Filter(child=child, condition=condition, origin=origin)
 
     def sort(self, message: Message, origin: Origin | None) -> LogicalPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,13 +11,15 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from ..model.conf import Conf
 from ..model.errors import AnalysisError
-from ..model.expressions import Expression
+from ..model.expressions import Alias, Expression
 from ..model.query_plan import LogicalPlan
 from .dialect import QuotedIdentifiers, SparkStreaming
 from .expressions import ExpressionReader
 from .plans import PlanReader
 from .syntax import syntax_error
 
+_UNREAD = "STATEPLAN_UNSUPPORTED_SQL"
+_LAST_WORD = re.compile(r"(?P<before>.*\S)\s+(?P<word>[A-Za-z]+)\s*", re.DOTALL)
 _DOUBLE_QUOTED = "spark.sql.ansi.doubleQuotedIdentifiers"
 
 
@@ -33,7 +36,15 @@ def read_query(text: str, conf: Conf) -> LogicalPlan:
 
 def read_expression(text: str, conf: Conf) -> Expression:
     """The expression of a text, an Alias if it ends with a name."""
-    tree = _tree(text, conf, "named_expression", lambda parser: parser._parse_expression())
+    try:
+        tree = _tree(text, conf, "named_expression", lambda parser: parser._parse_expression())
+    except AnalysisError as error:
+        # Where the last word opens what does not follow it is a name: `qty AS`, `qty > 1 AND`.
+        found = _LAST_WORD.fullmatch(text)
+        if error.condition != _UNREAD or found is None:
+            raise
+        child = read_expression(found["before"], conf)
+        return child if isinstance(child, Alias) else Alias(child=child, name=found["word"])
     # Through the reader of plans: an expression may hold a subquery.
     return PlanReader(ExpressionReader(text, conf)).expressions.read(tree)
 
@@ -59,7 +70,7 @@ def _refusal(text: str, rule: str, error: SqlglotError | None) -> AnalysisError:
     place = f" (line {details['line']})" if details.get("line") else ""
     what = details.get("description") or "this form of the query"
     return AnalysisError(
-        "STATEPLAN_UNSUPPORTED_SQL",
+        _UNREAD,
         f"Spark reads this query, stateplan does not{place}: {what}.",
         hint="Write the query in a plainer form.",
     )

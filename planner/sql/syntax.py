@@ -177,7 +177,7 @@ def _complete(states: list[set[_Item]], index: int, grammar: Rules) -> None:
 def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     """The error for a text that is no query, in Spark's words; None if the text is one."""
     tokens = tokenize(text)
-    if not tokens and start == "statement":
+    if not tokens:
         return AnalysisError(
             "PARSE_EMPTY_STATEMENT",
             "[PARSE_EMPTY_STATEMENT] Syntax error, unexpected empty statement. SQLSTATE: 42617 "

@@ -9,6 +9,7 @@ from .analyzer import Analyzer
 from .checks import check_analysis
 from .context import Context
 from .ctes import inline_ctes
+from .inner_aliases import without_inner_aliases
 from .watermarks import without_watermarks_of_tables
 
 __all__ = ["analyze", "inline_ctes"]
@@ -29,5 +30,7 @@ def analyze(
         AnalysisError: Spark's analyzer refuses the query; condition and words are Spark's.
     """
     resolved = Analyzer(Context(catalog=catalog, conf=conf, at_once=at_once)).analyze(plan)
+    # Before the check: the plan in its messages has no names within expressions either.
+    resolved = without_inner_aliases(resolved)
     check_analysis(resolved, conf)
     return without_watermarks_of_tables(resolved) if resolved.resolved else resolved
