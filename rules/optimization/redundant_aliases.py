@@ -50,10 +50,19 @@ def _clean_union(plan: Union, excluded: frozenset[int]) -> LogicalPlan:
     """A union's columns are those of its first branch: they must stay different ones."""
     first, *rest = plan.inputs
     own = first.output_ids
-    inputs = (_clean(first, excluded | own), *(_clean(one, excluded - own) for one in rest))
+    inputs = (_clean(first, excluded | own), *(_clean_branch(one, excluded - own) for one in rest))
     if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
         return plan
     return replace(plan, inputs=inputs)
+
+
+def _clean_branch(branch: LogicalPlan, excluded: frozenset[int]) -> LogicalPlan:
+    """Another branch: its columns, too, must stay different from each other."""
+    clean = _clean(branch, excluded)
+    if len(clean.output_ids) == len(clean.output):
+        return clean
+    ids = [column.expr_id for column in clean.output]
+    return _clean(branch, excluded | {i for i in ids if ids.count(i) > 1})
 
 
 def _clean_join(plan: Join, excluded: frozenset[int]) -> LogicalPlan:

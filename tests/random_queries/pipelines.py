@@ -311,6 +311,8 @@ class Pipelines(RefusedQueries):
         name, delay = relation.time.name, self.choices.pick("1 minute", "2 hours")
         if self.python:
             text = f'{relation.text}.withWatermark("{name}", "{delay}")'
+        elif " WATERMARK " in relation.text and not relation.text.endswith(")"):
+            return relation  # no two on one table
         else:
             text = f"{relation.text} WATERMARK {name} DELAY OF INTERVAL {delay.upper()}"
         return Relation(text=text, columns=relation.columns, times=relation.times)
