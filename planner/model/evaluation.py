@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from .expressions import (
     Call,
     CaseWhen,
@@ -55,21 +58,30 @@ def _call(call: Call) -> object:
     spec = call.spec
     if spec.kind != "scalar" or not spec.deterministic:
         raise NotFolded
-    if spec.replacement is not None and spec.evaluate is None:
+    function = spec.evaluate or _values().get(spec.name)
+    if spec.replacement is not None and function is None:
         return _value(spec.replacement(call))
-    if spec.evaluate is None and not spec.null_for_null:
+    if function is None and not spec.null_for_null:
         raise NotFolded
     if spec.name in _LAZY:
         return _LAZY[spec.name](call)
     values = [_value(argument) for argument in call.arguments]
     if (spec.null_intolerant or spec.null_for_null) and any(value is None for value in values):
         return None
-    if spec.evaluate is None:
+    if function is None:
         raise NotFolded
     try:
-        return spec.evaluate(call, *values)
+        return function(call, *values)
     except (ArithmeticError, ValueError, LookupError):
         raise NotFolded from None
+
+
+@cache
+def _values() -> dict[str, Callable[..., object]]:
+    # Imported late: the functions' modules import this one.
+    from .functions.constant_values import VALUES
+
+    return VALUES
 
 
 def _lazy_if(call: Call) -> object:

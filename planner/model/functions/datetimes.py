@@ -25,10 +25,9 @@ from ..types import (
     NullType,
     NumericType,
     StringType,
-    TimestampType,
     YearMonthIntervalType,
 )
-from .cast_values import MICROS, local_micros, utc_micros
+from .cast_values import MICROS
 from .coercion import cast_to
 from .datetime_fields import EPOCH
 from .mismatch import ArgumentError, wrong_argument_count
@@ -44,12 +43,6 @@ from .shapes import (
 )
 
 _UNIX_FORMAT = "yyyy-MM-dd HH:mm:ss"
-
-
-def _unix_seconds(call: Call, time: object, pattern: str) -> int:
-    if not isinstance(call.arguments[0].data_type, TimestampType) or not isinstance(time, int):
-        raise ValueError(time)
-    return time // MICROS
 
 
 def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
@@ -72,17 +65,7 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
         check=check,
         nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
         text="{name}({args}, {zone}, {ansi})",
-        evaluate=_unix_seconds,
     )
-
-
-_TRUNCATED = {"day": 86_400, "dd": 86_400, "hour": 3600, "minute": 60, "second": 1}
-
-
-def _truncated(call: Call, unit: str, micros: int) -> int:
-    size = _TRUNCATED[unit.lower()] * MICROS
-    zone = call.time_zone or session_time_zone()
-    return utc_micros(local_micros(micros, zone) // size * size, zone)
 
 
 def _current(name: str, result: DataType, shown: str) -> FunctionSpec:
@@ -261,7 +244,6 @@ register(
         TIMESTAMP,
         text="date_trunc({args}, {zone})",
         nullable=always_null,
-        evaluate=_truncated,
     ),
     _unit_function("timestampadd", ["bigint", "anytimestamp"], 2),
     _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG),
