@@ -16,9 +16,8 @@ from datetime import timedelta as span
 from ..expressions import Call
 from ..literal_text import session_time_zone
 from ..types import DateType, StringType, TimestampType
-from .cast_values import local_micros, utc_micros
+from .cast_values import MICROS, local_micros, utc_micros
 from .datetime_fields import EPOCH
-from .datetimes import MICROS
 
 Function = Callable[..., object]
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -150,12 +149,14 @@ def _array_join(call: Call, items: tuple[object, ...], mark: str, null: str | No
     return mark.join(item for item in shown if item is not None)
 
 
-def _extreme(choose: Callable[[Iterable[object]], object]) -> Function:
+def _nan_last(item: object) -> tuple[bool, object]:
+    return item != item, item
+
+
+def _extreme(choose: Callable[..., object]) -> Function:
     def value(call: Call, items: tuple[object, ...]) -> object:
         known = [item for item in items if item is not None]
-        if any(item != item for item in known):  # NaN, which is the greatest there
-            raise ValueError(items)
-        return choose(known) if known else None
+        return choose(known, key=_nan_last) if known else None
 
     return value
 
@@ -327,8 +328,8 @@ VALUES: dict[str, Function] = {
     "unhex": _unhex,
     **dict.fromkeys(("format_string", "printf"), _formatted),
     "array_join": _array_join,
-    "array_max": _extreme(max),  # type: ignore[arg-type]
-    "array_min": _extreme(min),  # type: ignore[arg-type]
+    "array_max": _extreme(max),
+    "array_min": _extreme(min),
     "array_except": lambda call, a, b: _distinct(item for item in a if item not in b),
     "array_intersect": lambda call, a, b: _distinct(item for item in a if item in b),
     "arrays_overlap": _overlap,
