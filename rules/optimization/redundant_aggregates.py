@@ -26,6 +26,8 @@ _INSENSITIVE = frozenset(
     )
 )
 
+_BY_ORDER = frozenset(("collect_set", "first", "last", "any_value"))
+
 
 def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """An aggregation right above another that it takes only groups' own columns from.
@@ -126,8 +128,9 @@ def _counts_rows(item: Alias) -> bool:
 
 
 def _minds_no_duplicates(plan: Aggregate, numbers: set[int]) -> bool:
-    return all(
-        part.distinct or part.function.name in _INSENSITIVE or _sums(part, numbers)
-        for expression in plan.aggregates
-        for part in expression.collect(AggregateExpression)
-    )
+    parts = [p for e in plan.aggregates for p in e.collect(AggregateExpression)]
+    if any(_sums(part, numbers) for part in parts):
+        # A sum over the rows instead of the groups: only beside what does not mind their order.
+        others = _INSENSITIVE - _BY_ORDER
+        return all(p.distinct or p.function.name in others or _sums(p, numbers) for p in parts)
+    return all(part.distinct or part.function.name in _INSENSITIVE for part in parts)
