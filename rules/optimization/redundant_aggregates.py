@@ -26,7 +26,7 @@ _INSENSITIVE = frozenset(
     )
 )
 
-_BY_ORDER = frozenset(("collect_set", "first", "last", "any_value"))
+_EXTREMES = frozenset(("max", "min", "bool_and", "bool_or", "every", "some"))
 
 
 def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -130,7 +130,6 @@ def _counts_rows(item: Alias) -> bool:
 def _minds_no_duplicates(plan: Aggregate, numbers: set[int]) -> bool:
     parts = [p for e in plan.aggregates for p in e.collect(AggregateExpression)]
     if any(_sums(part, numbers) for part in parts):
-        # A sum over the rows instead of the groups: only beside what does not mind their order.
-        others = _INSENSITIVE - _BY_ORDER
-        return all(p.distinct or p.function.name in others or _sums(p, numbers) for p in parts)
+        # A sum over the rows instead of the groups: only beside extremes.
+        return all(p.distinct or p.function.name in _EXTREMES or _sums(p, numbers) for p in parts)
     return all(part.distinct or part.function.name in _INSENSITIVE for part in parts)
