@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import AnalysisError
-from ..expressions import Call, Expression
+from ..expressions import (
+    AttributeReference,
+    Call,
+    Expression,
+    LambdaFunction,
+    LambdaVariable,
+)
 from ..text import pretty
 from ..types import DataType
 
@@ -22,6 +28,7 @@ class ArgumentError(AnalysisError):
     placeless: bool = False
 
 
+_WITHOUT_FINISH = 3
 _ORDINALS = (
     *("first", "second", "third", "fourth", "fifth"),
     *("sixth", "seventh", "eighth", "ninth", "tenth"),
@@ -61,11 +68,30 @@ def unexpected_type(call: Call, position: int, wanted: str) -> AnalysisError:
     argument = call.arguments[position]
     return type_mismatch(
         "UNEXPECTED_INPUT_TYPE",
-        pretty(call),
+        _with_plain_lambdas(call) if position == 0 else pretty(call),
         f"The {ordinal(position)} parameter requires the {wanted} type, however "
         f'"{pretty(argument)}" has the type "{argument.data_type.sql}".',
         call,
     )
+
+
+def _with_plain_lambdas(call: Call) -> str:
+    """The call, its lambdas as written: they have no types while what they go over has a wrong one.
+
+    `transform(user, lambdafunction(upper(x), x))`.
+    """
+    if not any(isinstance(argument, LambdaFunction) for argument in call.arguments):
+        return pretty(call)
+
+    def plain(node: Expression) -> Expression:
+        if isinstance(node, LambdaVariable):
+            return AttributeReference(name=node.name, type_=node.type_)
+        return node
+
+    text = pretty(call.transform_up(plain))
+    if call.name in ("aggregate", "reduce") and len(call.arguments) == _WITHOUT_FINISH:
+        return f"{text[:-1]}, lambdafunction(id, id))"
+    return text
 
 
 def non_foldable(call: Call, name: str, kind: str, given: Expression) -> AnalysisError:
