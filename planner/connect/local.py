@@ -96,6 +96,9 @@ def evaluate(
     service = PlannerService(catalog=sources, conf=conf)
     remember_source(name, code)
     with _LOCK, local_session(service) as spark, recorded(), habits(), remote_functions():
+        session = service.session(spark._client._session_id)
+        # The sources are DataFrames here, no views: SQL text within the code does not see them.
+        session.named_tables = False
         scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
         program = _compiled(code, name)
         with _told():
@@ -103,7 +106,6 @@ def evaluate(
             if not isinstance(found, DataFrame):
                 raise _no_frame(found)
             relation = found._plan.plan(spark._client)
-        session = service.session(spark._client._session_id)
         return session, session.planned(relation)
 
 

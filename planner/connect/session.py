@@ -49,6 +49,8 @@ class PlannerSession:
     def __init__(self, catalog: Catalog | None = None, conf: Conf | None = None) -> None:
         self.tables: dict[str, Source | TempView] = dict(catalog or {})
         self.views: dict[str, TempView] = {}
+        # Whether SQL text may name the tables, as it may those of a catalog.
+        self.named_tables = True
         self.settings: dict[str, str] = dict((conf or Conf()).settings)
         self.ids = itertools.count()
         self.watermarks = itertools.count()
@@ -76,7 +78,7 @@ class PlannerSession:
     @property
     def catalog(self) -> Catalog:
         """What SQL text and `spark.table` may name."""
-        return {**self.tables, **self.views}
+        return {**(self.tables if self.named_tables else {}), **self.views}
 
     # -------------------------------------------------------------------------------- DataFrames
 
