@@ -12,6 +12,8 @@ from .plan import SparkPlan, UnaryExec
 from .source_filters import source_filters
 from .text import cut
 
+_LONGEST_WITHOUT_DIRECTORY = len("InMemoryFileIndex(1 paths)[...")
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileSourceScanExec(SparkPlan):
@@ -58,6 +60,13 @@ class FileSourceScanExec(SparkPlan):
         shown.append(("ReadSchema", facts["ReadSchema"]))
         return ((label, f"[{columns}]"), *shown)
 
+    def _location(self) -> str:
+        """The table's name for its directory, cut where the directory would not show at all."""
+        text = f"InMemoryFileIndex(1 paths)[{self.name}]"
+        if self.longest > _LONGEST_WITHOUT_DIRECTORY:
+            return text
+        return f"{text[: self.longest - 3]}..."
+
     def _facts(self) -> tuple[tuple[str, str], ...]:
         filters = f"[{', '.join(map(plan_text, self.data_filters))}]"
         pushed = f"[{', '.join(source_filters(self.data_filters))}]"
@@ -66,7 +75,7 @@ class FileSourceScanExec(SparkPlan):
             ("Batched", "true" if self.batched else "false"),
             ("DataFilters", abbreviated(filters, self.longest)),
             ("Format", _FORMATS.get(self.format, self.format.upper())),
-            ("Location", f"InMemoryFileIndex(1 paths)[{self.name}]"),
+            ("Location", self._location()),
             ("PartitionFilters", "[]"),
             ("PushedFilters", abbreviated(pushed, self.longest)),
             ("ReadSchema", abbreviated(schema.simple, self.longest)),

@@ -269,6 +269,13 @@ class _Reader:
                 f" max precision {DecimalType.MAX_PRECISION}. SQLSTATE: 22003",
                 hint="A decimal has at most 38 digits.",
             )
+        if len(numbers) > 1 and numbers[1] > numbers[0]:
+            raise AnalysisError(
+                "DECIMAL_SCALE_EXCEEDS_PRECISION",
+                f"[DECIMAL_SCALE_EXCEEDS_PRECISION] Decimal scale ({numbers[1]}) cannot be greater"
+                f" than precision ({numbers[0]}). SQLSTATE: 22003",
+                hint="The scale is the number of digits behind the point.",
+            )
         return DecimalType(*numbers[:2]) if numbers else DecimalType(10, 0)
 
     def interval(self) -> DataType:

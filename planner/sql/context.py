@@ -43,6 +43,11 @@ def fragment_error(condition: str, message: str, origin: Origin, hint: str = "")
     return AnalysisError(condition, f"{message}\n{fragment_context(origin)}", hint=hint)
 
 
+def whole_text_error(error: AnalysisError, text: str) -> AnalysisError:
+    """The error with the whole query behind it, without a place."""
+    return AnalysisError(error.condition, f"{error.message}\n== SQL ==\n{text}", hint=error.hint)
+
+
 def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
     """Spark's SQL has it, stateplan does not."""
     place = f" (line {origin.line}, pos {origin.position})" if origin is not None else ""

@@ -34,7 +34,14 @@ from ..model.unresolved import (
     UnresolvedStar,
 )
 from ..model.windows import WindowExpression
-from .context import fragment_error, marked, missing_window, origin_at, unsupported
+from .context import (
+    fragment_error,
+    marked,
+    missing_window,
+    origin_at,
+    unsupported,
+    whole_text_error,
+)
 from .literal_reader import Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
 from .operators import BINARY, TRIMS
@@ -324,6 +331,8 @@ class ExpressionReader(SubqueryReader):
         except AnalysisError as error:
             if error.condition == "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION":
                 raise  # Spark tells no place
+            if error.condition == "DECIMAL_SCALE_EXCEEDS_PRECISION":
+                raise whole_text_error(error, self.text) from None
             raise self._placed(error, self.origin(node)) from None
 
     def _placed(self, error: AnalysisError, origin: Origin) -> AnalysisError:

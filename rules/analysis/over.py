@@ -38,7 +38,7 @@ RANKS = frozenset(("rank", "dense_rank", "percent_rank"))
 def with_order(window: WindowExpression) -> WindowExpression:
     """Ranks compare the columns that the window is ordered by: they become its arguments."""
     function = window.function
-    if not isinstance(function, Call) or function.name not in RANKS or function.arguments:
+    if not isinstance(function, Call) or function.name not in RANKS:
         return window
     keys = tuple(o.child for o in window.order_by if isinstance(o, SortOrder))
     return replace(window, function=replace(function, arguments=keys))

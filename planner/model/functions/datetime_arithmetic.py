@@ -47,7 +47,7 @@ def _call(like: Call, name: str, *arguments: Expression) -> Call:
 
 
 def _negated(call: Call, expression: Expression) -> Call:
-    return _call(call, "negative", expression)
+    return replace(_call(call, "negative", expression), options=("-",))
 
 
 def add_datetime(call: Call, conf: Conf) -> Expression | None:
@@ -130,8 +130,7 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
         case (NullType(), DayTimeIntervalType() | CalendarIntervalType()):
             return None
         case (_, DayTimeIntervalType() | CalendarIntervalType()):
-            minus = replace(_negated(call, right), options=("-",))
-            moved = _call(call, "timestamp_add_interval", left, minus)
+            moved = _call(call, "timestamp_add_interval", left, _negated(call, right))
             raise unexpected_type(moved, 0, _TIMES)
         case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
             return None

@@ -196,6 +196,12 @@ def _schema_of(call: Call) -> DataType:
     return found
 
 
+def _from_name(call: Call, show: Show) -> str:
+    if isinstance(call.options[0], MapType):
+        return "entries"  # so Spark calls what is read as a map
+    return f"{call.name}({show(call.arguments[0])})"
+
+
 def _from_spec(
     name: str, last: str, *, codegen: bool, nullable: Callable[[Call], bool]
 ) -> FunctionSpec:
@@ -205,7 +211,7 @@ def _from_spec(
         _schema_of,
         check=_check_from(name),
         text=_from_text(last),
-        pretty=f"{name}({{0}})",
+        pretty=_from_name,
         sql=_from_sql,
         nullable=nullable,
         codegen=codegen,

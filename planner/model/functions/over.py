@@ -5,10 +5,11 @@ from __future__ import annotations
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
+from ..text import pretty
 from ..tree import replace
 from ..types import DOUBLE, INT, NULL, DataType, NullType
 from .coercion import cast_to
-from .mismatch import wrong_argument_count
+from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import never_null
 
 
@@ -40,9 +41,56 @@ def _check_offset(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "[1, 2, 3]", len(given))
     defaults = (lit(1), Literal(value=None, type_=NULL))
     value, offset, default = given + defaults[len(given) - 1 :]
+    if not offset.foldable:
+        shown = f"(- {pretty(offset)})" if call.name == "lag" else pretty(offset)
+        full = replace(call, arguments=(value, offset, default))
+        raise type_mismatch(
+            "NON_FOLDABLE_INPUT",
+            f"{call.name}({', '.join(map(pretty, full.arguments))})",
+            f'the input `offset` should be a foldable "INT" expression; however, got "{shown}".',
+            full,
+        )
     if value.resolved and not isinstance(default.data_type, NullType):
         default = cast_to(default, value.data_type, conf)
     return replace(call, arguments=(value, offset, default))
+
+
+def _check_none(call: Call, conf: Conf) -> Expression:
+    if call.arguments:
+        raise wrong_argument_count(call.name, "0", len(call.arguments))
+    return call
+
+
+def _check_tiles(call: Call, conf: Conf) -> Expression:
+    """`ntile(4)`: a constant above 0."""
+    if not call.arguments:
+        return replace(call, arguments=(lit(1),))
+    if len(call.arguments) > 1:
+        raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
+    tiles = call.arguments[0]
+    if not tiles.foldable:
+        raise non_foldable(call, "buckets", "INT", tiles)
+    if tiles.data_type != INT:
+        raise unexpected_type(call, 0, '"INT"')
+    _check_positive(call, tiles, "buckets", "(0, 2147483647]", "")
+    return call
+
+
+def _check_nth(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) > 1:
+        _check_positive(call, call.arguments[1], "offset", "(0, 9223372036854775807]", "L")
+    return call
+
+
+def _check_positive(call: Call, number: Expression, name: str, allowed: str, suffix: str) -> None:
+    value = number.value if isinstance(number, Literal) else None
+    if isinstance(value, int) and value <= 0:
+        raise type_mismatch(
+            "VALUE_OUT_OF_RANGE",
+            pretty(call),
+            f"The {name} must be between {allowed} (current value = {value}{suffix}).",
+            call,
+        )
 
 
 def _offset_text(call: Call, show: Show) -> str:
@@ -70,7 +118,9 @@ def _nth_name(call: Call, show: Show) -> str:
 
 
 register(
-    FunctionSpec(name="row_number", kind="window", data_type=_int, nullable=never_null),
+    FunctionSpec(
+        name="row_number", kind="window", data_type=_int, nullable=never_null, check=_check_none
+    ),
     FunctionSpec(
         name="rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name,
         sql=_plain_name,
@@ -87,7 +137,9 @@ register(
         name="cume_dist", kind="window", data_type=_double, nullable=never_null, text=_plain_name,
         sql=_plain_name,
     ),
-    FunctionSpec(name="ntile", kind="window", data_type=_int, nullable=never_null),
+    FunctionSpec(
+        name="ntile", kind="window", data_type=_int, nullable=never_null, check=_check_tiles
+    ),
     *(
         FunctionSpec(
             name=name, kind="window", data_type=_first, nullable=lambda call: True,
@@ -97,6 +149,6 @@ register(
     ),
     FunctionSpec(
         name="nth_value", kind="window", data_type=_first, nullable=lambda call: True,
-        text=_nth_text, pretty=_nth_name, notes={"null_treatment": True},
+        check=_check_nth, text=_nth_text, pretty=_nth_name, notes={"null_treatment": True},
     ),
 )  # fmt: skip
