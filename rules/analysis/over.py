@@ -30,6 +30,7 @@ from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
 from ..optimization.semantics import Canonical, canonical
 from .failures import failure
+from .frames import check_frame
 from .names import qualified
 
 RANKS = frozenset(("rank", "dense_rank", "percent_rank"))
@@ -83,6 +84,8 @@ def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
                 state="0A000",
                 origin=expression.origin,
             )
+        if error := check_frame(expression):
+            return error
         if isinstance(function, AggregateExpression):
             return None
         if isinstance(function, Call) and _is_window_function(function):
