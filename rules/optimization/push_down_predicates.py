@@ -29,7 +29,7 @@ from .push_through_joins import push_join_condition_down, push_through_join
 from .semantics import ExpressionSet
 from .trees import alias_map, replace_attributes, rewrite_down
 
-_PATTERNS = frozenset(("like", "ilike", "rlike", "regexp_like"))
+_COSTLY = frozenset(("like", "ilike", "rlike", "regexp_like", "array_join"))
 
 Test = Callable[[Expression], bool]
 
@@ -37,9 +37,10 @@ Test = Callable[[Expression], bool]
 def push_down_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """Adjacent filters become one, and each conjunct moves below what does not change its rows.
 
-    `Filter a AND b, Project` -> `Project, Filter a AND b` (not on a column that matches a pattern);
-    below an aggregate go the conjuncts on its keys, below a watermark those that do not touch the
-    event time, into a union or join those of one side. Not below a limit or a deduplication.
+    `Filter a AND b, Project` -> `Project, Filter a AND b` (not on a column that matches a pattern
+    or joins an array); below an aggregate go the conjuncts on its keys, below a watermark those
+    that do not touch the event time, into a union or join those of one side. Not below a limit or
+    a deduplication.
     """
     return rewrite_down(plan, _push, frozenset((Filter, Join)))
 
@@ -126,7 +127,7 @@ def _through_project(node: Filter, child: Project) -> LogicalPlan:
     if not all(e.deterministic for e in child.project_list):
         return node
     aliases = alias_map(child.project_list)
-    costly = {i for i, e in aliases.items() if any(map(_matches_pattern, e.walk()))}
+    costly = {i for i, e in aliases.items() if any(map(_is_costly, e.walk()))}
     up = [e for e in split(node.condition, "and") if not costly.isdisjoint(e.references)]
     down = [e for e in split(node.condition, "and") if costly.isdisjoint(e.references)]
     if not down or _asks_same_columns(node.condition, child.child.output_ids):
@@ -144,9 +145,9 @@ def _asks_same_columns(condition: Expression, below: frozenset[int]) -> bool:
     )
 
 
-def _matches_pattern(expression: Expression) -> bool:
+def _is_costly(expression: Expression) -> bool:
     # Below the Project, where it is computed for its column, it would be computed once more.
-    return isinstance(expression, Call) and expression.name in _PATTERNS
+    return isinstance(expression, Call) and expression.name in _COSTLY
 
 
 def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression], list[Expression]]:

@@ -24,7 +24,7 @@ from . import branches, settings
 from .aggregate_filters import eliminate_aggregate_filter
 from .associativity import gather_constants
 from .booleans import simplify_booleans
-from .calls import COMPARISONS, ITEM_LOOKUPS
+from .calls import COMPARISONS, ITEM_LOOKUPS, is_call
 from .casts import combine_concats, remove_positive, simplify_case_conversions, simplify_casts
 from .comparisons import simplify_comparisons
 from .conditionals import simplify_conditionals
@@ -114,6 +114,11 @@ def simplify(expression: Expression) -> Expression:
         pushed = simplify_booleans(expression) if known else expression
         if pushed is not expression:
             return simplify(pushed)
+    if isinstance(expression, Call) and expression.name in ("isnull", "isnotnull"):
+        # NOT goes from below it before it would be on its way down.
+        known = push_null_checks_down in _rewrites_for(expression)
+        if known and is_call(expression.arguments[0], "not"):
+            return simplify(push_null_checks_down(expression))
     current = expression.map_children(simplify)
     for rewrite in _rewrites_for(current):
         changed = rewrite(current)

@@ -355,6 +355,7 @@ register(
         "array<array>",
         _flattened,
         nullable=null_or_holds_null,
+        null_intolerant=True,
         evaluate=flat_value,
     ),
     scalar("slice", "array, int, int", 0, evaluate=slice_value),
