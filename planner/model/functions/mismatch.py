@@ -13,6 +13,7 @@ from ..expressions import (
     LambdaVariable,
 )
 from ..text import pretty
+from ..tree import replace
 from ..types import DataType
 
 
@@ -88,7 +89,8 @@ def _with_plain_lambdas(call: Call) -> str:
             return AttributeReference(name=node.name, type_=node.type_)
         return node
 
-    text = pretty(call.transform_up(plain))
+    arguments = tuple(argument.transform_up(plain) for argument in call.arguments)
+    text = pretty(replace(call, arguments=arguments))
     if call.name in ("aggregate", "reduce") and len(call.arguments) == _WITHOUT_FINISH:
         return f"{text[:-1]}, lambdafunction(id, id))"
     return text
