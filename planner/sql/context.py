@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..model.errors import AnalysisError
 from ..model.expressions import Origin
 from ..model.fragments import fragment_context
+
+_LIKE = re.compile(r"(NOT\s+)?I?LIKE\b", re.IGNORECASE)
 
 
 def origin_at(text: str, start: int, stop: int) -> Origin:
@@ -41,6 +44,35 @@ def invalid_identifier(name: str, text: str, place: int) -> AnalysisError:
 def fragment_error(condition: str, message: str, origin: Origin, hint: str = "") -> AnalysisError:
     """An error whose message ends with the fragment of the query that it is about."""
     return AnalysisError(condition, f"{message}\n{fragment_context(origin)}", hint=hint)
+
+
+def _like_behind(matched: Origin, whole: Origin) -> Origin:
+    """Where `[NOT] LIKE ...` stands, behind the text that is matched."""
+    word = _LIKE.search(whole.source, matched.stop + 1)
+    start = whole.start if word is None else word.start()
+    return origin_at(whole.source, start, whole.stop)
+
+
+def bad_escape(character: str, matched: Origin, whole: Origin) -> AnalysisError:
+    """`LIKE 'a' ESCAPE 'bc'`."""
+    return fragment_error(
+        "INVALID_ESC",
+        f"[INVALID_ESC] Found an invalid escape string: '{character}'. The escape string must"
+        " contain only one character. SQLSTATE: 42604",
+        _like_behind(matched, whole),
+        hint="Give one character behind ESCAPE.",
+    )
+
+
+def no_patterns(matched: Origin, whole: Origin) -> AnalysisError:
+    """`LIKE ANY ()`."""
+    return fragment_error(
+        "INVALID_SQL_SYNTAX.EMPTY_QUANTIFIED_PATTERN",
+        "[INVALID_SQL_SYNTAX.EMPTY_QUANTIFIED_PATTERN] Invalid SQL syntax: Expected something"
+        " between '(' and ')'. SQLSTATE: 42000",
+        _like_behind(matched, whole),
+        hint="Give patterns behind LIKE ANY or LIKE ALL.",
+    )
 
 
 def whole_text_error(error: AnalysisError, text: str) -> AnalysisError:

@@ -175,7 +175,11 @@ class ExpressionParser(PrimaryParser):
         quantifier = self._peek_word()
         if quantifier in ("ANY", "SOME", "ALL") and self._peek_type(1) == TokenType.L_PAREN:
             self._advance()
-            patterns = self._wrapped(lambda: self._list(self._parse_disjunction))
+            if self._peek_type(1) == TokenType.R_PAREN:
+                self._advance(2)
+                patterns = []
+            else:
+                patterns = self._wrapped(lambda: self._list(self._parse_disjunction))
             return kind(
                 this=left, expression=exp.Tuple(expressions=patterns), quantifier=quantifier
             )

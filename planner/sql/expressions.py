@@ -35,9 +35,11 @@ from ..model.unresolved import (
 )
 from ..model.windows import WindowExpression
 from .context import (
+    bad_escape,
     fragment_error,
     marked,
     missing_window,
+    no_patterns,
     origin_at,
     unsupported,
     whole_text_error,
@@ -177,6 +179,8 @@ class ExpressionReader(SubqueryReader):
         """LIKE ANY and LIKE ALL: functions of the text and all patterns."""
         kind = "likeall" if node.args["quantifier"] == "ALL" else "likeany"
         text, patterns = self.read(node.this), self.read_all(node.expression.expressions)
+        if not patterns:
+            raise no_patterns(self.origin(node.this), self.origin(node))
         if isinstance(node, exp.ILike):
             text, *patterns_ = (
                 UnresolvedFunction(name="lower", arguments=(one,)) for one in (text, *patterns)
@@ -190,20 +194,8 @@ class ExpressionReader(SubqueryReader):
         name = "like" if isinstance(like, exp.Like) else "ilike"
         character = self.read(node.expression)
         if isinstance(character, Literal) and len(str(character.value)) != 1:
-            raise self._bad_escape(str(character.value), like.this, node)
+            raise bad_escape(str(character.value), self.origin(like.this), self.origin(node))
         return self._call(name, node, like.this, like.expression, node.expression)
-
-    def _bad_escape(self, character: str, matched: Node, node: Node) -> AnalysisError:
-        behind = self.origin(matched).stop + 1
-        word = re.compile(r"(NOT\s+)?I?LIKE\b", re.IGNORECASE).search(self.text, behind)
-        start = behind if word is None else word.start()
-        return fragment_error(
-            "INVALID_ESC",
-            f"[INVALID_ESC] Found an invalid escape string: '{character}'. The escape string must"
-            " contain only one character. SQLSTATE: 42604",
-            origin_at(self.text, start, self.origin(node).stop),
-            hint="Give one character behind ESCAPE.",
-        )
 
     # ------------------------------------------------------------------------------------ calls
 

@@ -188,7 +188,9 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     if found is None:
         return None
     index, wanted = found
-    reread = _read_as_name(tokens, index, start)
+    reread = _alias_columns(tokens, index, wanted, start)
+    if reread is None:
+        reread = _read_as_name(tokens, index, start)
     if reread != index:
         index = reread
         shorter = first_misfit([*tokens[:index], Token("", 0, frozenset())], start)
@@ -288,6 +290,27 @@ def _in_list(tokens: list[Token], index: int, wanted: frozenset[str]) -> bool:
         if depth == 0 and token.text == ",":
             return True
     return False
+
+
+def _alias_columns(
+    tokens: list[Token], index: int, wanted: frozenset[str], start: str
+) -> int | None:
+    """The bracket behind a relation's alias, if the misfit is that it lists no names.
+
+    The list may be left out: Spark's parser then ends before the bracket. `t (1)`.
+    """
+    if not wanted <= {"$NAME", "$STRICT", "','", "')'"}:
+        return None
+    depth = 0
+    for place in range(index - 1, 0, -1):
+        depth += (tokens[place].text == ")") - (tokens[place].text == "(")
+        if depth < 0:
+            before = tokens[:place]
+            opened = sum((t.text == "(") - (t.text == ")") for t in before)
+            closing = [Token(")", 0, frozenset({"')'"}))] * opened
+            whole = first_misfit([*before, *closing], start) is None
+            return place if whole and "$STRICT" in before[-1].terminals else None
+    return None
 
 
 def _read_as_name(tokens: list[Token], index: int, start: str) -> int:
