@@ -132,7 +132,7 @@ SUBQUERIES = Batch(
     (
         rule(rewrite_predicate_subqueries, uses=SUBQUERY),
         # The joins that it makes are put in order with what is around them.
-        rule(push_through_joins, Join),
+        rule(push_down_predicates, Filter, Join),
         rule(push_limits_down, LocalLimit, Join),
         rule(prune_columns, Project, Aggregate, Expand, Join),
         rule(collapse_projects, Project),
