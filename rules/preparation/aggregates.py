@@ -20,7 +20,8 @@ from .execution import Execution
 def combine_adjacent_aggregates(plan: SparkPlan, execution: Execution) -> SparkPlan:
     """`Final <- Partial` of one aggregation become one step that does both.
 
-    Only for tables: a stream's steps have state between them. Requires exchanges; idempotent.
+    Only for tables: a stream's steps have state between them. Its first two are one where there
+    are no functions (DISTINCT), for then they do the same. Requires exchanges; idempotent.
     """
 
     def combined(node: SparkPlan) -> SparkPlan:
@@ -36,6 +37,10 @@ def combine_adjacent_aggregates(plan: SparkPlan, execution: Execution) -> SparkP
                     results=node.results,
                     required_keys=required if below.required_keys is not None else None,
                 )
+            case BaseAggregateExec(is_streaming=True, child=BaseAggregateExec() as below) if (
+                _do_the_same(node, below)
+            ):
+                return below
         return node
 
     return plan.transform_up(combined) if plan.holds(BaseAggregateExec) else plan
@@ -48,6 +53,17 @@ def _is_pair(final: BaseAggregateExec, partial: BaseAggregateExec) -> bool:
         and all(a.mode == "Final" for a in final.aggregates)
         and all(a.mode == "Partial" for a in partial.aggregates)
         and [a.result_id for a in final.aggregates] == [a.result_id for a in partial.aggregates]
+    )
+
+
+def _do_the_same(merge: BaseAggregateExec, partial: BaseAggregateExec) -> bool:
+    """Whether they group by the same keys and compute nothing."""
+    return (
+        type(merge) is type(partial)
+        and not (merge.aggregates or partial.aggregates)
+        and merge.required_keys is not None
+        and partial.required_keys is None
+        and merge.output == partial.output
     )
 
 

@@ -44,17 +44,17 @@ SHRINK = 10  # rows a key
 def partial_of(save: SparkPlan) -> BaseAggregateExec:
     """The first step of an aggregation, from its save.
 
-    Two merges stand between them in an aggregation, none in a session aggregation.
+    Merges stand between them in an aggregation, none in a session aggregation. The first step takes
+    rows from anywhere, merges take those of their keys.
     """
-    number = 3 if isinstance(save, StateStoreSaveExec) else 1
+    merges = isinstance(save, StateStoreSaveExec)
     node: SparkPlan = save
-    while number:
+    while True:
         if len(node.children) != 1:
             raise InternalError(f"{save.node_name} stands over no partial aggregation")
         node = node.children[0]
-        number -= isinstance(node, BaseAggregateExec)
-    assert isinstance(node, BaseAggregateExec)
-    return node
+        if isinstance(node, BaseAggregateExec) and not (merges and node.required_keys is not None):
+            return node
 
 
 def unsorted(plan: SparkPlan) -> SparkPlan:
