@@ -35,6 +35,8 @@ def _text(condition: Expression) -> str | None:
     match condition:
         case AttributeReference(name=name):
             return f"EqualTo({name},true)"
+        case Literal(value=bool() as value):
+            return "AlwaysTrue()" if value else "AlwaysFalse()"
         case Call(name="isnull" | "isnotnull", arguments=(AttributeReference(name=name),)):
             return f"{'IsNull' if condition.name == 'isnull' else 'IsNotNull'}({name})"
         case Call(name="and" | "or", arguments=(one, other)):

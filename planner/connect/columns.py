@@ -138,7 +138,9 @@ def fill_na(reader: RelationReader, message: Message, origin: Origin | None) -> 
     named = list(message.cols)
     chosen: dict[int, Literal] = {}
     if len(values) == 1:
-        columns = [_column(name, child, reader) for name in named] or list(child.output)
+        found = [_value(name, child, reader) for name in named]
+        # A field of a column is left as it is.
+        columns = [c for c in found or child.output if isinstance(c, AttributeReference)]
         chosen = {c.expr_id: values[0] for c in columns if _takes(c.data_type, values[0])}
     else:
         for name, value in zip(named, values, strict=True):
@@ -287,14 +289,14 @@ def _column(name: str, child: LogicalPlan, reader: RelationReader) -> AttributeR
     found = reader.session.resolved_over(child, UnresolvedAttribute(parts=name_parts(name)))
     if isinstance(found, AttributeReference):
         return found
-    raise reader.session.unknown(name_parts(name), child, None)
+    raise reader.session.unknown(name_parts(name), child, None, ordered=False)
 
 
 def _value(name: str, child: LogicalPlan, reader: RelationReader) -> Expression:
     """A column, or a field of one."""
     found = reader.session.resolved_over(child, UnresolvedAttribute(parts=name_parts(name)))
     if found is None:
-        raise reader.session.unknown(name_parts(name), child, None)
+        raise reader.session.unknown(name_parts(name), child, None, ordered=False)
     return found.child if isinstance(found, Alias) else found
 
 
