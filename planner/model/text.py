@@ -253,13 +253,26 @@ def _shared(expression: Expression, show: Show) -> str:
         case OuterReference(column=column):
             return f"outer({'.'.join((*column.qualifier, column.name))})"
         case InSubquery(values=values, query=query):
-            return f"({show(_tuple(values))} IN ({show(query)}))"
+            return f"({_written_tuple(values, show)} IN ({show(query)}))"
         case SessionWindow(time=time, gap=gap):
             return _call("sessionwindow", (time, gap), show)
         case WindowTime(window=window):
             return _call("window_time", (window,), show)
         case _:
             return _call(type(expression).__name__.lower(), expression.children, show)
+
+
+def _written_tuple(values: tuple[Expression, ...], show: Callable[[Expression], str]) -> str:
+    """What IN asks for; several values as a struct with the fields that Spark makes up for them."""
+    if len(values) == 1:
+        return show(values[0])
+    parts = []
+    for place, value in enumerate(values):
+        name = show(value) if isinstance(value, Literal) else f"_{place}"
+        if isinstance(value, AttributeReference | Alias):
+            name = value.name
+        parts.append(f"'{name}', {show(value)}")
+    return f"named_struct({', '.join(parts)})"
 
 
 _SUBQUERIES: dict[type[Expression], tuple[str, str]] = {
