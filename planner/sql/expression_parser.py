@@ -52,6 +52,8 @@ class ExpressionParser(PrimaryParser):
         """A named expression: `e`, `e AS name`, `e name`, `e AS (a, b)`."""
         start = self._index
         node = self._parse_disjunction()
+        if self._is_as_a_name():
+            return self._mark(start, exp.Alias(this=node, alias=self._parse_plain_name()))
         explicit = self._word("AS")
         if self._curr.token_type == TokenType.L_PAREN:
             names = self._wrapped(lambda: self._list(self._parse_name))
@@ -59,6 +61,21 @@ class ExpressionParser(PrimaryParser):
         if explicit or self._is_alias():
             return self._mark(start, exp.Alias(this=node, alias=self._parse_plain_name()))
         return node
+
+    def _is_as_a_name(self) -> bool:
+        """`SELECT a AS, b` and `SELECT a AS FROM t`: where no name follows, AS is the name."""
+        if not self._ahead("AS") or self._peek_type(1) is None:
+            return False
+        following = self._tokens[self._index + 1]
+        if following.token_type == TokenType.COMMA:
+            return True
+        behind = self._peek_type(2)
+        return (
+            following.token_type != TokenType.IDENTIFIER
+            and following.text.upper() == "FROM"
+            and behind not in (None, TokenType.COMMA, TokenType.R_PAREN)
+            and self._tokens[self._index + 2].text.upper() != "FROM"
+        )
 
     def _is_alias(self) -> bool:
         if self._curr.token_type == TokenType.IDENTIFIER:
