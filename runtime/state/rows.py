@@ -64,7 +64,7 @@ class StateRows:
         """The rows at some positions, or where a mask holds."""
         at = positions(rows)
         live = None if self.live is None else self.live[at]
-        return StateRows(self.keys.take(at), self.times[at], take(self.values, at), live)
+        return StateRows(self.keys.take(at), times_at(self.times, at), take(self.values, at), live)
 
 
 def positions(rows: Int64 | Mask) -> Int64:
@@ -74,8 +74,13 @@ def positions(rows: Int64 | Mask) -> Int64:
 
 
 def never(count: int) -> Int64:
-    """Event times of rows that are never evicted."""
-    return np.full(count, NEVER, dtype=np.int64)
+    """Event times of rows that are never evicted: one number in memory, whatever their count."""
+    return np.broadcast_to(np.int64(NEVER), count)
+
+
+def times_at(times: Int64, rows: Int64) -> Int64:
+    """The event times of the rows at some positions."""
+    return never(len(rows)) if times.strides == (0,) else times[rows]
 
 
 def take(batch: Any, rows: Int64) -> Any:
@@ -118,7 +123,8 @@ def concat_rows(parts: list[StateRows]) -> StateRows:
         np.concatenate([p.keys.places for p in parts]),
         concat([p.keys.columns for p in parts]),
     )
-    times = np.concatenate([p.times for p in parts])
+    plain = all(p.times.strides == (0,) for p in parts)
+    times = never(len(keys)) if plain else np.concatenate([p.times for p in parts])
     return StateRows(keys, times, concat([p.values for p in parts]), live)
 
 

@@ -30,6 +30,7 @@ from .rows import (
     never,
     ranges,
     take,
+    times_at,
 )
 from .storage import Location, Place, located
 from .version import RunInfo, StateError, cannot_read
@@ -140,11 +141,7 @@ class Run:
 
     def keys(self, rows: Int64) -> Any:
         """The keys at some positions."""
-        return self._part(self._kept_keys, rows, self.layout.keys)
-
-    def values(self, rows: Int64) -> Any:
-        """The values at some positions."""
-        return self._part(self._kept_values, rows, self.layout.values)
+        return _wide(take(self._kept_keys, rows), self.layout.keys)
 
     def _column(self, name: str) -> Any:
         """A column, compared with its checksums.
@@ -168,14 +165,6 @@ class Run:
         names = [f"{letter}{i}" for i in range(count)]
         schema = pa.schema([self.batch.schema.field(name) for name in names])
         return columns_of([self._column(name) for name in names], schema, self.batch.num_rows)
-
-    def _part(self, kept: Any, rows: Int64, schema: Any) -> Any:
-        taken = take(kept, rows)
-        columns = [
-            widened(column, was, field.type)
-            for column, was, field in zip(taken.columns, taken.schema, schema, strict=True)
-        ]
-        return columns_of(columns, schema, len(rows))
 
     def match(self, keys: Keys, wanted: Int64) -> tuple[Int64, Int64]:
         """All rows with the keys at the positions `wanted`: pairs (position, row), in step."""
@@ -234,8 +223,23 @@ class Run:
     def rows(self, positions: Int64) -> StateRows:
         """The rows at some positions."""
         keys = Keys(self.hashes[positions], self.places[positions], self.keys(positions))
+        values = _wide(take(self._kept_values, positions), self.layout.values)
         live = None if self.live is None else self.live[positions]
-        return StateRows(keys, self.times[positions], self.values(positions), live)
+        return StateRows(keys, times_at(self.times, positions), values, live)
+
+    def whole(self) -> StateRows:
+        """All rows: what the file has as it is used is not copied."""
+        keys = Keys(self.hashes, self.places, _wide(self._kept_keys, self.layout.keys))
+        return StateRows(keys, self.times, _wide(self._kept_values, self.layout.values), self.live)
+
+
+def _wide(kept: Any, schema: Any) -> Any:
+    """Rows of kept columns under their own types."""
+    columns = [
+        widened(column, was, field.type)
+        for column, was, field in zip(kept.columns, kept.schema, schema, strict=True)
+    ]
+    return columns_of(columns, schema, kept.num_rows)
 
 
 def _ascends(hashes: Int64) -> bool:

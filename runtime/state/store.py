@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -167,7 +167,7 @@ class RunStore:
         return count
 
     def scan(self, besides: Keys) -> StateRows:
-        everything = [(run, np.arange(run.info.rows, dtype=np.int64)) for run in self.runs]
+        everything = ((run, np.arange(run.info.rows, dtype=np.int64)) for run in self.runs)
         return self._newest(everything, besides)
 
     def merged(self, runs: Sequence[Run], besides: Keys, evicted: int | None) -> StateRows:
@@ -176,13 +176,13 @@ class RunStore:
         Marks of keys that are gone are kept as long as an older run may hold such a key; rows at or
         below `evicted` are not.
         """
-        everything = [(run, run.above(evicted)) for run in runs]
+        everything = ((run, run.above(evicted)) for run in runs)
         found = self._newest(everything, besides, gone=len(runs) < len(self.runs))
         self.metrics["compacted"] += len(found)
         return found
 
     def _newest(
-        self, chosen: Sequence[tuple[Run, Int64]], besides: Keys, *, gone: bool = False
+        self, chosen: Iterable[tuple[Run, Int64]], besides: Keys, *, gone: bool = False
     ) -> StateRows:
         """Of some rows of each run, those alive, this task's, and in no newer run or `besides`."""
         parts: list[StateRows] = []
@@ -195,7 +195,7 @@ class RunStore:
                 rows = rows[~stale[rows]]
             if len(rows) == 0:
                 continue
-            found = run.rows(rows)
+            found = run.whole() if len(rows) == run.info.rows else run.rows(rows)
             # A key that `get` found in a newer run has not been looked for in this one: that it is
             # in a newer run comes out below.
             stale = np.zeros(len(rows), np.bool_) if asked else _present(found.keys, besides)

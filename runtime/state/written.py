@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .checksums import Sealing
 from .narrow import narrowed
-from .rows import NEVER, StateRows
+from .rows import NEVER, Int64, StateRows
 from .run import SCANNED, TYPES, Layout
 from .sorting import stable_order
 from .storage import Place, located
@@ -25,9 +26,8 @@ def write_run(
         StateError: the file cannot be written.
     """
     hashes = rows.keys.hashes
-    if not bool((hashes[1:] >= hashes[:-1]).all()):
-        rows = rows.take(stable_order(hashes))
-    batch = _kept_batch(rows, layout)
+    ascending = bool((hashes[1:] >= hashes[:-1]).all())
+    batch = _kept_batch(rows, layout, None if ascending else stable_order(hashes))
     path = located(location) / file
     try:
         with path.output() as stream:
@@ -50,24 +50,34 @@ def write_run(
     )
 
 
-def _kept_batch(rows: StateRows, layout: Layout) -> Any:
-    """Rows, sorted by hash, as a file has them."""
-    plain = {"hash": pa.array(rows.keys.hashes), "place": pa.array(rows.keys.places)}
+def _kept_batch(rows: StateRows, layout: Layout, order: Int64 | None) -> Any:
+    """Rows as a file has them, in an order of theirs; None: as they are.
+
+    One column after the other, each in as few bytes as it takes before it is sorted: of many rows
+    there must not be copies.
+    """
+    at = None if order is None else pa.array(order)
+    arrays: list[Any] = []
+    fields: list[Any] = []
+
+    def keep(column: Any, field: Any) -> None:
+        arrays.append(column if at is None else pc.take(column, at, boundscheck=False))
+        fields.append(field)
+
+    keep(pa.array(rows.keys.hashes), pa.field("hash", pa.int64()))
+    keep(pa.array(rows.keys.places), pa.field("place", pa.int32()))
     if rows.live is not None and not rows.live.all():
-        plain["live"] = pa.array(rows.live)
-    kept = [(column, pa.field(name, column.type)) for name, column in plain.items()]
-    if layout.timed:
-        time = pa.array(rows.times), pa.field("time", pa.int64())
-        if len(rows) > SCANNED:
-            order = pa.array(stable_order(rows.times).astype(np.uint32))
-            kept += [time, (order, pa.field("order", order.type))]
-        else:
-            kept.append(narrowed(*time))
-    typed = []
+        keep(pa.array(rows.live), pa.field("live", pa.bool_()))
+    if layout.timed and len(rows) > SCANNED:
+        keep(pa.array(rows.times), pa.field("time", pa.int64()))
+        arrays.append(pa.array(stable_order(arrays[-1].to_numpy()).astype(np.uint32)))
+        fields.append(pa.field("order", pa.uint32()))
+    elif layout.timed:
+        keep(*narrowed(pa.array(rows.times), pa.field("time", pa.int64())))
+    types = []
     for letter, columns in (("k", rows.keys.columns), ("v", rows.values)):
         for i, (column, field) in enumerate(zip(columns.columns, columns.schema, strict=True)):
-            typed.append(pa.field(f"{letter}{i}", field.type))
-            kept.append(narrowed(column, typed[-1]))
-    metadata = {TYPES: pa.schema(typed).serialize().to_pybytes()}
-    schema = pa.schema([field for _, field in kept], metadata=metadata)
-    return pa.RecordBatch.from_arrays([column for column, _ in kept], schema=schema)
+            types.append(pa.field(f"{letter}{i}", field.type))
+            keep(*narrowed(column, types[-1]))
+    metadata = {TYPES: pa.schema(types).serialize().to_pybytes()}
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
