@@ -73,4 +73,4 @@ def merge_runs(
     if not runs:
         return rows
     older = store.merged(runs, besides, evicted if store.layout.timed else None)
-    return concat_rows([rows, older]) if len(older) else rows
+    return concat_rows([rows, *older]) if older else rows

@@ -150,7 +150,7 @@ class RunStore:
     def expired(self, watermark: int, besides: Keys) -> StateRows:
         runs, started = self.runs, time.perf_counter_ns()
         self.metrics["skipped"] += sum(run.info.skipped_by(watermark) for run in runs)
-        found = self._newest([(run, run.passed(watermark)) for run in runs], besides)
+        found = self._joined(self._newest(((r, r.passed(watermark)) for r in runs), besides))
         self.metrics["eviction_us"] += (time.perf_counter_ns() - started) // 1000
         return found
 
@@ -168,9 +168,9 @@ class RunStore:
 
     def scan(self, besides: Keys) -> StateRows:
         everything = ((run, np.arange(run.info.rows, dtype=np.int64)) for run in self.runs)
-        return self._newest(everything, besides)
+        return self._joined(self._newest(everything, besides))
 
-    def merged(self, runs: Sequence[Run], besides: Keys, evicted: int | None) -> StateRows:
+    def merged(self, runs: Sequence[Run], besides: Keys, evicted: int | None) -> list[StateRows]:
         """The rows of the newest few runs that stand, to be written as one run.
 
         Marks of keys that are gone are kept as long as an older run may hold such a key; rows at or
@@ -178,12 +178,15 @@ class RunStore:
         """
         everything = ((run, run.above(evicted)) for run in runs)
         found = self._newest(everything, besides, gone=len(runs) < len(self.runs))
-        self.metrics["compacted"] += len(found)
+        self.metrics["compacted"] += sum(map(len, found))
         return found
+
+    def _joined(self, parts: list[StateRows]) -> StateRows:
+        return concat_rows(parts) if parts else self.layout.empty()
 
     def _newest(
         self, chosen: Iterable[tuple[Run, Int64]], besides: Keys, *, gone: bool = False
-    ) -> StateRows:
+    ) -> list[StateRows]:
         """Of some rows of each run, those alive, this task's, and in no newer run or `besides`."""
         parts: list[StateRows] = []
         for i, (run, rows) in enumerate(chosen):
@@ -206,7 +209,7 @@ class RunStore:
                 at, matching = newer.match(found.keys, sought)
                 stale[at[self._owned(newer, matching)]] = True
             parts.append(found.take(~stale) if stale.any() else found)
-        return concat_rows(parts) if parts else self.layout.empty()
+        return parts
 
     def _owned(self, run: Run, rows: Int64) -> Mask:
         if run.info.wholly(self.tasks, self.task):
