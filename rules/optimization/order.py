@@ -65,7 +65,7 @@ from .propagate_constants import propagate_equalities, propagate_foldables
 from .prune_columns import prune_columns
 from .prune_filters import prune_filters
 from .push_disjunctions import clean_filters, push_disjunctions
-from .push_down_predicates import push_down_predicates, push_filters_late, push_through_joins
+from .push_down_predicates import push_down_predicates, push_filters_late
 from .push_semi_joins import push_semi_joins_down
 from .python_functions import (
     extract_python_from_joins,

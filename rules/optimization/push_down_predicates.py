@@ -45,6 +45,24 @@ def push_down_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     return rewrite_down(plan, _push, frozenset((Filter, Join)))
 
 
+def push_filters_late(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Filters below all but joins, once more after Python functions have their operators.
+
+    It finds something to do only where `push_down_predicates` is left out: Spark leaves out that
+    rule by name and runs this part of it still. Filters that meet stay two.
+    """
+    if push_down_predicates.__name__ not in settings.current().excluded:
+        return plan
+
+    def push(node: LogicalPlan) -> LogicalPlan:
+        stays = isinstance(node, Join) or (
+            isinstance(node, Filter) and isinstance(node.child, Join | Filter)
+        )
+        return node if stays else _push(node)
+
+    return rewrite_down(plan, push, frozenset((Filter,)))
+
+
 def _push(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, Join):
         return push_join_condition_down(node)
