@@ -48,7 +48,6 @@ m = column("m", DecimalType(10, 2), 7)
 long = column("l", LONG, 8)
 key = AttributeReference(name="k", type_=BOOLEAN, is_nullable=False, expr_id=9)
 NULL = Literal(value=None, type_=INT)
-NO_TRUTH = Literal(value=None, type_=BOOLEAN)
 
 
 def f(name: str, *arguments: Expression) -> Expression:

@@ -337,9 +337,6 @@ class SortOrder(Expression):
         return self.child.data_type
 
 
-NamedExpression = AttributeReference | Alias
-
-
 def to_attribute(expression: Expression) -> AttributeReference:
     """The column that a named expression makes.
 

@@ -23,7 +23,6 @@ from .calls import conjunction, split
 from .trees import alias_map, replace_attributes, rewrite_down
 
 _SEMI = ("LeftSemi", "LeftAnti")
-_KEEPS_ROWS = (Distinct, Generate, Sort, Expand, Repartition, RepartitionByExpression)
 
 
 def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

@@ -114,9 +114,6 @@ def task_reports(spark: SparkSession, tasks: int, *, one_action: bool) -> Report
         one_action: whether nothing but one action runs them. The reports of the first of several
             are those that Spark observes.
     """
-    if one_action:
-        try:
-            return AccumulatedReports(spark.sparkContext)
-        except Exception:  # Spark Connect has no context
-            pass
-    return ObservedReports(tasks)
+    # Spark Connect has no context; what it raises when asked for one is an AttributeError.
+    context = getattr(spark, "sparkContext", None) if one_action else None
+    return ObservedReports(tasks) if context is None else AccumulatedReports(context)

@@ -31,7 +31,6 @@ from .coercion import cast_unless_same
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 
 Check = Callable[[Call, Conf], Expression]
-Forms = Callable[[Call], AggregateForms]
 
 NUMERIC_OR_INTERVAL = '"NUMERIC" or "ANSI INTERVAL"'
 

@@ -40,8 +40,6 @@ NUMERIC_ORDER: tuple[type[DataType], ...] = (
     FloatType,
     DoubleType,
 )
-AnsiInterval = DayTimeIntervalType | YearMonthIntervalType
-Datetime = DateType | TimestampType | TimestampNTZType
 
 
 def decimal_for(data_type: DataType) -> DecimalType:

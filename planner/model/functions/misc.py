@@ -107,9 +107,7 @@ def _invocation(name: str) -> FunctionSpec:
         data_type=lambda call: original(call).data_type,
         nullable=lambda call: original(call).nullable,
         text=invocation_text,
-        pretty=lambda call, show: (
-            f"{call.options[0]}({', '.join(show(a) for a in call.arguments)})"
-        ),
+        pretty=show_name,
         sql=show_sql,
     )
 
