@@ -9,7 +9,8 @@ from typing import Any
 
 from .catalog import STREAMS, TABLES
 from .choices import Choices
-from .wide import WideQueries
+from .mixed import MixedQueries
+from .settings import SETTINGS
 
 FAMILIES = (
     (14, "agg"),
@@ -31,58 +32,23 @@ FAMILIES = (
     (1, "winfn"),
     (16, "pipe"),
     (8, "func"),
+    (12, "multi"),
+    (8, "asks"),
+    (6, "sets"),
+    (6, "casts"),
+    (4, "slips"),
+    (6, "set"),
 )
-"""How often each family comes: about as often as among the corpus' topics."""
+"""How often each family comes: the first about as often as among the corpus' topics."""
 
-SETTINGS = (
-    ("spark.sql.ansi.enabled", ("false",)),
-    ("spark.sql.shuffle.partitions", ("1", "3", "200")),
-    ("spark.sql.streaming.aggregation.stateFormatVersion", ("1",)),
-    ("spark.sql.codegen.wholeStage", ("false",)),
-    ("spark.sql.caseSensitive", ("true",)),
-    ("spark.sql.adaptive.enabled", ("false",)),
-    ("spark.sql.streaming.join.stateFormatVersion", ("1", "3")),
-    ("spark.sql.streaming.statefulOperator.useStrictDistribution", ("false",)),
-    ("spark.sql.autoBroadcastJoinThreshold", ("-1",)),
-    ("spark.sql.session.timeZone", ("America/Los_Angeles", "Europe/Paris")),
-    ("spark.sql.streaming.multipleWatermarkPolicy", ("max",)),
-    ("spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition", ("true",)),
-    ("spark.sql.streaming.sessionWindow.stateFormatVersion", ("1",)),
-    ("spark.sql.codegen.maxFields", ("3",)),
-    ("spark.sql.groupByOrdinal", ("false",)),
-    ("spark.sql.groupByAliases", ("false",)),
-    ("spark.sql.orderByOrdinal", ("false",)),
-    ("spark.sql.execution.useObjectHashAggregateExec", ("false",)),
-    ("spark.sql.streaming.statefulOperator.allowMultiple", ("false",)),
-    ("spark.sql.streaming.unsupportedOperationCheck", ("false",)),
-    ("spark.sql.join.preferSortMergeJoin", ("false",)),
-    ("spark.sql.crossJoin.enabled", ("false",)),
-    ("spark.sql.debug.maxToStringFields", ("3",)),
-    ("spark.sql.maxMetadataStringLength", ("20",)),
-    ("spark.sql.optimizer.maxIterations", ("100",)),
-    ("spark.sql.legacy.timeParserPolicy", ("LEGACY",)),
-    ("spark.sql.storeAssignmentPolicy", ("STRICT",)),
-    ("spark.sql.parser.quotedRegexColumnNames", ("true",)),
-    ("spark.sql.timestampType", ("TIMESTAMP_NTZ",)),
-    ("spark.sql.execution.topKSortFallbackThreshold", ("2",)),
-    ("spark.sql.constraintPropagation.enabled", ("false",)),
-    ("spark.sql.adaptive.coalescePartitions.enabled", ("false",)),
-    (
-        "spark.sql.optimizer.excludedRules",
-        ("org.apache.spark.sql.catalyst.optimizer.CollapseProject",),
+UNDER_SETTINGS = {
+    "conf": ("agg", "win", "proj", "ssjoin", "sess", "dedup", "static", "sort"),
+    "set": (
+        *("multi", "asks", "sets", "casts", "pipe", "chain", "sub", "union", "limit", "gsets"),
+        *("agg", "win", "static", "ssjoin", "func", "wm", "static", "asks"),
     ),
-    ("spark.sql.streaming.noDataMicroBatches.enabled", ("false",)),
-    ("spark.sql.adaptive.streaming.stateless.enabled", ("false",)),
-    ("spark.sql.optimizeNullAwareAntiJoin", ("false",)),
-    ("spark.sql.optimizer.disableHints", ("true",)),
-    ("spark.sql.optimizer.propagateDistinctKeys.enabled", ("false",)),
-    ("spark.sql.optimizer.inSetConversionThreshold", ("2",)),
-    ("spark.sql.execution.useHashAggregateExec", ("false",)),
-    ("spark.sql.retainGroupColumns", ("false",)),
-    ("spark.sql.streaming.statefulOperator.checkCorrectness.enabled", ("false",)),
-    ("spark.sql.streaming.stateStore.encodingFormat", ("avro",)),
-    ("spark.sql.warehouse.dir", ("/elsewhere",)),
-)
+}
+"""Families whose queries are another family's, under settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +80,13 @@ def _case(choices: Choices) -> Case:
     family = choices.weighted(FAMILIES)
     python = choices.chance(0.4)
     settings = {"spark.sql.shuffle.partitions": "5"}
-    if family == "conf" or choices.chance(0.05):
+    if family in UNDER_SETTINGS or choices.chance(0.05):
         for key, values in choices.some(SETTINGS, 1, 2):
             settings[key] = choices.one_of(values)
-    grammar = WideQueries(choices, python=python)
+    grammar = MixedQueries(choices, python=python)
     method = family
-    if family == "conf":
-        method = choices.pick("agg", "win", "proj", "ssjoin", "sess", "dedup", "static", "sort")
+    if family in UNDER_SETTINGS:
+        method = choices.one_of(UNDER_SETTINGS[family])
     text, mode = getattr(grammar, method)()
     streams = {name: {"schema": schema} for name, schema in STREAMS.items() if _names(text, name)}
     tables = {

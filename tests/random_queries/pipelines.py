@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .catalog import TABLES, Column, columns_of
+from .choices import Choices
 from .grouped import Made
 from .joins import HOW
 from .refused import RefusedQueries
@@ -33,10 +34,13 @@ STEPS = (
 class Pipelines(RefusedQueries):
     """Queries made step by step."""
 
+    def __init__(self, choices: Choices, *, python: bool) -> None:
+        super().__init__(choices, python=python)
+        self._parts: list[str] = []
+
     def pipe(self) -> Made:
         """Two to five steps over a stream."""
         relation = self.plain(self.stream(watermark=0.75))
-        self._parts: list[str] = []
         self._counted = 0
         for _ in range(2 + self.choices.below(4)):
             relation = getattr(self, f"_{self.choices.weighted(STEPS)}")(relation)
@@ -47,13 +51,16 @@ class Pipelines(RefusedQueries):
         text = relation.text
         if not self.python:
             text = f"SELECT * FROM {text}" if not text.startswith("(") else text[1:-1]
-            if self._parts:
-                text = f"WITH {', '.join(self._parts)} {text}"
+            text = self.behind_parts(text)
         if mode == "complete" and self.choices.chance(0.4):
             name = relation.columns[-1].name
             order = f'.orderBy(F.desc("{name}"))' if self.python else f" ORDER BY {name} DESC"
             text += order
         return text, mode
+
+    def behind_parts(self, text: str) -> str:
+        """The query behind its CTEs."""
+        return f"WITH {', '.join(self._parts)} {text}" if self._parts else text
 
     def plain(self, relation: Relation) -> Relation:
         """The relation, without the fields of its structs."""
