@@ -258,7 +258,7 @@ class Resolver:
             options=(function.ignore_nulls,) if given else (),
         )
         if spec.kind != "aggregate" or not isinstance(call, Call):
-            return call
+            return self._cast(call) if isinstance(call, Cast) else call
         check_aggregate_filter(function)
         return AggregateExpression(
             function=call,
