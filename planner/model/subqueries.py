@@ -126,6 +126,10 @@ class LateralJoin(UnaryNode):
     def output(self) -> tuple[AttributeReference, ...]:
         return join_output(self.join_type, self.child.output, self.query.plan.output)
 
+    @property
+    def produced(self) -> frozenset[int]:
+        return self.query.plan.output_ids
+
 
 @dataclass(frozen=True, kw_only=True)
 class DomainJoin(UnaryNode):

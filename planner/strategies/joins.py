@@ -53,6 +53,7 @@ _LEFT_BUILT = ("Inner", "Cross", "RightOuter")
 _RIGHT_BUILT = (
     *("Inner", "Cross", "LeftOuter", "LeftSingle", "LeftSemi", "LeftAnti", "ExistenceJoin"),
 )
+_OUTER = ("LeftOuter", "RightOuter", "FullOuter")
 _STREAMING = ("Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi")
 
 _Side = Choice["left", "right"]
@@ -143,7 +144,7 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
     """Join of two streams: StreamingSymmetricHashJoin.
 
     Raises:
-        PlanningError: the sides have no equal keys.
+        PlanningError: the sides have no equal keys, or not in this type, format or output mode.
     """
     match logical:
         case Join(left=left, right=right) if left.is_streaming and right.is_streaming:
@@ -174,6 +175,14 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     f" version {version} - correctness issue is discovered. Please discard the"
                     " checkpoint and rerun the query. See SPARK-26154 for more details.",
                     hint=f"Leave {_STATE_FORMAT} at 2 or later.",
+                )
+            if plan_later.output_mode == "update" and logical.join_type in _OUTER:
+                # The query's own outer joins were refused before: this is one made of a subquery.
+                raise PlanningError(
+                    None,
+                    "requirement failed: Update output mode is not supported for stream-stream"
+                    f" {logical.join_type} join",
+                    hint="Use the output mode append.",
                 )
             return StreamingSymmetricHashJoinExec(
                 left=plan_later(left),
@@ -209,7 +218,10 @@ def _null_aware_keys(join: Join) -> EquiJoin | None:
             Call(name="or", arguments=(equal, Call(name="isnull", arguments=(other,)))),
         ) if same((equal,), (other,)):
             pair = _equated(equal, join.left.output_ids, join.right.output_ids)
-            return None if pair is None else EquiJoin((pair[0],), (pair[1],), None)
+            if pair is None:
+                return None
+            left, right = map(normalize_float_values, pair)
+            return EquiJoin((left,), (right,), None)
         case _:
             return None
 

@@ -73,6 +73,10 @@ class InvalidWindowTime(WindowTime):
     error: AnalysisError = field(compare=False)
 
 
+# Spark's types refuse these, which know of no query.
+_WITHOUT_PLACE = ("UNSUPPORTED_TIME_TYPE",)
+
+
 def quoted(parts: Iterable[str]) -> str:
     """A name as messages show it: each part in backticks."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
@@ -114,6 +118,8 @@ def missing_group_by(origin: Origin | None) -> AnalysisError:
 def located(error: AnalysisError, origin: Origin | None) -> AnalysisError:
     """The error with a position, unless its message has one already."""
     if getattr(error, "placeless", False):
+        return error
+    if error.condition in _WITHOUT_PLACE:
         return error
     if origin is None or origin.file or "; line " in error.message or " (line " in error.message:
         return error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Expression, LambdaFunction, LambdaVariable, lit
 from ...planner.model.tree import replace
-from ...planner.model.types import INT, ArrayType, DataType, MapType
+from ...planner.model.types import INT, ArrayType, DataType, MapType, NullType
 from ...planner.model.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
@@ -49,6 +49,9 @@ def resolve_higher_order(
         raise _not_higher_order(function)
     if not all(value.resolved for value in values):
         return replace(function, arguments=tuple(arguments))
+    if not all(_is_collection(function.name.lower(), value) for value in _walked(function, values)):
+        # It is refused for that, whatever its lambdas do.
+        return context.call(function.name, *arguments, origin=function.origin)
     bound: list[Expression] = []
     for position, argument in enumerate(arguments):
         if isinstance(argument, LambdaFunction):
@@ -59,6 +62,17 @@ def resolve_higher_order(
     if not all(a.resolved for a in bound):
         return replace(function, arguments=tuple(bound))
     return context.call(function.name, *bound, origin=function.origin)
+
+
+def _walked(function: UnresolvedFunction, values: list[Expression]) -> list[Expression]:
+    """The arguments whose elements the lambdas get."""
+    both = function.name.lower() in ("zip_with", "map_zip_with")
+    return values if both else values[:1]
+
+
+def _is_collection(name: str, value: Expression) -> bool:
+    of_maps = name.startswith(("map_", "transform_"))
+    return isinstance(value.data_type, (MapType if of_maps else ArrayType) | NullType)
 
 
 def _not_higher_order(function: UnresolvedFunction) -> AnalysisError:

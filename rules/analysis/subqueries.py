@@ -127,11 +127,16 @@ def streaming_subqueries(plan: LogicalPlan) -> AnalysisError | None:
 _TAKE_PREDICATES = (Filter, Project, Aggregate, Join, UnresolvedHaving)
 
 
+_TAKE_VALUES = (Filter, Project, Aggregate, UnresolvedHaving)
+
+
 def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
-    """IN and EXISTS where no join can be made of them; a correlated value that is not grouped."""
+    """Subqueries where no join can be made of them; a correlated value that is not grouped."""
     for expression in plan.expressions:
         for subquery in subqueries_in(expression):
             if isinstance(subquery, ScalarSubquery):
+                if subquery.correlated and not isinstance(plan, _TAKE_VALUES):
+                    return _misplaced_value(plan)
                 if isinstance(plan, Aggregate) and subquery.correlated:
                     error = _ungrouped(subquery, expression, plan)
                     if error is not None:
@@ -149,6 +154,17 @@ def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
                     hint="Compute it in the select list of a subquery.",
                 )
     return None
+
+
+def _misplaced_value(plan: LogicalPlan) -> AnalysisError:
+    return failure(
+        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
+        "Unsupported subquery expression: Correlated scalar subqueries can only be used in filters,"
+        f" aggregations, projections, and UPDATE/MERGE/DELETE commands:\n{tree_text(plan)}\n",
+        state="0A000",
+        origin=plan.origin,
+        hint="Compare with it in WHERE.",
+    )
 
 
 def _ungrouped(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.logical import Filter, Generate, Join, Project
+from ...planner.model.logical import Generate, Join, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import OneRowRelation, SubqueryAlias
 from ...planner.model.subqueries import LateralJoin
@@ -20,11 +20,11 @@ def inline_lateral_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`LateralJoin (Project [outer(a) + 1 AS b], OneRow), t` -> `Project [t.*, a + 1 AS b], t`.
 
     So with generators, whose empty results drop the row even of a left join, as in Spark; only
-    where the subquery reads nothing. Idempotent.
+    where the subquery reads nothing and the join has no condition. Idempotent.
     """
 
     def inline(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, LateralJoin):
+        if not isinstance(node, LateralJoin) or node.condition is not None:
             return node
         made = _over(node.query.plan, node.child)
         if made is None:
@@ -32,11 +32,7 @@ def inline_lateral_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         wanted = (*node.child.output, *node.query.plan.output)
         if [a.expr_id for a in made.output] != [a.expr_id for a in wanted]:
             made = Project(project_list=wanted, child=made)
-        if node.condition is None:
-            return made
-        if node.join_type not in ("Inner", "Cross"):
-            return node
-        return Filter(condition=node.condition, child=made)
+        return made
 
     return rewrite_up(plan, inline, _LATERAL)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...planner.model.expressions import GetStructField
 from ...planner.model.hints import ResolvedHint
 from ...planner.model.logical import (
     Aggregate,
@@ -269,6 +270,9 @@ BATCHES = (
         (
             # After all that moves or doubles expressions: each call becomes an operator's.
             rule(extract_python_functions, uses=(PythonUDF,)),
+            # Fields that the joins of subqueries compare have columns of their own by now.
+            rule(prune_columns, Join, uses=(GetStructField,)),
+            rule(remove_noop_operators, Join, uses=(GetStructField,)),
             rule(prune_columns, EvaluatePython),
             # What the new operators stand above may now be pushed below them.
             rule(push_through_python, EvaluatePython),

@@ -37,6 +37,11 @@ def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         if not isinstance(node, Join) or node.join_type not in _SEMI:
             return node
         match node.left:
+            case Project() as below if _is_selection(below):
+                # Pruning would put it where it is again, unless the join goes further down.
+                lower = replace(node, left=below.child)
+                pushed = push(lower) if _is_told_apart((below.child,), node) else lower
+                return node if pushed is lower else replace(below, child=pushed)
             case Project() as below:
                 return _through_project(node, below)
             case Aggregate() as below:
@@ -69,7 +74,7 @@ def _is_told_apart(inputs: tuple[LogicalPlan, ...], join: Join) -> bool:
 
 def _through_project(join: Join, project: Project) -> LogicalPlan:
     items, child = project.project_list, project.child
-    if _is_selection(project) or not all(e.deterministic for e in items):
+    if not all(e.deterministic for e in items):
         return join
     if not _is_told_apart((child,), join):
         return join
@@ -83,7 +88,7 @@ def _through_project(join: Join, project: Project) -> LogicalPlan:
 
 
 def _is_selection(project: Project) -> bool:
-    """Whether it only leaves columns out: pruning would put it where it is again."""
+    """Whether it only leaves columns out."""
     kept = [e.expr_id for e in project.project_list if isinstance(e, AttributeReference)]
     order = [a.expr_id for a in project.child.output if a.expr_id in set(kept)]
     return len(kept) == len(project.project_list) and kept == order
@@ -155,16 +160,21 @@ def _through(join: Join, below: UnaryNode, given: frozenset[int]) -> LogicalPlan
 
 def _into_join(join: Join, below: Join) -> LogicalPlan:
     """To the side of a lower join that the condition is about, if its rows stay as they are."""
-    if below.join_type not in ("Inner", "Cross", "LeftOuter", "RightOuter"):
-        return join
-    inner = below.join_type in ("Inner", "Cross")
-    mentioned = frozenset() if join.condition is None else join.condition.references
-    right = join.right.output_ids
-    own = mentioned - right
-    if not own:
-        return join
-    if own <= below.left.output_ids and (inner or below.join_type == "LeftOuter"):
+    side = _side_of(join, below)
+    if side == "left" and below.join_type in ("Inner", "Cross", "LeftOuter"):
         return replace(below, left=replace(join, left=below.left))
-    if own <= below.right.output_ids and (inner or below.join_type == "RightOuter"):
+    if side == "right" and below.join_type in ("Inner", "Cross", "RightOuter"):
         return replace(below, right=replace(join, left=below.right))
     return join
+
+
+def _side_of(join: Join, below: Join) -> str | None:
+    """The side that all conjuncts are about; those about none of them count as the left's."""
+    if join.condition is None:
+        return "right" if below.join_type == "RightOuter" else "left"
+    own = [c.references - join.right.output_ids for c in split(join.condition, "and")]
+    on_left = [ids <= below.left.output_ids for ids in own]
+    if all(on_left):
+        return "left"
+    on_right = all(ids <= below.right.output_ids for ids in own)
+    return "right" if on_right and not any(on_left) else None

@@ -20,7 +20,8 @@ def push_projections_through_unions(plan: LogicalPlan, conf: Conf) -> LogicalPla
     """`Project, Union(a, b)` -> `Union(Project a, Project b)`.
 
     The first input keeps the ids of the Project's columns, the others get fresh ones, and lose
-    the event-time mark on computed columns, as in Spark. Idempotent.
+    the event-time mark on computed columns, as in Spark. A Project that gives a column twice
+    stays: the union's columns would have one id. Idempotent.
     """
 
     def push(node: LogicalPlan) -> LogicalPlan:
@@ -28,6 +29,7 @@ def push_projections_through_unions(plan: LogicalPlan, conf: Conf) -> LogicalPla
             isinstance(node, Project)
             and isinstance(node.child, Union)
             and all(e.deterministic for e in node.project_list)
+            and len(node.output_ids) == len(node.project_list)
         ):
             return replace(node.child, inputs=tuple(projected_inputs(node, node.child)))
         return node

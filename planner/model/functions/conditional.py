@@ -8,6 +8,7 @@ from ..conf import Conf
 from ..expressions import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     BOOLEAN,
     DOUBLE,
@@ -22,7 +23,14 @@ from .coercion import cast_to, coerce_to_common, merge_types
 from .comparisons import is_orderable
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import extreme
-from .shapes import check_types, never_null, resolve_like, scalar, with_arguments
+from .shapes import (
+    check_types,
+    common_reference,
+    never_null,
+    resolve_like,
+    scalar,
+    with_arguments,
+)
 
 
 def _count(call: Call, expected: int) -> None:
@@ -137,6 +145,14 @@ def _nullif(call: Call) -> Expression:
     return resolve_like(call, "if", resolve_like(call, "=", left, right), null, left)
 
 
+def _check_nullif(call: Call, conf: Conf) -> Expression:
+    _count(call, 2)
+    # Spark compares a reference to the value, which stands in its messages.
+    left, right = call.arguments
+    resolve_like(call, "=", common_reference(left), right)
+    return call
+
+
 def _zeroifnull(call: Call) -> Expression:
     from ..expressions import lit
 
@@ -210,7 +226,7 @@ register(
     _replaced("nvl", 2, _nvl),
     _replaced("ifnull", 2, _nvl),
     _replaced("nvl2", 3, _nvl2),
-    _replaced("nullif", 2, _nullif),
+    replace(_replaced("nullif", 2, _nullif), check=_check_nullif),
     _replaced("zeroifnull", 1, _zeroifnull),
     _replaced("nullifzero", 1, _nullifzero),
     FunctionSpec(

@@ -23,14 +23,15 @@ def _nullable_first(call: Call) -> bool:
 
 
 def _checked(
-    wanted: str, count: int, *, predicate: bool = False
+    wanted: str, count: int, *, predicate: bool = False, walked: int = 1
 ) -> Callable[[Call, Conf], Expression]:
     def check(call: Call, conf: Conf) -> Expression:
         if len(call.arguments) != count:
             raise wrong_argument_count(call.name, str(count), len(call.arguments))
         kind = ArrayType if wanted == "ARRAY" else MapType
-        if not isinstance(call.arguments[0].data_type, kind):
-            raise unexpected_type(call, 0, f'"{wanted}"')
+        for position, value in enumerate(call.arguments[:walked]):
+            if not isinstance(value.data_type, kind):
+                raise unexpected_type(call, position, f'"{wanted}"')
         if predicate and not isinstance(call.arguments[-1].data_type, BooleanType):
             raise unexpected_type(call, count - 1, '"BOOLEAN"')
         return call
@@ -206,9 +207,9 @@ register(
         text=_text(", false"),
         sql=_array_sort_sql,
     ),
-    _spec("zip_with", _checked("ARRAY", 3), _zipped, _two_nullable, codegen=False),
+    _spec("zip_with", _checked("ARRAY", 3, walked=2), _zipped, _two_nullable, codegen=False),
     _spec("map_filter", _checked("MAP", 2, predicate=True), _first, codegen=False),
     _spec("transform_keys", _checked("MAP", 2), _with_keys, codegen=False),
     _spec("transform_values", _checked("MAP", 2), _with_values, codegen=False),
-    _spec("map_zip_with", _checked("MAP", 3), _zipped_map, _two_nullable, codegen=False),
+    _spec("map_zip_with", _checked("MAP", 3, walked=2), _zipped_map, _two_nullable, codegen=False),
 )

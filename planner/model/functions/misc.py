@@ -51,6 +51,7 @@ def _type_function(name: str, data_type: DataType) -> FunctionSpec:
             mode="ANSI" if conf.ansi else "LEGACY",
             time_zone=conf.time_zone,
             implicit=True,  # names show the argument alone
+            origin=call.origin,
         )
 
     return FunctionSpec(name=name, kind="scalar", data_type=lambda call: data_type, check=check)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..conf import Conf
-from ..expressions import AttributeReference, Call, Expression
+from ..expressions import Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
 from ..tree import replace
@@ -21,6 +21,7 @@ from .comparisons import is_orderable
 from .mismatch import binary_diff_types, diff_types, type_mismatch, wrong_argument_count
 from .shapes import (
     check_types,
+    common_reference,
     never_null,
     resolve_like,
     scalar,
@@ -113,7 +114,7 @@ def _check_between(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "3", len(call.arguments))
     # Spark tests each side against a reference to the value, which stands in its messages.
     value, low, high = call.arguments
-    reference = AttributeReference(name="commonexpressionref()", type_=value.data_type)
+    reference = common_reference(value)
     resolve_like(call, ">=", reference, low)
     resolve_like(call, "<=", reference, high)
     return call

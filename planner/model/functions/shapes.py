@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .. import registry
 from ..conf import Conf
-from ..expressions import Call, Expression, Literal, lit
+from ..expressions import AttributeReference, Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Kind, Show
 from ..tree import replace
 from ..types import STRING, DataType, NullType
@@ -358,6 +358,11 @@ def resolve(name: str, arguments: Sequence[Expression], conf: Conf) -> Expressio
         name=spec.name, arguments=tuple(arguments), ansi=conf.ansi, time_zone=conf.time_zone
     )
     return call if spec.check is None else spec.check(call, conf)
+
+
+def common_reference(value: Expression) -> AttributeReference:
+    """What stands in Spark's messages for a value that a function mentions twice."""
+    return AttributeReference(name="commonexpressionref()", type_=value.data_type)
 
 
 def resolve_like(call: Call, name: str, *arguments: Expression) -> Expression:
