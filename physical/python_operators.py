@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ..planner.model.expressions import AttributeReference, Expression, SortOrder
+from ..planner.model.expressions import (
+    AggregateExpression,
+    AttributeReference,
+    Expression,
+    SortOrder,
+    to_attribute,
+)
 from ..planner.model.python_functions import PythonUDF
 from ..planner.model.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
@@ -110,6 +116,51 @@ class FlatMapGroupsInPythonExec(UnaryExec):
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return (ascending(self.keys),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateInPythonExec(UnaryExec):
+    """`ArrowAggregatePython`: functions over each group's columns, a row of results per group."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("keys", "aggregates", "results")
+
+    keys: tuple[Expression, ...]
+    aggregates: tuple[AggregateExpression, ...]
+    results: tuple[Expression, ...]
+
+    @property
+    def node_name(self) -> str:
+        return "ArrowAggregatePython"
+
+    @property
+    def functions(self) -> tuple[PythonUDF, ...]:
+        """The calls."""
+        calls = (aggregate.function for aggregate in self.aggregates)
+        return tuple(call for call in calls if isinstance(call, PythonUDF))
+
+    @property
+    def misses_input(self) -> bool:
+        return True  # the results are made of columns that only the functions give
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.keys, max_fields) if self.keys else "",
+            listed(self.functions, max_fields),
+            listed(self.results, max_fields),
+            str(self.functions[0].exact_kind),
+        )
+
+    @cached_property
+    def output(self) -> Attributes:
+        return tuple(map(to_attribute, self.results))
+
+    @cached_property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (clustered(tuple(map(to_attribute, self.keys))),)
+
+    @cached_property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return (ascending(tuple(map(to_attribute, self.keys))),)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,8 @@ HERE = Path(__file__).resolve().parent
 GOLDEN = sorted((HERE / "golden").glob("*.yaml"))
 
 
+# PySpark's advice to users who give a function's kind instead of type hints.
+@pytest.mark.filterwarnings("ignore:It is preferred to specify type hints")
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_golden_plan(path: Path) -> None:
     want = path.with_suffix(".plan").read_text(encoding="utf-8").strip("\n")

@@ -17,13 +17,11 @@ from ..model.expressions import (
     Origin,
     lit,
 )
-from ..model.functions.coercion import wider_type
-from ..model.logical import Expand, Filter, Project
+from ..model.logical import Filter, Project
 from ..model.query_plan import LogicalPlan
 from ..model.types import (
     DOUBLE,
     NULL,
-    STRING,
     BooleanType,
     DataType,
     DoubleType,
@@ -32,15 +30,14 @@ from ..model.types import (
     StringType,
     StructType,
 )
+from ..model.unpivot import UnresolvedUnpivot
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
-from .failures import unsupported
 from .literals import literal_of
 from .names import name_parts
 from .places import Message
 from .types import from_proto
 
 if TYPE_CHECKING:
-    from ...rules.analysis.context import Context
     from .relations import RelationReader
 
 
@@ -224,57 +221,18 @@ def _case_of(column: AttributeReference, pairs: list[tuple[Literal, Literal]]) -
 
 
 def unpivot(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
-    """`unpivot`: each row once per value column, with the column's name and value.
-
-    Raises:
-        AnalysisError: the value columns have no common type.
-    """
-    child = reader.child(message.input)
-    ids = [_only(reader, child, item) for item in message.ids]
-    chosen = [_only(reader, child, item) for item in message.values.values]
-    if not message.HasField("values"):
-        known = {column.expr_id for column in ids}
-        chosen = [column for column in child.output if column.expr_id not in known]
-    context = reader.session.context()
-    common: DataType | None = chosen[0].data_type
-    for column in chosen[1:]:
-        common = None if common is None else wider_type(common, column.data_type, context.conf)
-    if common is None:
-        raise _no_common_type(chosen)
-    made = (
-        *ids,
-        AttributeReference(name=message.variable_column_name, type_=STRING, is_nullable=False),
-        AttributeReference(name=message.value_column_name, type_=common),
-    )
-    projections = tuple(
-        (*ids, lit(column.name), _as_type(column, common, context)) for column in chosen
-    )
-    return Expand(child=child, projections=projections, attributes=made, origin=origin)
-
-
-def _only(reader: RelationReader, child: LogicalPlan, item: Message) -> AttributeReference:
-    column = reader.expressions.read(item)
-    if isinstance(column, UnresolvedAttribute):
-        found = reader.session.resolved_over(child, column)
-        if found is None:
-            raise reader.session.unknown(column.parts, child, None)
-        column = found
-    if isinstance(column, AttributeReference):
-        return column
-    raise unsupported("unpivot() of an expression")
-
-
-def _as_type(column: AttributeReference, common: DataType, context: Context) -> Expression:
-    return column if column.data_type == common else context.cast(column, common)
-
-
-def _no_common_type(columns: list[AttributeReference]) -> AnalysisError:
-    listed = ", ".join(f'"{c.data_type.sql}" (`{c.name}`)' for c in columns)
-    return AnalysisError(
-        "UNPIVOT_VALUE_DATA_TYPE_MISMATCH",
-        "[UNPIVOT_VALUE_DATA_TYPE_MISMATCH] Unpivot value columns must share a least common type,"
-        f" some types do not: [{listed}]. SQLSTATE: 42K09",
-        hint="Cast the value columns to one type first.",
+    """`unpivot`: each row once per value column, with the column's name and value."""
+    chosen = None
+    if message.HasField("values"):
+        chosen = tuple((e,) for e in reader.expressions.named_all(message.values.values))
+    return UnresolvedUnpivot(
+        child=reader.child(message.input),
+        ids=reader.expressions.named_all(message.ids),
+        columns=chosen,
+        value_names=(message.value_column_name,),
+        name_column=message.variable_column_name,
+        include_nulls=True,
+        origin=origin,
     )
 
 

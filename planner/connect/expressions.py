@@ -109,6 +109,8 @@ class ExpressionReader:
         if message.is_metadata_column:
             raise unsupported(f"The metadata column {message.unparsed_identifier}", origin)
         parts = name_parts(message.unparsed_identifier)
+        if parts[-1] == "*" and not message.unparsed_identifier.endswith("`"):
+            return UnresolvedStar(target=parts[:-1], origin=origin)
         if message.HasField("plan_id"):
             return self.session.column(message.plan_id, parts, origin)
         return UnresolvedAttribute(parts=parts, origin=origin)
@@ -187,8 +189,16 @@ class ExpressionReader:
     def user_function(self, message: Message, origin: Origin | None) -> Expression:
         kind = message.WhichOneof("function")
         if kind == "python_udf":
-            return call_of(message, self.read_all(message.arguments), origin)
+            return self._python_call(message, origin)
         raise unsupported(f"The Scala or Java function {message.function_name}()", origin)
+
+    def _python_call(self, message: Message, origin: Origin | None) -> Expression:
+        names, values = [], []
+        for argument in message.arguments:
+            by_name = argument.WhichOneof("expr_type") == "named_argument_expression"
+            names.append(argument.named_argument_expression.key if by_name else "")
+            values.append(argument.named_argument_expression.value if by_name else argument)
+        return call_of(message, self.read_all(values), tuple(names), origin)
 
     def named_argument(self, message: Message, origin: Origin | None) -> Expression:
         raise unsupported(f"The argument by name {message.key}", origin)

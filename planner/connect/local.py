@@ -6,7 +6,7 @@ import atexit
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -15,6 +15,7 @@ from pyspark.sql.connect.client import ChannelBuilder
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import DataSource
 from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.pandas.functions import ArrowUDFType, PandasUDFType
 
 from ..model.catalog import Source
 from ..model.conf import Conf
@@ -102,11 +103,20 @@ def evaluate(
         scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
         program = _compiled(code, name)
         with _told():
-            found = eval(program, {**scope, "F": functions})
+            found = eval(program, {**scope, "F": _functions()})
             if not isinstance(found, DataFrame):
                 raise _no_frame(found)
             relation = found._plan.plan(spark._client)
         return session, session.planned(relation)
+
+
+def _functions() -> ModuleType:
+    """The client's functions, and the names for kinds of functions that stand beside them."""
+    kinds = {"PandasUDFType": PandasUDFType, "ArrowUDFType": ArrowUDFType}
+    module = ModuleType("pyspark.sql.functions")
+    module.__dict__.update({**vars(functions), **kinds, "__name__": module.__name__})
+    module.__name__ = "pyspark.sql.functions"
+    return module
 
 
 def _frame(spark: SparkSession, name: str, streaming: bool) -> DataFrame:

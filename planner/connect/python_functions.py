@@ -9,7 +9,15 @@ from pyspark.util import PythonEvalType
 
 from ...rules.analysis import analyze
 from ..model.errors import AnalysisError
-from ..model.expressions import Alias, AttributeReference, Expression, Literal, Origin, lit
+from ..model.expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Expression,
+    Literal,
+    Origin,
+    lit,
+)
 from ..model.logical import EventTimeWatermark, Project
 from ..model.python_functions import EvalKind, PythonUDF
 from ..model.python_operators import (
@@ -57,21 +65,30 @@ _TIME_MODES = {"none": "NoTime", "processingtime": "ProcessingTime", "eventtime"
 
 
 def call_of(
-    message: Message, arguments: tuple[Expression, ...], origin: Origin | None
-) -> PythonUDF:
-    """A call in an expression, of a function by `udf` or `pandas_udf`."""
+    message: Message,
+    arguments: tuple[Expression, ...],
+    names: tuple[str, ...],
+    origin: Origin | None,
+) -> Expression:
+    """A call in an expression, of a function by `udf` or `pandas_udf`.
+
+    `names` are those that arguments are given by, "" for one by position.
+    """
     number = message.python_udf.eval_type
     kind: EvalKind = "batched" if number in _PICKLED else "arrow"
-    return PythonUDF(
+    call = PythonUDF(
         function_name=message.function_name,
         type_=from_proto(message.python_udf.output_type),
         arguments=arguments,
+        names=names if any(names) else (),
         kind="grouped aggregate" if number in _AGGREGATES else kind,
         exact_kind=number,
         options=_as_sent(message),
         is_deterministic=message.deterministic,
         origin=origin,
     )
+    aggregates = number in _AGGREGATES
+    return AggregateExpression(function=call, origin=origin) if aggregates else call
 
 
 def map_partitions(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:

@@ -37,8 +37,8 @@ from ..model.set_operations import Except, Intersect
 from ..model.subqueries import LateralJoin, LateralSubquery
 from ..model.tree import replace
 from ..model.types import INT
-from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
-from . import columns, grouping, partitions, python_functions, reads, statistics
+from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction, UnresolvedStar
+from . import columns, grouping, partitions, python_functions, reads, statistics, transposition
 from .expressions import ExpressionReader
 from .failures import unsupported
 from .names import name_parts
@@ -156,8 +156,13 @@ class RelationReader:
         child = self.child(message.input)
         names = dict.fromkeys(message.column_names)
         keys = tuple(UnresolvedAttribute(parts=(name,)) for name in names)
-        if message.all_columns_as_keys or not names:
-            keys = ()
+        if message.all_columns_as_keys:
+            return Deduplicate(
+                child=child,
+                keys=(UnresolvedStar(),),
+                within_watermark=message.within_watermark,
+                origin=origin,
+            )
         within = message.within_watermark
         return Deduplicate(child=child, keys=keys, within_watermark=within, origin=origin)
 
@@ -336,6 +341,7 @@ _READERS: dict[str | None, Reader] = {
     "sort": RelationReader.sort,
     "limit": RelationReader.limit,
     "offset": RelationReader.offset,
+    "transpose": transposition.transpose,
     "deduplicate": RelationReader.deduplicate,
     "with_watermark": RelationReader.watermark,
     "subquery_alias": RelationReader.alias,

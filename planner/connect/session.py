@@ -213,7 +213,7 @@ class PlannerSession:
             return function
         if registered.WhichOneof("function") != "python_udf":
             raise unsupported(f"The function {function.name}()", function.origin)
-        return call_of(registered, function.arguments, function.origin)
+        return call_of(registered, function.arguments, (), function.origin)
 
     # ------------------------------------------------------------------------------------ sources
 

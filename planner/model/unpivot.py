@@ -14,13 +14,15 @@ class UnresolvedUnpivot(UnaryNode):
     """Each row once per entry of `columns`: their values under `value_names`, and a name.
 
     `names` are the entries' own (None: made of the columns'); they go to `name_column`. Rows whose
-    values are all null are left out unless `include_nulls`.
+    values are all null are left out unless `include_nulls`. `ids` are the columns that stay (None:
+    all that are not in `columns`). Without `columns` all but the `ids` are taken.
     """
 
-    expression_fields = ("columns",)
+    expression_fields = ("ids", "columns")
 
-    columns: tuple[tuple[Expression, ...], ...]
-    names: tuple[str | None, ...]
+    ids: tuple[Expression, ...] | None = None
+    columns: tuple[tuple[Expression, ...], ...] | None
+    names: tuple[str | None, ...] = ()
     value_names: tuple[str, ...]
     name_column: str
     include_nulls: bool = False

@@ -9,7 +9,7 @@ from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
 from ..model.conf import Conf
 from ..model.errors import PlanningError
-from ..model.expressions import Origin
+from ..model.expressions import Expression, Origin
 from ..model.query_plan import LogicalPlan
 from ..model.tree import replace
 
@@ -43,6 +43,22 @@ class PlanLater:
             "STATEPLAN_NO_STRATEGY",
             f"No physical plan can be made for the operator {name}.",
             hint="The query is valid, but this operator is not supported yet: rewrite without it.",
+        )
+
+
+def require_keys(keys: tuple[Expression, ...]) -> None:
+    """Rows with state are put in place by their keys: there must be one.
+
+    Raises:
+        PlanningError: there is none.
+    """
+    if not keys:
+        raise PlanningError(
+            None,
+            "requirement failed: The expressions for hash of a StatefulOpClusteredDistribution"
+            " should not be Nil. An AllTuples should be used to represent a distribution that only"
+            " has a single partition.",
+            hint="Name at least one column.",
         )
 
 

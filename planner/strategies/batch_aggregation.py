@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from ...physical.aggregate import BaseAggregateExec
 from ...physical.distribution import canonical
 from ...physical.plan import SparkPlan
+from ...physical.python_operators import AggregateInPythonExec
+from ..model.errors import PlanningError
 from ..model.expressions import (
     AggregateExpression,
     AggregateMode,
@@ -16,6 +18,7 @@ from ..model.expressions import (
     to_attribute,
 )
 from ..model.logical import Aggregate
+from ..model.python_functions import PythonUDF
 from ..model.text import plan_text
 from ..model.tree import replace
 from .aggregation import (
@@ -35,10 +38,32 @@ def plan_batch_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPl
     """The steps of an aggregation over a table: partial, then final over the exchange."""
     parts = parts_of(logical, plan_later)
     child = plan_later(logical.child)
+    in_python = [a for a in parts.aggregates if isinstance(a.function, PythonUDF)]
+    if in_python:
+        return _in_python(parts, in_python, child)
     if any(a.distinct for a in parts.aggregates):
         return _with_one_distinct(parts, child)
     partial = replace(partial_step(parts, child), is_streaming=False)
     return replace(final_step(parts, parts.key_attributes, partial), is_streaming=False)
+
+
+def _in_python(
+    parts: PhysicalAggregation, calls: list[AggregateExpression], child: SparkPlan
+) -> SparkPlan:
+    if len(calls) < len(parts.aggregates):
+        names = ", ".join(
+            f"`{a.function.function_name}`" for a in calls if isinstance(a.function, PythonUDF)
+        )
+        condition = "INVALID_PANDAS_UDF_PLACEMENT"
+        raise PlanningError(
+            condition,
+            f"[{condition}] The group aggregate pandas UDF {names} cannot be invoked together with"
+            " as other, non-pandas aggregate functions. SQLSTATE: 0A000",
+            hint="Aggregate with Python's functions alone, or with Spark's alone.",
+        )
+    return AggregateInPythonExec(
+        keys=parts.keys, aggregates=parts.aggregates, results=parts.results, child=child
+    )
 
 
 def _with_one_distinct(parts: PhysicalAggregation, child: SparkPlan) -> SparkPlan:

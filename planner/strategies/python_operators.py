@@ -17,7 +17,6 @@ from ...physical.python_state import (
     TransformWithStateInPySparkExec,
 )
 from ...physical.state import NO_WATERMARK
-from ..model.errors import PlanningError
 from ..model.expressions import AttributeReference, Expression
 from ..model.python_operators import (
     EvaluatePython,
@@ -29,7 +28,7 @@ from ..model.python_operators import (
     UpdateEventTimeColumn,
 )
 from ..model.query_plan import LogicalPlan
-from .base import PlanLater, where_from
+from .base import PlanLater, require_keys, where_from
 
 _FORMAT = "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion"
 
@@ -38,7 +37,7 @@ def python_state(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | Non
     """The operators with which a Python function keeps state."""
     match logical:
         case FlatMapGroupsInPandasWithState():
-            _require_keys(logical.grouping)
+            require_keys(logical.grouping)
             return FlatMapGroupsInPandasWithStateExec(
                 function=logical.function,
                 keys=_columns(logical.grouping),
@@ -52,7 +51,7 @@ def python_state(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | Non
             )
         case TransformWithStateInPySpark():
             initial = logical.has_initial_state
-            _require_keys(logical.keys)
+            require_keys(logical.keys)
             return TransformWithStateInPySparkExec(
                 function=logical.function,
                 keys=logical.keys,
@@ -112,17 +111,6 @@ def python_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan |
             )
         case _:
             return None
-
-
-def _require_keys(keys: tuple[Expression, ...]) -> None:
-    if not keys:
-        raise PlanningError(
-            None,
-            "requirement failed: The expressions for hash of a StatefulOpClusteredDistribution"
-            " should not be Nil. An AllTuples should be used to represent a distribution that only"
-            " has a single partition.",
-            hint="Group by at least one column.",
-        )
 
 
 def _columns(keys: tuple[Expression, ...]) -> Attributes:

@@ -15,7 +15,7 @@ from ..model.logical import Aggregate, Deduplicate, EventTimeWatermark, ReturnAn
 from ..model.query_plan import LogicalPlan
 from ..model.relations import StreamingRelation
 from .aggregation import plan_aggregation
-from .base import PlanLater, where_from
+from .base import PlanLater, require_keys, where_from
 from .limits import match_limit
 
 
@@ -55,6 +55,7 @@ def streaming_deduplication(logical: LogicalPlan, plan_later: PlanLater) -> Spar
     """Deduplicate over a stream, for ever or within the watermark's delay."""
     match logical:
         case Deduplicate(keys=keys, within_watermark=within, child=child) if child.is_streaming:
+            require_keys(keys)
             kind = StreamingDeduplicateWithinWatermarkExec if within else StreamingDeduplicateExec
             return kind(keys=_columns(keys), origin=where_from(logical), child=plan_later(child))
         case _:

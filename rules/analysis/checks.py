@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterator
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
+from ...planner.model.expressions import (
+    AggregateExpression,
+    AttributeReference,
+    Expression,
+)
 from ...planner.model.logical import (
     Aggregate,
     Deduplicate,
@@ -46,6 +50,7 @@ from .failures import SEARCH_PATH, failure, mismatch, missing_group_by, quoted
 from .misplaced import (
     misplaced_aggregates,
     misplaced_in_operator,
+    misplaced_star,
     random_in_operator,
     sort_types,
 )
@@ -155,12 +160,7 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
                 if error is not None:
                     return error
             if isinstance(node, UnresolvedStar):
-                return failure(
-                    "INVALID_USAGE_OF_STAR_OR_REGEX",
-                    f"Invalid usage of '*' in {type(plan).__name__}.",
-                    state="42000",
-                    origin=node.origin,
-                )
+                return misplaced_star(node, expression, plan)
             if isinstance(node, UnresolvedAttribute):
                 columns = [a for child in plan.children for a in child.output]
                 return unresolved_column(node.parts, columns, node.origin or plan.origin)

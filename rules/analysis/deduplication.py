@@ -20,7 +20,7 @@ def resolve_deduplicate(plan: Deduplicate, child: LogicalPlan, context: Context)
     Raises:
         AnalysisError: no column has a key's name.
     """
-    if not plan.keys or any(isinstance(key, UnresolvedStar) for key in plan.keys):
+    if any(isinstance(key, UnresolvedStar) for key in plan.keys):
         return replace(plan, keys=child.output, child=child)
     scope = context.scope(child.output)
     keys: list[Expression] = []

@@ -208,7 +208,7 @@ class Resolver:
         spec = registry.find(name)
         if spec is None:
             raise unresolved_routine(function.name, function.origin)
-        function = with_positions(function)
+        function = self._without_stars(with_positions(function))
         if is_higher_order(function):
             return resolve_higher_order(function, self, self.context)
         function = self._with_arguments(function)
@@ -216,9 +216,13 @@ class Resolver:
             return function
         return self._resolved_call(function, spec)
 
-    def _with_arguments(self, function: UnresolvedFunction) -> UnresolvedFunction:
+    def _without_stars(self, function: UnresolvedFunction) -> UnresolvedFunction:
         if any(isinstance(a, UnresolvedStar) for a in function.arguments):
-            function = replace(function, arguments=self._spread(function.arguments))
+            return replace(function, arguments=self._spread(function.arguments))
+        return function
+
+    def _with_arguments(self, function: UnresolvedFunction) -> UnresolvedFunction:
+        function = self._without_stars(function)
         return replace(
             function,
             arguments=tuple(self.resolve(a) for a in function.arguments),

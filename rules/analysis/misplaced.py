@@ -1,13 +1,14 @@
-"""Checks of what stands where it cannot: aggregates in WHERE, ON and ORDER BY."""
+"""Checks of what stands where it cannot: aggregates in WHERE, ON and ORDER BY, lone stars."""
 
 from __future__ import annotations
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import AggregateExpression
+from ...planner.model.expressions import AggregateExpression, Call, Expression, SortOrder
 from ...planner.model.functions.comparisons import is_orderable
 from ...planner.model.logical import Filter, Join, Sort
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
+from ...planner.model.unresolved import UnresolvedStar
 from .aggregates import has_aggregate
 from .failures import failure, mismatch
 from .names import qualified
@@ -78,3 +79,21 @@ def sort_types(plan: LogicalPlan) -> AnalysisError | None:
                 order.origin,
             )
     return None
+
+
+def misplaced_star(
+    star: UnresolvedStar, expression: Expression, plan: LogicalPlan
+) -> AnalysisError:
+    """A star that is no entry of a list: its place is what it stands directly under."""
+    place, position = type(plan).__name__, star.origin
+    for node in expression.walk():
+        if any(child is star for child in node.children) and not isinstance(node, SortOrder):
+            # Spark calls it by its class.
+            name = node.name if isinstance(node, Call) else type(node).__name__
+            place, position = f"expression `{name.lower()}`", None
+    return failure(
+        "INVALID_USAGE_OF_STAR_OR_REGEX",
+        f"Invalid usage of '*' in {place}.",
+        state="42000",
+        origin=position,
+    )

@@ -42,7 +42,7 @@ def extract_python_functions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 def _has_calls(plan: LogicalPlan) -> bool:
     return any(
-        any(_is_call(node) for node in expression.walk())
+        expression.holds(PythonUDF)
         for operator in plan.walk()
         if not isinstance(operator, EvaluatePython | PythonOperator)
         for expression in operator.expressions

@@ -12,7 +12,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...physical.aggregate import result_column
 from ...physical.python_operators import (
+    AggregateInPythonExec,
     Attributes,
     EvalPythonExec,
     FlatMapCoGroupsInPythonExec,
@@ -20,7 +22,7 @@ from ...physical.python_operators import (
     MapInPythonExec,
 )
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import AttributeReference, Expression
+from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.spark_sql import quote
 from ...planner.model.types import StructField, StructType
@@ -73,8 +75,12 @@ def _column(expression: Expression) -> SparkColumn:
 
     if not isinstance(expression, PythonUDF):
         return F.expr(sql_of(expression))
-    column: SparkColumn = _user_function(expression)(*map(_column, expression.arguments))
-    return column
+    arguments = list(map(_column, expression.arguments))
+    names = expression.names or ("",) * len(arguments)
+    by_place = [column for name, column in zip(names, arguments, strict=True) if not name]
+    by_name = {name: column for name, column in zip(names, arguments, strict=True) if name}
+    result: SparkColumn = _user_function(expression)(*by_place, **by_name)
+    return result
 
 
 def _user_function(call: PythonUDF) -> Any:
@@ -116,6 +122,19 @@ def _(node: FlatMapGroupsInPythonExec, inputs: Frames, batch: Batch) -> DataFram
     function = _without(unpickled(node.function)[0], [hidden], arrow=node.arrow)
     run = grouped.applyInArrow if node.arrow else grouped.applyInPandas
     return _renamed(run(function, _schema(node.attributes)), node.attributes)
+
+
+@lower_operator.register(AggregateInPythonExec)
+def _(node: AggregateInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
+    made = [
+        _column(aggregate.function).alias(column_name(result_column(aggregate)))
+        for aggregate in node.aggregates
+    ]
+    keys = [column_name(to_attribute(key)) for key in node.keys]
+    groups = inputs[0].groupBy(*keys).agg(*made)
+    bare = (result.child if isinstance(result, Alias) else result for result in node.results)
+    named = zip(bare, node.output, strict=True)
+    return groups.selectExpr(*(f"{sql_of(e)} AS {column_name(a)}" for e, a in named))
 
 
 @lower_operator.register(FlatMapCoGroupsInPythonExec)
