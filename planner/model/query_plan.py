@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import is_
 from typing import ClassVar, Self
 
 from .expressions import AttributeReference, Expression, Origin
@@ -16,13 +17,14 @@ def map_nested(value: object, function: Callable[[Expression], Expression]) -> o
     if isinstance(value, Expression):
         return function(value)
     if isinstance(value, tuple):
-        new = [
-            function(item) if isinstance(item, Expression) else map_nested(item, function)
-            for item in value
-        ]
-        for one, other in zip(new, value, strict=True):
-            if one is not other:
-                return tuple(new)
+        new = tuple(
+            [
+                function(item) if isinstance(item, Expression) else map_nested(item, function)
+                for item in value
+            ]
+        )
+        if not all(map(is_, new, value)):
+            return new
     return value
 
 

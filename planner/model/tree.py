@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
+from operator import is_
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, cast
 
 from .lazy import cached_property
@@ -108,16 +109,17 @@ class TreeNode:
 
     def map_children(self, function: Callable[[Self], Self]) -> Self:
         """This node with `function` applied to each child; itself if no child changed."""
+        names = self.child_fields
+        if not names:
+            return self
         changed: dict[str, object] = {}
         values = self.__dict__
-        for name in self.child_fields:
+        for name in names:
             value = values[name]
             if isinstance(value, tuple):
-                new = [function(child) for child in value]
-                for one, other in zip(new, value, strict=True):
-                    if one is not other:
-                        changed[name] = tuple(new)
-                        break
+                new = tuple(map(function, value))
+                if not all(map(is_, new, value)):
+                    changed[name] = new
             elif value is not None:
                 mapped = function(value)
                 if mapped is not value:

@@ -103,7 +103,11 @@ def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
             state="42601",
             origin=plan.origin,
         )
-    return next((e for c in expression.children if (e := _check(c, plan)) is not None), None)
+    for child in expression.children:
+        error = _check(child, plan)
+        if error is not None:
+            return error
+    return None
 
 
 def _misused(window: WindowExpression, function: Call) -> AnalysisError | None:

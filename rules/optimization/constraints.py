@@ -69,17 +69,17 @@ def _stated(plan: LogicalPlan) -> ExpressionSet:
 
 def _renamed(child: LogicalPlan, items: Sequence[Expression]) -> ExpressionSet:
     """The child's constraints, also in terms of the select list's columns."""
-    known = constraints(child)
+    known = list(constraints(child))
     for item in items:
         if not isinstance(item, Alias):
             continue
         column, value = to_attribute(item), item.child
         if isinstance(value, Literal):
-            known = known.union([call("<=>", column, value)])
+            known.append(call("<=>", column, value))
         elif value.deterministic:
-            known = known.union(_in_terms_of(known, value, column))
-            known = known.union([call("<=>", value, column)])
-    return known
+            known += list(_in_terms_of(known, value, column))
+            known.append(call("<=>", value, column))
+    return ExpressionSet(known)
 
 
 def _in_terms_of(
@@ -88,7 +88,9 @@ def _in_terms_of(
     key = canonical(value)
     for constraint in known:
         if value.references <= constraint.references:
-            yield _replaced(constraint, key, column)
+            renamed = _replaced(constraint, key, column)
+            if renamed is not constraint:
+                yield renamed
 
 
 def _replaced(expression: Expression, key: Canonical, new: Expression) -> Expression:

@@ -70,17 +70,21 @@ def _filtered(node: LogicalPlan) -> LogicalPlan:
         and not e.references <= left
         and not e.references <= right
     ]
-    return replace(
-        node,
-        left=_side(node.left, mixed) if node.join_type in _LEFT else node.left,
-        right=_side(node.right, mixed) if node.join_type in _RIGHT else node.right,
-    )
+    if not mixed:
+        return node
+    left_side = _side(node.left, mixed) if node.join_type in _LEFT else node.left
+    right_side = _side(node.right, mixed) if node.join_type in _RIGHT else node.right
+    if left_side is node.left and right_side is node.right:
+        return node
+    return replace(node, left=left_side, right=right_side)
 
 
 def _side(plan: LogicalPlan, conditions: list[Expression]) -> LogicalPlan:
     found = [_about(e, plan.output_ids) for e in conditions]
-    new = ExpressionSet(e for e in found if e is not None).without(constraints(plan))
-    known = list(new)
+    new = [e for e in found if e is not None]
+    if not new:
+        return plan
+    known = list(ExpressionSet(new).without(constraints(plan)))
     return Filter(child=plan, condition=conjunction(known)) if known else plan
 
 
