@@ -272,14 +272,18 @@ class UnionExec(SparkPlan):
     def supports_codegen(self) -> bool:
         """Not where the inputs are united partition by partition, nor where a type differs.
 
-        Types differ in names of fields, or in whether a part can be null. Nor where an input's code
-        reads several inputs itself: a shuffled join.
+        Types differ in names of fields, or in whether a part can be null. Nor where code anywhere
+        below reads several inputs itself: a shuffled join's or another union's.
         """
         if any(plan.reads_several for plan in self.inputs):
             return False
         first, *rest = ([a.type_ for a in plan.output] for plan in self.inputs)
         alike = all(types == first for types in rest)
         return alike and isinstance(self.output_partitioning, UnknownPartitioning)
+
+    @cached_property
+    def reads_several(self) -> bool:
+        return self.supports_codegen or super().reads_several
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,6 +95,10 @@ class BroadcastExchangeExec(UnaryExec):
     def output_partitioning(self) -> Partitioning:
         return BroadcastPartitioning(mode=self.mode)
 
+    @property
+    def reads_several(self) -> bool:
+        return False  # all of it is read before
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReusedExchangeExec(SparkPlan):

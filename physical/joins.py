@@ -161,9 +161,9 @@ def _as_long(key: Expression) -> Expression:
 class ShuffledJoinExec(EquiJoinExec):
     """Both sides' rows with equal keys in one task."""
 
-    @property
+    @cached_property
     def reads_several(self) -> bool:
-        return self.supports_codegen
+        return self.supports_codegen or super().reads_several
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:

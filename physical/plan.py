@@ -97,10 +97,10 @@ class SparkPlan(QueryPlan):
         """Whether the JVM generates code for the operator."""
         return False
 
-    @property
+    @cached_property
     def reads_several(self) -> bool:
-        """Whether code generated for it reads several inputs row by row, or its children's does."""
-        return self.supports_codegen and any(child.reads_several for child in self.children)
+        """Whether code generated for it, or for one below it, reads several inputs row by row."""
+        return any(child.reads_several for child in self.children)
 
 
 @dataclass(frozen=True, kw_only=True)

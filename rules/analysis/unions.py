@@ -30,7 +30,7 @@ def widen_union(plan: Union, context: Context) -> Union:
         return plan
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
     branches = tuple(_widened(branch, types, plan.origin, context) for branch in plan.inputs)
-    if all(new is old for new, old in zip(branches, plan.inputs, strict=True)):
+    if all(kind is None for kind in types):
         return plan
     # Spark makes a new union here, which stands where the whole query does.
     return replace(plan, inputs=branches, origin=context.whole)
@@ -46,8 +46,10 @@ def widen_sides(plan: SetOperation, context: Context) -> SetOperation:
         return plan
     types = [_common([a.type_, b.type_], context) for a, b in zip(*outputs, strict=True)]
     sides = (plan.left, plan.right)
+    if all(kind is None for kind in types):
+        return plan
     left, right = (_widened(side, types, plan.origin, context) for side in sides)
-    return replace(plan, left=left, right=right)
+    return replace(plan, left=left, right=right, origin=context.whole)
 
 
 def match_by_name(plan: Union, context: Context) -> Union:
@@ -58,11 +60,10 @@ def match_by_name(plan: Union, context: Context) -> Union:
     Raises:
         AnalysisError: a branch lacks a column, or has one twice.
     """
-    first, *rest = plan.inputs
+    first, *rest, last = plan.inputs
     for branch in rest:
-        first = _both_by_name(first, branch, plan.allow_missing, context)
-    assert isinstance(first, Union)
-    return replace(first, origin=plan.origin)
+        first = widen_union(_both_by_name(first, branch, plan.allow_missing, context), context)
+    return replace(_both_by_name(first, last, plan.allow_missing, context), origin=plan.origin)
 
 
 def _both_by_name(
@@ -94,9 +95,7 @@ def _both_by_name(
         added = (*own, *(_missing(column) for column in extra))
         if added != left.output:
             left = Project(project_list=added, child=left)
-    # A union below is part of this one: its branches are matched already.
-    inputs = left.inputs if isinstance(left, Union) else (left,)
-    return Union(inputs=(*inputs, right))
+    return Union(inputs=(left, right))
 
 
 def _like(

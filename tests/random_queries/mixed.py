@@ -62,7 +62,6 @@ LITERALS = (
     "1.25F",
     "array(1, 2)",
     "CAST(NULL AS INT)",
-    "current_date()",
     "false",
     "1000.00",
 )
