@@ -179,8 +179,13 @@ class ExpressionParser(PrimaryParser):
         return exp.Is(this=left, expression=value, negate=negated)
 
     def _parse_in(self, this: Node, alias: bool = False) -> Node:
-        # `IN (VALUES (1), (2))` calls a function named so, as in Spark's grammar.
-        if self._is_query_ahead(0) and self._tokens[self._index + 1].text.upper() != "VALUES":
+        # `IN (VALUES (1), (2))` calls a function named so, as in Spark's grammar; `IN ((SELECT 1))`
+        # has one value.
+        if (
+            self._is_query_ahead(0)
+            and self._tokens[self._index + 1].text.upper() != "VALUES"
+            and not self._is_bracket_in_bracket()
+        ):
             return exp.In(this=this, query=self._wrapped(self._parse_query))
         if self._curr.token_type == TokenType.L_PAREN and self._peek_type(1) == TokenType.R_PAREN:
             self._advance(2)

@@ -8,6 +8,11 @@ from sqlglot.tokens import TokenType
 from .calls import CallParser
 from .cursor import NAMES, STRINGS, Node
 
+_AFTER_QUERIES = frozenset(
+    (")", "UNION", "EXCEPT", "MINUS", "INTERSECT", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE",
+     "WINDOW", "LIMIT", "OFFSET")
+)  # fmt: skip
+
 
 class PrimaryParser(CallParser):
     """Reads what operators stand between."""
@@ -86,9 +91,12 @@ class PrimaryParser(CallParser):
         """Whether a parenthesis opens there and a query follows it."""
         if self._peek_type(offset) != TokenType.L_PAREN:
             return False
-        index = self._index + offset + 1
+        first = index = self._index + offset + 1
         while index < self._tokens_size and self._tokens[index].token_type == TokenType.L_PAREN:
             index += 1
+        return self._begins_query(index) and self._is_query_around(index, index - first)
+
+    def _begins_query(self, index: int) -> bool:
         if index >= self._tokens_size or self._tokens[index].token_type != TokenType.VAR:
             return False
         word = self._tokens[index].text.upper()
@@ -98,6 +106,35 @@ class PrimaryParser(CallParser):
         return word == "VALUES" and following in (
             TokenType.L_PAREN, TokenType.NUMBER, *STRINGS
         )  # fmt: skip
+
+    def _is_query_around(self, index: int, brackets: int) -> bool:
+        """Whether all the brackets before a query hold queries: `((SELECT 1))`, not
+        `((SELECT 1) + 1)`."""
+        depth = brackets
+        while depth and index < self._tokens_size:
+            kind = self._tokens[index].token_type
+            if kind == TokenType.L_PAREN:
+                brackets += 1
+            elif kind == TokenType.R_PAREN:
+                brackets -= 1
+                if brackets < depth:
+                    following = self._tokens[index + 1 : index + 2]
+                    if following and following[0].text.upper() not in _AFTER_QUERIES:
+                        return False
+                    depth -= 1
+            index += 1
+        return True
+
+    def _is_bracket_in_bracket(self) -> bool:
+        """Whether brackets hold nothing but brackets: `((...))`."""
+        if self._peek_type(1) != TokenType.L_PAREN:
+            return False
+        depth, index = 1, self._index + 2
+        while depth and index < self._tokens_size:
+            kind = self._tokens[index].token_type
+            depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+            index += 1
+        return index < self._tokens_size and self._tokens[index].token_type == TokenType.R_PAREN
 
     def _parse_reference(self) -> Node:
         """A column, a call, `t.*`, or a lambda of one parameter."""
