@@ -188,18 +188,24 @@ class FormParser(TokenCursor):
         return exp.Extract(this=exp.var(unit.name), expression=source)
 
     def _parse_substring(self) -> Node:
+        """`SUBSTR(x FROM 2 FOR 3)`; with nothing but commas it is a call like any other."""
         index = self._index
         self._advance(2)
         if self._curr.token_type == TokenType.R_PAREN:
             self._retreat(index)
             return None
         arguments = [self._parse_comparison()]
-        if not self._word("FROM") and not self._match(TokenType.COMMA):
+        in_words = self._word("FROM")
+        if not in_words and not self._match(TokenType.COMMA):
             self._retreat(index)
             return None
         arguments.append(self._parse_comparison())
-        if self._word("FOR") or self._match(TokenType.COMMA):
+        counted = self._word("FOR")
+        if counted or self._match(TokenType.COMMA):
             arguments.append(self._parse_comparison())
+        if not in_words and not counted:
+            self._retreat(index)
+            return None
         self._expect(TokenType.R_PAREN)
         return exp.Anonymous(this="substring", expressions=arguments)
 
