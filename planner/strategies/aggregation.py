@@ -34,6 +34,7 @@ from ..model.expressions import (
     Origin,
     to_attribute,
 )
+from ..model.functions.same_functions import one_name
 from ..model.logical import Aggregate
 from ..model.registry import Buffer
 from ..model.text import plan_text
@@ -149,6 +150,10 @@ def _named(key: Expression) -> Expression:
 
 
 def _same_function(aggregate: AggregateExpression) -> Expression:
+    function = aggregate.function
+    name = one_name(function.name)
+    if name != function.name:
+        aggregate = replace(aggregate, function=replace(function, name=name))
     return canonical(replace(aggregate, result_id=0))
 
 

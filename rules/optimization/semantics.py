@@ -17,6 +17,7 @@ from ...planner.model.expressions import (
     LambdaVariable,
     Literal,
 )
+from ...planner.model.functions.same_functions import one_name
 from ...planner.model.tree import replace
 
 COMMUTATIVE = frozenset(("+", "*", "and", "or", "=", "<=>", "&", "|", "^", "greatest", "least"))
@@ -90,6 +91,8 @@ def _parts(expression: Expression) -> tuple[object, ...]:
                 expression.distinct,
                 chosen,
             )
+        case Call(spec=spec) if spec.replacement is not None:
+            return canonical(spec.replacement(expression)).parts
         case Call():
             return _call_parts(expression)
         case _:
@@ -115,7 +118,7 @@ def _function_parts(function: LambdaFunction) -> tuple[object, ...]:
 
 
 def _call_parts(call: Call) -> tuple[object, ...]:
-    name, arguments = call.name, call.arguments
+    name, arguments = one_name(call.name), call.arguments
     if name in MIRRORED:
         name, arguments = MIRRORED[name], arguments[::-1]
     if name in FLATTENED:

@@ -47,7 +47,7 @@ def _check_union(call: Call, conf: Conf) -> Expression:
 
 
 def _check_count_min(call: Call, conf: Conf) -> Expression:
-    return check_types(call, ["!integral|string|binary", "!double", "!double", "!int"], conf)
+    return check_types(call, ["!integral|string|binary", "!double", "!double", "!int|bigint"], conf)
 
 
 def _aggregate(name: str, result: DataType, buffer: str, **how: object) -> FunctionSpec:
