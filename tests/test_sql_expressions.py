@@ -106,7 +106,7 @@ def show(node: Expression) -> str:
          " BETWEEN 1 PRECEDING AND CURRENT ROW"),
         ("extract(year from ts)", "extract('year', ts)"),
         ("substring(a from 2 for 3)", "substring(a, 2, 3)"),
-        ("substr(a, 2)", "substring(a, 2)"),
+        ("substr(a, 2)", "substr(a, 2)"),
         ("trim(both 'x' from a)", "trim('x', a)"),
         ("trim(a)", "trim(a)"),
         ("overlay(a placing 'x' from 1)", "overlay(a, 'x', 1)"),
