@@ -134,7 +134,7 @@ class PrimaryParser(CallParser):
             kind = self._tokens[index].token_type
             depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
             index += 1
-        return index < self._tokens_size and self._tokens[index].token_type == TokenType.R_PAREN
+        return bool(self._peek_type(index - self._index) == TokenType.R_PAREN)
 
     def _parse_reference(self) -> Node:
         """A column, a call, `t.*`, or a lambda of one parameter."""

@@ -66,6 +66,9 @@ def _object_forms(call: Call) -> AggregateForms:
 
 # --------------------------------------------------------------------------------- percentiles
 
+ARRAYS = '"ARRAY<DOUBLE>"'
+VALUES_OR_ARRAYS = '("DOUBLE" or "ARRAY<DOUBLE>")'
+
 
 def _check_percentile(call: Call, conf: Conf) -> Expression:
     require_count(call, 2, 3)
@@ -73,7 +76,7 @@ def _check_percentile(call: Call, conf: Conf) -> Expression:
     call = with_arguments(call, *given)
     value = number(call, conf)
     require_integral(call, 2)
-    typed = with_arguments(call, value, shares(given[1], conf), given[2])
+    typed = with_arguments(call, value, shares(call, ARRAYS, conf), given[2])
     require_shares(typed)
     return typed
 
@@ -84,7 +87,7 @@ def _check_approximate(call: Call, conf: Conf) -> Expression:
     call = with_arguments(call, *given)
     value = ordered(call, conf)
     require_integral(call, 2)
-    typed = with_arguments(call, value, shares(given[1], conf), given[2])
+    typed = with_arguments(call, value, shares(call, VALUES_OR_ARRAYS, conf), given[2])
     require_accuracy(typed)
     require_shares(typed)
     return typed
@@ -118,7 +121,7 @@ def _ordered_pretty(call: Call, show: Show) -> str:
 
 def _check_ordered_percentile(call: Call, conf: Conf) -> Expression:
     require_count(call, 2)
-    return with_arguments(call, number(call, conf), shares(call.arguments[1], conf))
+    return with_arguments(call, number(call, conf), shares(call, ARRAYS, conf))
 
 
 def _continuous(call: Call) -> Expression:

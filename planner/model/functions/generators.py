@@ -18,13 +18,14 @@ from ..types import (
     DataType,
     MapType,
     NullType,
+    StringType,
     StructField,
     StructType,
     same_type,
 )
 from .coercion import cast_to
 from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import check_types, with_arguments
+from .shapes import with_arguments
 
 
 def _inner(call: Call) -> Call:
@@ -132,7 +133,14 @@ def _stacked(call: Call) -> DataType:
 def _check_json_tuple(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) < 2:
         raise wrong_argument_count("json_tuple", "> 1", len(call.arguments))
-    return check_types(call, ["string"] * len(call.arguments), conf)
+    if not all(isinstance(a.data_type, StringType) for a in call.arguments):
+        raise type_mismatch(
+            "NON_STRING_TYPE",
+            pretty(call),
+            "all arguments of the function `json_tuple` must be strings.",
+            call,
+        )
+    return call
 
 
 def _json_columns(call: Call) -> DataType:

@@ -87,17 +87,22 @@ _FAMILIES: dict[str, tuple[tuple[type[DataType], ...], DataType, str]] = {
 
 @dataclass(frozen=True)
 class Accepts:
-    """One type that a parameter takes, or a family of types."""
+    """One type that a parameter takes, or a family of types.
+
+    Arrays are told as a type, or as arrays of a family.
+    """
 
     name: str
     exact: DataType | None = None
     element: Accepts | None = None
+    is_type: bool = False
 
     @property
     def sql(self) -> str:
         """Its name in messages, without quotes."""
         if self.element is not None:
-            return f'ARRAY" of "{self.element.sql}'
+            one = self.element.sql
+            return f"ARRAY<{one}>" if self.is_type else f'ARRAY" of "{one}'
         return self.exact.sql if self.exact is not None else _FAMILIES[self.name][2]
 
     @property
@@ -192,6 +197,8 @@ class Parameter:
 def _accepts(text: str) -> Accepts:
     if text.startswith("array<"):
         return Accepts(text, element=_accepts(text[6:-1]))
+    if text.startswith("array=<"):
+        return Accepts(text, element=_accepts(text[7:-1]), is_type=True)
     if text not in _EXACT and text not in _FAMILIES:
         raise ValueError(f"no such parameter type: {text}")
     return Accepts(text, exact=_EXACT.get(text))

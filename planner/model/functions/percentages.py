@@ -64,9 +64,16 @@ def ordered(call: Call, conf: Conf) -> Expression:
     raise unexpected_type(call, 0, _ORDERED)
 
 
-def shares(argument: Expression, conf: Conf) -> Expression:
-    """The percentages as double or array of double."""
+def shares(call: Call, wanted: str, conf: Conf) -> Expression:
+    """The percentages, the second argument, as double or array of double.
+
+    Raises:
+        AnalysisError: an array of what are no numbers; `wanted` says which types there may be.
+    """
+    argument = call.arguments[1]
     if isinstance(argument.data_type, ArrayType):
+        if not isinstance(argument.data_type.element_type, NumericType | NullType):
+            raise unexpected_type(call, 1, wanted)
         target: DataType = ArrayType(DOUBLE, argument.data_type.contains_null)
         return cast_unless_same(argument, target, conf)
     return cast_unless_same(argument, DOUBLE, conf)

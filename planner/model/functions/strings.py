@@ -70,7 +70,7 @@ def _concat_value(call: Call, *values: object) -> object:
 def _check_concat_ws(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
         raise wrong_argument_count("concat_ws", "> 0", 0)
-    kinds = ["string", *["array<string>|string"] * (len(call.arguments) - 1)]
+    kinds = ["string", *["array=<string>|string"] * (len(call.arguments) - 1)]
     return check_types(call, kinds, conf)
 
 
