@@ -7,10 +7,15 @@ import subprocess
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# A machine that runs other things beside may take its time over an example.
+hypothesis.settings.register_profile("unhurried", hypothesis.settings.default, deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 Checks = dict[str, subprocess.Popen[str]]
 _CHECKS = pytest.StashKey[Checks]()
