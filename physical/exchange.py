@@ -124,9 +124,11 @@ class ReusedExchangeExec(SparkPlan):
         given = self.exchange.output_partitioning
         if not isinstance(given, HashPartitioning):
             return given
-        keys = tuple(
-            mine[key.expr_id] if isinstance(key, AttributeReference) else key for key in given.keys
-        )
+
+        def here(node: Expression) -> Expression:
+            return mine[node.expr_id] if isinstance(node, AttributeReference) else node
+
+        keys = tuple(key.transform_up(here) for key in given.keys)
         return HashPartitioning(given.num_partitions, keys)
 
 

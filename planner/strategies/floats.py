@@ -5,9 +5,12 @@ Spark does this while planning a streaming aggregate; elsewhere it is an optimiz
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..model.expressions import (
     Alias,
     Call,
+    CaseWhen,
     Expression,
     GetStructField,
     LambdaFunction,
@@ -21,9 +24,13 @@ from ..model.types import (
     ArrayType,
     DoubleType,
     FloatType,
+    MapType,
+    StructField,
     StructType,
-    contains_type,
 )
+
+# Calls that are normalised part by part, unless they are numbers themselves.
+_BY_PARTS = frozenset(("named_struct", "array", "map", "if", "coalesce"))
 
 
 def normalize_floats(key: Expression) -> Expression:
@@ -31,7 +38,7 @@ def normalize_floats(key: Expression) -> Expression:
 
     A bare column becomes an alias of its normalised value under its own id.
     """
-    if not contains_type(key.data_type, FloatType, DoubleType):
+    if not _has_floats(key.data_type):
         return key
     if isinstance(key, Alias):
         return replace(key, child=_normalized(key.child))
@@ -47,32 +54,65 @@ def normalize_floats(key: Expression) -> Expression:
 
 def normalize_float_values(key: Expression) -> Expression:
     """A join key with its floats normalised; itself if it has none."""
-    if not contains_type(key.data_type, FloatType, DoubleType):
-        return key
     return _normalized(key)
 
 
+def _has_floats(data_type: DataType) -> bool:
+    """Whether values of the type may differ and be equal; keys of maps are normalised already."""
+    match data_type:
+        case FloatType() | DoubleType():
+            return True
+        case StructType(fields=fields):
+            return any(_has_floats(field.data_type) for field in fields)
+        case ArrayType(element_type=inner) | MapType(value_type=inner):
+            return _has_floats(inner)
+        case _:
+            return False
+
+
 def _normalized(value: Expression) -> Expression:
-    match value.data_type:
-        case StructType(fields=fields) if contains_type(value.data_type, FloatType, DoubleType):
-            parts: list[Expression] = []
-            for i, field in enumerate(fields):
-                parts.append(Literal(value=field.name, type_=STRING))
-                parts.append(_normalized(GetStructField(child=value, ordinal=i, name=field.name)))
-            struct = Call(name="named_struct", arguments=tuple(parts))
-            null = Literal(value=None, type_=struct.data_type)
-            is_null = Call(name="isnull", arguments=(value,))
-            return _known(Call(name="if", arguments=(is_null, null, struct)))
-        case ArrayType(element_type=element, contains_null=nullable) if contains_type(
-            element, FloatType, DoubleType
-        ):
+    data_type = value.data_type
+    if not _has_floats(data_type):
+        return value
+    if isinstance(data_type, FloatType | DoubleType):
+        return _known(Call(name="normalizenanandzero", arguments=(value,)))
+    if isinstance(value, Call) and value.name in _BY_PARTS:
+        # A struct is no longer the one that was written.
+        options = () if value.name == "named_struct" else value.options
+        return replace(value, options=options, arguments=tuple(map(_normalized, value.arguments)))
+    if isinstance(value, CaseWhen):
+        return _normalized_case(value)
+    match data_type:
+        case StructType() if isinstance(value, Literal):
+            return value  # it is folded again
+        case StructType(fields=fields):
+            return _known(_normalized_struct(value, fields))
+        case ArrayType(element_type=element, contains_null=nullable):
             variable = LambdaVariable(name="arg", type_=element, is_nullable=nullable)
             body = LambdaFunction(body=_normalized(variable), parameters=(variable,))
             return _known(Call(name="transform", arguments=(value, body)))
-        case FloatType() | DoubleType():
-            return _known(Call(name="normalizenanandzero", arguments=(value,)))
-        case _:
-            return value
+        case MapType(key_type=kind, value_type=inner, value_contains_null=nullable):
+            key = LambdaVariable(name="arg", type_=kind, is_nullable=False)
+            variable = LambdaVariable(name="arg", type_=inner, is_nullable=nullable)
+            body = LambdaFunction(body=_normalized(variable), parameters=(key, variable))
+            return _known(Call(name="transform_values", arguments=(value, body)))
+    return value
+
+
+def _normalized_case(case: CaseWhen) -> CaseWhen:
+    otherwise = None if case.otherwise is None else _normalized(case.otherwise)
+    return replace(case, values=tuple(map(_normalized, case.values)), otherwise=otherwise)
+
+
+def _normalized_struct(value: Expression, fields: Sequence[StructField]) -> Call:
+    parts: list[Expression] = []
+    for i, field in enumerate(fields):
+        parts.append(Literal(value=field.name, type_=STRING))
+        parts.append(_normalized(GetStructField(child=value, ordinal=i, name=field.name)))
+    struct = Call(name="named_struct", arguments=tuple(parts))
+    null = Literal(value=None, type_=struct.data_type)
+    is_null = Call(name="isnull", arguments=(value,))
+    return Call(name="if", arguments=(is_null, null, struct))
 
 
 def _known(value: Expression) -> Call:

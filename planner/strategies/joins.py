@@ -28,6 +28,7 @@ from ..model.statistics import size_in_bytes
 from ..model.text import plan_text
 from ..model.tree import replace
 from ..model.types import (
+    BinaryType,
     BooleanType,
     DataType,
     DateType,
@@ -38,6 +39,7 @@ from ..model.types import (
     IntegralType,
     MapType,
     StringType,
+    StructType,
     TimestampNTZType,
     TimestampType,
     YearMonthIntervalType,
@@ -133,6 +135,10 @@ def _default(data_type: DataType) -> object:
             from decimal import Decimal
 
             return Decimal(0)
+        case BinaryType():
+            return b""
+        case StructType(fields=fields):
+            return tuple(_default(field.data_type) for field in fields)
         case _:
             return ()
 
