@@ -22,6 +22,7 @@ from ..model.tree import replace
 from ..model.types import (
     STRING,
     ArrayType,
+    DataType,
     DoubleType,
     FloatType,
     MapType,
