@@ -14,7 +14,7 @@ from ...planner.model.subqueries import LateralJoin, ScalarSubquery, SubqueryExp
 from ...planner.model.text import plan_text
 from ...planner.model.tree import replace
 from .calls import split
-from .decorrelate_plans import Way, decorrelated, equivalences
+from .decorrelate_plans import Way, column_set_equal, decorrelated
 from .limits import max_rows
 from .names import eliminate_names
 from .subqueries import has_subquery, without_outer
@@ -127,8 +127,9 @@ def _bound_columns(plan: LogicalPlan) -> frozenset[int]:
     """The columns that an equality with an outer column makes constant."""
     match plan:
         case Filter(condition=condition, child=child):
-            equal = equivalences(split(condition, "and"))
-            return _bound_columns(child) | {column.expr_id for column in equal.values()}
+            conjuncts = split(condition, "and")
+            equal = (column_set_equal(conjunct) for conjunct in conjuncts)
+            return _bound_columns(child) | {a.expr_id for a in equal if a is not None}
         case Project() | SubqueryAlias() | View():
             return _bound_columns(plan.child)
         case _:

@@ -109,6 +109,16 @@ def equivalences(conditions: Sequence[Expression]) -> dict[int, AttributeReferen
     return found
 
 
+def column_set_equal(condition: Expression) -> AttributeReference | None:
+    """The subquery's column that a condition sets equal to one value for each outer row."""
+    if not _is_equality(condition):
+        return None
+    for one, other in (condition.children, condition.children[::-1]):
+        if isinstance(one, AttributeReference) and not other.references:
+            return one
+    return None
+
+
 def decorrelated(plan: LogicalPlan, way: Way) -> Part:
     """The plan without outer references.
 

@@ -38,7 +38,8 @@ _OVERFLOWS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """A query that computes a constant which must fail is refused: `1 / 0`, `CAST('x' AS INT)`.
 
-    Gives the plan itself. Not inside of IF, CASE and COALESCE: the branch may never be taken.
+    Gives the plan itself. Not inside of IF, CASE and COALESCE, not even in what they evaluate
+    first, unless all of them is constant.
 
     Raises:
         PlanningError: DIVIDE_BY_ZERO, REMAINDER_BY_ZERO, ARITHMETIC_OVERFLOW,
@@ -83,8 +84,10 @@ def _refuse(expression: Expression, around: Origin | None) -> None:
     # An implicit cast stands where the operator stands that asked for it.
     origin = expression.origin if expression.origin is not None else around
     conditional = isinstance(expression, CaseWhen) or (
-        isinstance(expression, Call) and expression.name in ("if", "coalesce")
+        isinstance(expression, Call) and expression.name in ("if", "coalesce", "nanvl")
     )
+    if conditional and not expression.foldable:
+        return
     children = expression.children[:1] if conditional else expression.children
     for child in children:
         if not _is_fine(child):

@@ -159,10 +159,11 @@ def adjusted_decimal(precision: int, scale: int) -> DecimalType:
 
 
 def wider_decimal(left: DecimalType, right: DecimalType) -> DecimalType:
-    """The decimal with room for both sides' whole digits and both scales."""
+    """The decimal with room for both sides' whole digits and both scales; digits behind the point
+    go first (DecimalType.boundedPreferIntegralDigits)."""
     scale = max(left.scale, right.scale)
     whole = max(left.precision - left.scale, right.precision - right.scale)
-    return bounded_decimal(whole + scale, scale)
+    return DecimalType(min(whole + scale, 38), max(0, min(scale, 38 - whole)))
 
 
 def _wider_for_decimal(left: DataType, right: DataType) -> DataType | None:
