@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ..planner.model.expressions import AttributeReference, Expression
@@ -73,7 +74,7 @@ class FileSourceScanExec(SparkPlan):
         schema = StructType(tuple(StructField(a.name, a.data_type) for a in self.attributes))
         return (
             ("Batched", "true" if self.batched else "false"),
-            ("DataFilters", abbreviated(filters, self.longest)),
+            ("DataFilters", abbreviated_with_ids(filters, self.longest)),
             ("Format", _FORMATS.get(self.format, self.format.upper())),
             ("Location", self._location()),
             ("PartitionFilters", "[]"),
@@ -89,9 +90,40 @@ class FileSourceScanExec(SparkPlan):
 _FORMATS = {"parquet": "Parquet", "text": "Text"}
 
 
+_ID = re.compile(r"(?<=#)\d+")
+
+
 def abbreviated(text: str, longest: int) -> str:
     """At most so many characters, the last three of them dots if some are left out."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+# Spark numbers columns on and on: some hundred queries make five digits.
+_DIGITS = 5
+
+
+def abbreviated_with_ids(text: str, longest: int) -> str:
+    """As `abbreviated`, where the ids of columns count as many characters as they usually have.
+
+    The rest of an id that is cut is that of no column.
+    """
+    pieces = _ID.split(text)
+    length = sum(map(len, pieces)) + _DIGITS * (len(pieces) - 1)
+    if length <= longest:
+        return text
+    ids = _ID.findall(text)
+    left = longest - 3
+    shown = ""
+    for piece, number in zip(pieces, [*ids, ""], strict=True):
+        shown += piece[:left]
+        left -= len(piece)
+        if left <= 0 or not number:
+            break
+        shown += number if left >= _DIGITS else str(10**_DIGITS - left)
+        left -= _DIGITS
+        if left <= 0:
+            break
+    return f"{shown}..."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,11 +47,11 @@ def _text(condition: Expression) -> str | None:
         case Call(name="not", arguments=(one,)):
             inner = _text(one)
             return None if inner is None else f"Not({inner})"
-        case Call(name="in", arguments=(AttributeReference(name=name), *values)):
+        case Call(name="in" | "inset", arguments=(AttributeReference(name=name), *values)):
             constants = [v for v in values if isinstance(v, Literal)]
             if len(constants) != len(values):
                 return None
-            return f"In({name}, [{','.join(map(_value, constants))}])"
+            return f"In({name}, [{','.join(sorted(map(_value, constants)))}])"
         case Call(
             arguments=(AttributeReference(name=name), Literal() | PlannedSubquery() as value)
         ):

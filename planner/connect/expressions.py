@@ -178,11 +178,13 @@ class ExpressionReader:
 
     def window(self, message: Message, origin: Origin | None) -> Expression:
         frame = message.frame_spec if message.HasField("frame_spec") else None
+        ends = () if frame is None else (frame.lower, frame.upper)
         return WindowExpression(
             function=self.read(message.window_function),
             partition_by=self.read_all(message.partition_spec),
             order_by=tuple(self.order(item) for item in message.order_spec),
             frame="" if frame is None else _frame(frame, self.read),
+            bounds=tuple(self.read(e.value) for e in ends if e.WhichOneof("boundary") == "value"),
             origin=origin,
         )
 

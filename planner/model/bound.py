@@ -28,6 +28,23 @@ class Written(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shown(Written):
+    """An expression of which a message needs no more than a text."""
+
+    shown: str
+    type_: DataType
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+    @property
+    def text(self) -> str:
+        """The form in plans."""
+        return self.shown
+
+
+@dataclass(frozen=True, kw_only=True)
 class BoundReference(Written):
     """Column `ordinal` of the input; plans show `input[0, bigint, false]`."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import registry
-from .bound import Written
+from .bound import Shown, Written
 from .expressions import (
     AggregateExpression,
     Alias,
@@ -82,7 +82,7 @@ def delay_suffix(delay_ms: int | None) -> str:
 
 def quote_if_needed(name: str) -> str:
     """A name part in backticks if it is no plain identifier."""
-    plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()
+    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit()
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
@@ -197,7 +197,7 @@ def _direction(order: SortOrder) -> str:
 
 def _window_expression(window: WindowExpression) -> str:
     parts = [plan_text(e) for e in (*window.partition_by, *window.order_by)]
-    parts.append(frame_in_plan(window.frame or default_frame(window)))
+    parts.append(frame_in_plan(window.frame or default_frame(window), window.bounds))
     return f"{plan_text(window.function)} windowspecdefinition({', '.join(parts)})"
 
 
@@ -220,14 +220,20 @@ def default_frame(window: WindowExpression) -> str:
     return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
-def frame_in_plan(frame: str) -> str:
-    """`ROWS BETWEEN a AND b` as plans write it: `specifiedwindowframe(RowFrame, a, b)`."""
+def frame_in_plan(frame: str, values: tuple[Expression, ...] = ()) -> str:
+    """`ROWS BETWEEN a AND b` as plans write it: `specifiedwindowframe(RowFrame, a, b)`.
+
+    The values in it are shown as given, or as they are written if they are not.
+    """
     unit, _, bounds = frame.partition(" BETWEEN ")
     shown = []
+    rest = iter(values)
     for bound in bounds.split(" AND "):
         value, _, side = bound.rpartition(" ")
         if value in ("UNBOUNDED", "CURRENT"):
             shown.append(f"{value.lower()}{side.lower()}$()")
+        elif values:
+            shown.append(plan_text(next(rest)))
         else:
             shown.append(f"-{value}" if side == "PRECEDING" else value)
     kind = "RowFrame" if unit == "ROWS" else "RangeFrame"
@@ -292,6 +298,22 @@ def _tuple(values: tuple[Expression, ...]) -> Expression:
         name = value.name if isinstance(value, AttributeReference | Alias) else f"_{place}"
         fields += [lit(name), value]
     return Call(name="named_struct", arguments=tuple(fields))
+
+
+def plain_text(expression: Expression) -> str:
+    """The form in plans over columns without ids and without implicit casts.
+
+    Messages show so what SQL has no words for: `window(cast(a as int), ...)`.
+    """
+
+    def plain(node: Expression) -> Expression:
+        if isinstance(node, AttributeReference):
+            return Shown(shown=node.name, type_=node.type_)
+        if isinstance(node, Cast) and node.implicit:
+            return Shown(shown=pretty(node), type_=node.type_)
+        return node
+
+    return plan_text(expression.transform_down(plain))
 
 
 def pretty(expression: Expression) -> str:

@@ -18,15 +18,16 @@ class WindowExpression(Expression):
     """`function OVER (PARTITION BY ... ORDER BY ...)`.
 
     `frame` is as SQL says it in full (`ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`), or empty for
-    the function's own: streams refuse all of these and only show it.
+    the function's own; `bounds` are the values in it, as distances from the row (-3).
     """
 
-    child_fields = ("function", "partition_by", "order_by")
+    child_fields = ("function", "partition_by", "order_by", "bounds")
 
     function: Expression
     partition_by: tuple[Expression, ...] = ()
     order_by: tuple[Expression, ...] = ()
     frame: str = ""
+    bounds: tuple[Expression, ...] = ()
 
     @property
     def data_type(self) -> DataType:

@@ -19,6 +19,16 @@ def origin_at(text: str, start: int, stop: int) -> Origin:
     return Origin(line=line, position=position, start=start, stop=stop, source=text)
 
 
+def misfit_marked(text: str, place: int) -> str:
+    """As `marked`, of a place where the text leaves the grammar.
+
+    A text with a colon or a question mark is first read for its parameters, and a fault that is
+    found then is told without the text.
+    """
+    shown = marked(text, place)
+    return shown.partition("\n")[0] if ":" in text or "?" in text else shown
+
+
 def marked(text: str, place: int) -> str:
     """`(line 1, pos 16)` and the text with an arrow below the place, as the parser shows it."""
     line = text.count("\n", 0, place) + 1

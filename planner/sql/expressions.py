@@ -22,7 +22,6 @@ from ..model.expressions import (
     Origin,
     SortOrder,
 )
-from ..model.text import pretty
 from ..model.tree import replace
 from ..model.types import STRING, DataType
 from ..model.unresolved import (
@@ -37,13 +36,14 @@ from ..model.windows import WindowExpression
 from .context import (
     bad_escape,
     fragment_error,
-    marked,
+    misfit_marked,
     missing_window,
     no_patterns,
     origin_at,
     unsupported,
     whole_text_error,
 )
+from .frames import read_frame
 from .literal_reader import Node
 from .nodes import IntervalLiteral, MultiAlias, TypedLiteral
 from .operators import BINARY, TRIMS
@@ -246,23 +246,15 @@ class ExpressionReader(SubqueryReader):
             if definition is None:
                 raise missing_window(name.name, self.origin(node) if self.windows is None else None)
         order = definition.args.get("order")
-        spec = definition.args.get("spec")
+        frame, bounds = read_frame(definition.args.get("spec"), self.read)
         return WindowExpression(
             function=function,
             partition_by=self.read_all(definition.args.get("partition_by") or []),
             order_by=tuple(self.sort_order(o) for o in order.expressions) if order else (),
-            frame=self._frame(spec) if spec else "",
+            frame=frame,
+            bounds=bounds,
             origin=self.origin(node),
         )
-
-    def _frame(self, spec: Node) -> str:
-        """`ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`."""
-        bounds = []
-        for value, side in (("start", "start_side"), ("end", "end_side")):
-            written = spec.args.get(value)
-            shown = "" if written is None else f"{pretty(self.read(written))} "
-            bounds.append(shown + spec.args[side])
-        return f"{spec.args['kind']} BETWEEN {' AND '.join(bounds)}"
 
     def sort_order(self, node: Node) -> SortOrder:
         """An entry of ORDER BY."""
@@ -333,7 +325,7 @@ class ExpressionReader(SubqueryReader):
         place = re.search(r"\(line 1, pos (\d+)\)", error.message)
         start = origin.start + int(place[1]) if place else origin.start
         if error.condition == "PARSE_SYNTAX_ERROR":
-            message = f"{message} {marked(self.text, start)}"
+            message = f"{message} {misfit_marked(self.text, start)}"
             return AnalysisError(error.condition, message, hint=error.hint)
         word = re.search(r'data type "(\w+)"', message)
         if place and word:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -26,6 +27,7 @@ _DATETIME_UNITS = frozenset(
     {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND",
      "MILLISECOND", "MICROSECOND"}
 )  # fmt: skip
+_PLAIN_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 _UNIT_CALLS = frozenset(
     {"TIMESTAMPADD", "DATEADD", "DATE_ADD", "TIMESTAMPDIFF", "DATEDIFF", "DATE_DIFF", "TIMEDIFF"}
 )
@@ -121,15 +123,22 @@ class FormParser(TokenCursor):
             return exp.Literal.string(sign + literal.name) if sign else literal
         if self._is_number(0):
             number = self._parse_number()
+            if not _PLAIN_NUMBER.fullmatch(number.name):
+                self.raise_error("Expected a number without exponent and type")
             return exp.Literal(this=sign + number.name, is_string=False) if sign else number
         self._retreat(index)
         return None
 
     def _parse_cast(self, strict: bool = True, safe: bool | None = None) -> Node:
         kind = exp.TryCast if self._peek_word() == "TRY_CAST" else exp.Cast
+        index = self._index
         self._advance(2)
-        node = self._parse_disjunction()
-        self._expect_word("AS")
+        node = None if self._curr.token_type == TokenType.R_PAREN else self._parse_disjunction()
+        if not self._word("AS"):
+            if self._curr.token_type in (TokenType.R_PAREN, TokenType.COMMA):
+                self._retreat(index)  # a call of a function of that name
+                return None
+            self.raise_error("Expected AS")
         to = self._parse_types()
         self._expect(TokenType.R_PAREN)
         return kind(this=node, to=to)

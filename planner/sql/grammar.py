@@ -57,11 +57,16 @@ window_spec: cname | '(' cname ')'
     frame? ')' ;
 frame: (RANGE | ROWS) bound | (RANGE | ROWS) BETWEEN bound AND bound ;
 bound: UNBOUNDED (PRECEDING | FOLLOWING) | CURRENT ROW | expr (PRECEDING | FOLLOWING) ;
-from: FROM relation (',' relation)* lateral_view* pivot? ;
+from: FROM relation (',' relation)* lateral_view* (pivot | unpivot)? ;
 lateral_view: LATERAL VIEW OUTER? qualified '(' exprs? ')' $NAME (AS? $NAME (',' $NAME)*)? ;
+unpivot: UNPIVOT ((INCLUDE | EXCLUDE) NULLS)? '(' unpivoted ')' (AS? cname)? ;
+unpivoted: cname FOR cname IN '(' unpivot_column (',' unpivot_column)* ')'
+  | columns FOR cname IN '(' unpivot_set (',' unpivot_set)* ')' ;
+unpivot_column: multi (AS? cname)? ;
+unpivot_set: '(' multi (',' multi)* ')' (AS? cname)? ;
 pivot: PIVOT '(' items FOR (cname | columns) IN '(' pivot_value (',' pivot_value)* ')' ')' ;
 pivot_value: expr (AS? cname)? ;
-relation: LATERAL? relation_primary (join | pivot)* ;
+relation: LATERAL? relation_primary (join | pivot | unpivot)* ;
 join: join_type JOIN LATERAL? relation_primary (ON expr | USING columns)?
   | NATURAL join_type JOIN LATERAL? relation_primary ;
 join_type: INNER? | CROSS | LEFT OUTER? | LEFT? SEMI | RIGHT OUTER? | FULL OUTER? | LEFT? ANTI ;
@@ -70,13 +75,16 @@ relation_primary: multi sample? watermark? alias | stream watermark? alias
   | '(' relation ')' sample? watermark? alias | inline_table
   | qualified '(' arguments? ')' watermark? alias ;
 stream: STREAM multi | STREAM '(' multi ')' ;
-sample: TABLESAMPLE '(' ($NUMBER PERCENT | expr ROWS | expr)? ')' (REPEATABLE '(' $INTEGER ')')? ;
+sample: TABLESAMPLE
+  '(' ('-'? $PLAIN PERCENT | BUCKET $INTEGER OUT OF $INTEGER (ON (cname | qualified '(' ')'))?
+  | expr ROWS | expr)? ')'
+  (REPEATABLE '(' $INTEGER ')')? ;
 watermark: WATERMARK item DELAY OF interval ;
 alias: (AS? $STRICT columns?)? ;
 interval: INTERVAL (units range? | range) ;
 units: (interval_value $UNIT)+ ;
 range: interval_value $RANGE_UNIT TO $RANGE_UNIT ;
-interval_value: ('+' | '-')? ($NUMBER | $STRING) ;
+interval_value: ('+' | '-')? ($PLAIN | $STRING) ;
 expr: negated ((AND | OR) negated)* ;
 negated: (NOT | '!') negated | EXISTS '(' query ')' | value predicate? ;
 predicate: not? BETWEEN value AND value | not? IN '(' exprs ')' | not? IN '(' query ')'

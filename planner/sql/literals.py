@@ -335,6 +335,17 @@ def _too_large(node: Any) -> Exception:
 
 
 def _bad_amount(value: str, node: Any, error: IntervalError, body: Origin) -> Exception:
+    written = _amounts(node)
+    if str(error) == "number" and not any(c.isalpha() for c in value):
+        word = (f"{value} {_unit_of(value, node)}").split()[0].lower()
+        return AnalysisError(
+            "INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER",
+            f"[INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER] Error parsing '{written}' to interval. "
+            "Please ensure that the value provided is in a valid format for defining an interval. "
+            "You can reference the documentation for the correct format. Unrecognized number "
+            f"{word}. SQLSTATE: 22006",
+            hint="Write a number before the unit.",
+        )
     if str(error) == "number":
         return fragment_error(
             "_LEGACY_ERROR_TEMP_0026",
@@ -342,15 +353,16 @@ def _bad_amount(value: str, node: Any, error: IntervalError, body: Origin) -> Ex
             f"interval form, but got invalid value: {value}.",
             body,
         )
-    written = _amounts(node)
-    unit = next(
-        u for v, u in zip(node.args["values"], node.args["units"], strict=True) if v.name == value
-    )
     return AnalysisError(
         "INVALID_INTERVAL_FORMAT.INVALID_FRACTION",
         f"[INVALID_INTERVAL_FORMAT.INVALID_FRACTION] Error parsing '{written}' to interval. "
         "Please ensure that the value provided is in a valid format for defining an interval. You "
-        f"can reference the documentation for the correct format. {unit.lower()} cannot have "
-        "fractional part. SQLSTATE: 22006",
+        "can reference the documentation for the correct format. "
+        f"{_unit_of(value, node).lower()} cannot have fractional part. SQLSTATE: 22006",
         hint="Only seconds may have a fraction.",
     )
+
+
+def _unit_of(value: str, node: Any) -> str:
+    pairs = zip(node.args["values"], node.args["units"], strict=True)
+    return str(next(unit for amount, unit in pairs if amount.name == value))

@@ -47,7 +47,10 @@ class LateralRelation(exp.Expression):  # type: ignore[misc]
 
 
 class Sampled(exp.Expression):  # type: ignore[misc]
-    """`relation TABLESAMPLE (10 PERCENT)`: `kind` is PERCENT, ROWS or BUCKET."""
+    """`relation TABLESAMPLE (10 PERCENT)`: `kind` is PERCENT, ROWS or BUCKET.
+
+    What Spark refuses: EMPTY, BYTES, and for BUCKET .. ON .. `ON colname` and `ON function`.
+    """
 
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,

@@ -211,16 +211,23 @@ class RelationParser(ExpressionParser):
         if not self._word("TABLESAMPLE"):
             return None
         self._expect(TokenType.L_PAREN)
+        sizes: list[Node] = []
         if self._word("BUCKET"):
-            sizes = [self._parse_bitwise()]
+            sizes.append(self._parse_bitwise())
             self._expect_word("OUT", "OF")
             sizes.append(self._parse_bitwise())
             kind = "BUCKET"
+            if self._word("ON"):
+                self._parse_qualified_name()
+                called = self._match(TokenType.L_PAREN)
+                kind = "ON function" if called else "ON colname"
+                if called:
+                    self._expect(TokenType.R_PAREN)
+        elif self._curr.token_type == TokenType.R_PAREN:
+            kind = "EMPTY"
         else:
-            sizes = [self._parse_bitwise()]
-            kind = "PERCENT" if self._word("PERCENT") else "ROWS"
-            if kind == "ROWS":
-                self._expect_word("ROWS")
+            sizes.append(self._parse_bitwise())
+            kind = "PERCENT" if self._word("PERCENT") else "ROWS" if self._word("ROWS") else "BYTES"
         self._expect(TokenType.R_PAREN)
         seed = self._wrapped(self._parse_bitwise) if self._word("REPEATABLE") else None
         return Sampled(kind=kind, sizes=sizes, seed=seed)
@@ -258,7 +265,7 @@ class RelationParser(ExpressionParser):
         self._expect_word("IN")
         columns = self._wrapped(lambda: self._list(self._parse_unpivoted_column))
         self._expect(TokenType.R_PAREN)
-        alias = self._parse_relation_alias()
+        alias = self._parse_relation_alias(with_columns=False)
         pivoted = Unpivoted(
             this=node, values=values, name=name, columns=columns, nulls=nulls, alias=alias
         )
@@ -294,7 +301,7 @@ class RelationParser(ExpressionParser):
             return self._mark(start, exp.Alias(this=node, alias=self._parse_name()))
         return node
 
-    def _parse_relation_alias(self) -> Node:
+    def _parse_relation_alias(self, *, with_columns: bool = True) -> Node:
         last = self._peek_type(1) is None  # the text's last word begins no clause
         explicit = not last and self._word("AS")
         token = self._curr
@@ -308,7 +315,7 @@ class RelationParser(ExpressionParser):
         if not explicit and not implicit:
             return None
         name = self._parse_name()
-        return exp.TableAlias(this=name, columns=self._parse_columns())
+        return exp.TableAlias(this=name, columns=self._parse_columns() if with_columns else [])
 
     def _parse_values(self) -> Node:
         start = self._index

@@ -38,6 +38,7 @@ from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .context import fragment_error, unsupported
 from .expressions import ExpressionReader
 from .nodes import LateralRelation, Pivoted, Sampled, TableFunction, Unpivoted, Watermark
+from .samples import refused_sample
 
 Node = Any  # sqlglot carries no types here
 
@@ -128,6 +129,8 @@ class RelationReader:
     def _sample(self, node: Node) -> LogicalPlan:
         """A share of the rows, or the first so many."""
         child = self.relation(node.this)
+        if (error := refused_sample(node, self.expressions)) is not None:
+            raise error
         sizes = [self._number(size) for size in node.args["sizes"]]
         seed = node.args.get("seed")
         if node.args["kind"] == "ROWS":

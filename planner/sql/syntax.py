@@ -12,7 +12,7 @@ from functools import cache
 
 from ..model.errors import AnalysisError
 from .brackets import is_undecided, unclosed
-from .context import marked
+from .context import misfit_marked
 from .grammar import JOIN_AND_SET_WORDS, Rules, rules
 
 _TOKEN = re.compile(
@@ -80,7 +80,10 @@ def _terminals(match: re.Match[str]) -> frozenset[str]:
         case "quoted":
             return frozenset({"$NAME", "$STRICT"})
         case "number":
-            return frozenset({"$NUMBER", "$INTEGER"} if text.isdigit() else {"$NUMBER"})
+            if text.isdigit():
+                return frozenset({"$NUMBER", "$PLAIN", "$INTEGER"})
+            plain = text[-1] == "." or (text[-1].isdigit() and "e" not in text.lower())
+            return frozenset({"$NUMBER", "$PLAIN"} if plain else {"$NUMBER"})
         case "word":
             word = text.upper()
             found = {word, "$NAME"}
@@ -216,7 +219,7 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     return AnalysisError(
         "PARSE_SYNTAX_ERROR",
         f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{repair}. "
-        f"SQLSTATE: 42601 {marked(text, place)}",
+        f"SQLSTATE: 42601 {misfit_marked(text, place)}",
         hint=_hint(wanted),
     )
 
@@ -246,7 +249,8 @@ def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str)
         return f": extra input '{tokens[index].text}'"
     near = _END if index == len(tokens) else f"'{tokens[index].text}'"
     following = tokens[index + 1].terminals if index + 1 < len(tokens) else frozenset({_END})
-    if index < len(tokens) and following & closing & _CLOSERS:
+    between = "AND" in following and "AND" in closing
+    if index < len(tokens) and (between or following & closing & _CLOSERS):
         return f": extra input {near}"
     subquery = "')'" in closing and _in_subquery(tokens, index)
     if not subquery and (_in_list(tokens, index, wanted) or {"WHEN", "END"} <= wanted):
@@ -299,7 +303,8 @@ def _alias_columns(
 
     The list may be left out: Spark's parser then ends before the bracket. `t (1)`.
     """
-    if not wanted <= {"$NAME", "$STRICT", "','", "')'"}:
+    hyphen = {"'-'"} if "')'" in wanted else set()
+    if not wanted <= {"$NAME", "$STRICT", "','", "')'", "FOR", *hyphen}:
         return None
     depth = 0
     for place in range(index - 1, 0, -1):
@@ -370,7 +375,7 @@ def _in_select_list(tokens: list[Token], index: int) -> bool:
     return False
 
 
-_UNTOLD = ("$NAME", "$STRICT", "$NUMBER", "$HINT")
+_UNTOLD = ("$NAME", "$STRICT", "$NUMBER", "$PLAIN", "$HINT")
 _A_UNIT = "a unit such as SECONDS, MINUTES, HOURS or DAYS"
 
 

@@ -11,7 +11,6 @@ from ...planner.model.expressions import (
     Origin,
 )
 from ...planner.model.logical import Aggregate
-from ...planner.model.text import pretty
 from ...planner.model.tree import replace
 from ...planner.model.types import IntegerType
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedOrdinal
@@ -19,7 +18,7 @@ from ...planner.model.windows import WindowExpression
 from .columns import Scope
 from .context import Context
 from .failures import failure
-from .names import named, qualified, without_alias
+from .names import as_sql, named, without_alias
 
 
 def has_aggregate(expression: Expression) -> bool:
@@ -106,15 +105,9 @@ def _at_position(position: int, items: tuple[Expression, ...], origin: Origin | 
     if has_aggregate(item):
         raise failure(
             "GROUP_BY_POS_AGGREGATE",
-            f"GROUP BY {position} refers to an expression {_sql(item)} that contains an aggregate"
+            f"GROUP BY {position} refers to an expression {as_sql(item)} that contains an aggregate"
             " function. Aggregate functions are not allowed in GROUP BY.",
             state="42903",
             origin=origin,
         )
     return without_alias(item)
-
-
-def _sql(item: Expression) -> str:
-    if isinstance(item, Alias):
-        return f"{pretty(qualified(item.child))} AS `{item.name}`"
-    return pretty(qualified(item))

@@ -55,7 +55,7 @@ from .misplaced import (
     sort_types,
 )
 from .missing_input import missing_columns
-from .names import qualified
+from .names import as_sql
 from .over import check_windows
 from .subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
 from .suggestions import unresolved_column
@@ -262,7 +262,7 @@ def _grouped_aggregate(item: Expression) -> AnalysisError:
     found = next(n for n in item.walk() if isinstance(n, AggregateExpression))
     return failure(
         "GROUP_BY_AGGREGATE",
-        f"Aggregate functions are not allowed in GROUP BY, but found {pretty(qualified(found))}.",
+        f"Aggregate functions are not allowed in GROUP BY, but found {as_sql(found)}.",
         state="42903",
         origin=item.origin,
     )

@@ -44,6 +44,7 @@ from .failures import (
     unresolved_routine,
     unsupported_syntax,
 )
+from .frames import with_typed_bounds
 from .lambdas import is_higher_order, resolve_higher_order
 from .named_arguments import with_positions
 from .over import with_order
@@ -152,7 +153,7 @@ class Resolver:
                 if key.resolved:
                     return extract(base, key, self.context, None)
             case WindowExpression() if expression.resolved:
-                return with_order(expression)
+                return with_order(with_typed_bounds(expression, self.context.conf))
             case Cast() if expression.child.resolved:
                 return self._cast(expression)
             case CaseWhen() if expression.resolved:

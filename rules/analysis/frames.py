@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Expression, Origin, SortOrder
+from ...planner.model.functions.casts import can_cast
+from ...planner.model.functions.coercion import cast_unless_same
 from ...planner.model.text import plan_text, pretty
+from ...planner.model.tree import replace
 from ...planner.model.types import DateType, NumericType, TimestampNTZType, TimestampType
 from ...planner.model.windows import WindowExpression
 from .failures import mismatch
@@ -16,6 +20,25 @@ _VALUE = re.compile(r"(.+) (PRECEDING|FOLLOWING)")
 _NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
 _INTERVAL = re.compile(r"INTERVAL '[^']*' (\w+(?: TO \w+)?)")
 _OVER = re.compile(r"\bOVER\s*(?=\()", re.IGNORECASE)
+
+
+def with_typed_bounds(window: WindowExpression, conf: Conf) -> WindowExpression:
+    """Distances of a RANGE frame take the type of the key; from times they are intervals or days.
+
+    Spark's WindowFrameCoercion.
+    """
+    keys = window.order_by
+    if not window.bounds or not window.frame.startswith("RANGE") or len(keys) != 1:
+        return window
+    wanted = keys[0].data_type
+    if isinstance(wanted, DateType | TimestampType | TimestampNTZType):
+        return window
+    mode = "ANSI" if conf.ansi else "LEGACY"
+    bounds = tuple(
+        cast_unless_same(bound, wanted, conf) if can_cast(bound.data_type, wanted, mode) else bound
+        for bound in window.bounds
+    )
+    return window if bounds == window.bounds else replace(window, bounds=bounds)
 
 
 def check_frame(window: WindowExpression) -> AnalysisError | None:
@@ -79,8 +102,7 @@ def _bounds(
                     origin,
                 )
     if None not in types and types[0] != types[1]:
-        values = (bound.rsplit(" ", 1)[0] for bound in (lower, upper))
-        shown = '" and "'.join(values)
+        shown = '" and "'.join(map(_value_text, (lower, upper)))
         return mismatch(
             "SPECIFIED_WINDOW_FRAME_DIFF_TYPES",
             frame,
@@ -97,6 +119,12 @@ def _bounds(
             origin,
         )
     return None
+
+
+def _value_text(bound: str) -> str:
+    """A bound's value as a distance from the row."""
+    value, side = bound.rsplit(" ", 1)
+    return f"(- {value})" if side == "PRECEDING" else value
 
 
 def _place(bound: str) -> float | None:

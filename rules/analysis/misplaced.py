@@ -11,7 +11,7 @@ from ...planner.model.text import pretty
 from ...planner.model.unresolved import UnresolvedStar
 from .aggregates import has_aggregate
 from .failures import failure, mismatch
-from .names import qualified
+from .names import as_sql
 
 
 def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
@@ -22,7 +22,7 @@ def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
     return failure(
         "INVALID_WHERE_CONDITION",
         f'The WHERE condition "{pretty(plan.condition)}" contains invalid expressions:'
-        f" {', '.join(pretty(qualified(n)) for n in found)}.\nRewrite the query to avoid window"
+        f" {', '.join(map(as_sql, found))}.\nRewrite the query to avoid window"
         " functions, aggregate functions, and generator functions in the WHERE clause.",
         state="42903",
         origin=plan.origin,

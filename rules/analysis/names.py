@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import Alias, AttributeReference, Cast, Expression
-from ...planner.model.text import pretty
+from ...planner.model.text import pretty, quote_if_needed
+from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAlias
 
 
@@ -31,8 +32,20 @@ def without_alias(expression: Expression) -> Expression:
 
 def qualified(expression: Expression) -> Expression:
     """The expression with its columns named in full, as some messages show them."""
+    return _in_full(expression, casts=False)
 
+
+def as_sql(expression: Expression) -> str:
+    """The expression as SQL: columns named in full, implicit casts written out."""
+    if isinstance(expression, Alias):
+        return f"{as_sql(expression.child)} AS {quote_if_needed(expression.name)}"
+    return pretty(_in_full(expression, casts=True))
+
+
+def _in_full(expression: Expression, *, casts: bool) -> Expression:
     def full(node: Expression) -> Expression:
+        if casts and isinstance(node, Cast) and node.implicit:
+            return replace(node, implicit=False)
         if isinstance(node, AttributeReference):
             return AttributeReference(
                 name=".".join((*node.qualifier, node.name)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import Alias, AttributeReference, Literal
+from ...planner.model.expressions import Alias, AttributeReference, Cast, Expression, Literal
 from ...planner.model.logical import EventTimeWatermark, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
@@ -36,12 +36,8 @@ def resolve_watermark(
         known = {a.expr_id: a for a in child.output}
         return replace(plan, event_time=known[event_time.expr_id], child=child)
     if not event_time.resolved:
-        return replace(plan, child=child)
-    written = plan.event_time
-    if isinstance(written, UnresolvedAttribute):
-        event_time = Alias(child=event_time, name=written.parts[-1])
-    if isinstance(event_time, Literal):
-        event_time = Alias(child=event_time, name=pretty(event_time))
+        return replace(plan, event_time=event_time, child=child)
+    event_time = _named(event_time, plan.event_time)
     if not isinstance(event_time, Alias):
         text = pretty(qualified(event_time))
         raise failure(
@@ -53,6 +49,19 @@ def resolve_watermark(
         )
     projected = Project(project_list=(event_time, *child.output), child=child)
     return replace(plan, event_time=event_time.to_attribute(), child=projected)
+
+
+def _named(event_time: Expression, written: Expression) -> Expression:
+    """With the name that Spark counts as given: a field's, a cast column's, a constant's text."""
+    if isinstance(event_time, Alias):
+        return event_time
+    if isinstance(written, UnresolvedAttribute):
+        return Alias(child=event_time, name=written.parts[-1])
+    if isinstance(event_time, Cast) and isinstance(event_time.child, AttributeReference):
+        return Alias(child=event_time, name=event_time.child.name)
+    if isinstance(event_time, Literal):
+        return Alias(child=event_time, name=pretty(event_time))
+    return event_time
 
 
 def without_watermarks_of_tables(plan: LogicalPlan) -> LogicalPlan:

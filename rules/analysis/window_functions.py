@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Call, Expression, Literal
 from ...planner.model.intervals import parse_interval
-from ...planner.model.text import pretty
+from ...planner.model.text import plain_text, pretty
 from ...planner.model.tree import replace
 from ...planner.model.types import (
     CALENDAR_INTERVAL,
@@ -168,7 +168,7 @@ def _is_time(data_type: DataType) -> bool:
 
 
 def _invalid(window: TimeWindow, kind: str, reason: str) -> InvalidTimeWindow:
-    sql = f"window({pretty(window.time)}, {window.size}, {window.slide}, {window.start})"
+    sql = f"window({plain_text(window.time)}, {window.size}, {window.slide}, {window.start})"
     error = mismatch(kind, sql, reason, window.origin)
     return InvalidTimeWindow(
         time=window.time,
@@ -200,7 +200,7 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
             hint="Write the gap as a text such as '10 minutes'.",
         )
     if not _is_time(time.data_type):
-        sql = f"sessionwindow({pretty(time)}, {pretty(gap)})"
+        sql = f"sessionwindow({plain_text(time)}, {plain_text(gap)})"
         error = mismatch("UNEXPECTED_INPUT_TYPE", sql, _wrong_time(time), window.origin)
         return InvalidSessionWindow(time=time, gap=window.gap, origin=window.origin, error=error)
     if time is window.time and gap is window.gap:

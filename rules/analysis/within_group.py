@@ -34,7 +34,8 @@ def ordered_call(function: UnresolvedFunction, name: str, context: Context) -> E
         call = context.call(name, *function.arguments, origin=function.origin)
         if not isinstance(call, Call):
             return call
-        return replace(call, arguments=(*call.arguments, *order))
+        # With an order the function forgets by which of its names it was called.
+        return replace(call, name=_LISTS[0], arguments=(*call.arguments, *order))
     raise unsupported_syntax(name, "WITHIN GROUP (ORDER BY ...)", function.origin)
 
 

@@ -182,15 +182,18 @@ def _check_named_struct(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(
             "named_struct", "2n (n > 0)", len(call.arguments), placeless=True
         )
-    for name in call.arguments[::2]:
-        if not name.foldable or not isinstance(name.data_type, StringType):
-            names = ", ".join(f'"{pretty(n)}"' for n in call.arguments[::2])
-            raise type_mismatch(
-                "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING",
-                pretty(call),
-                "Only foldable `STRING` expressions are allowed to appear at odd position, but "
-                f"they are [{names}].",
-            )
+    wrong = [
+        f'"{pretty(name)}"'
+        for name in call.arguments[::2]
+        if not name.foldable or not isinstance(name.data_type, StringType)
+    ]
+    if wrong:
+        raise type_mismatch(
+            "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING",
+            pretty(call),
+            "Only foldable `STRING` expressions are allowed to appear at odd position, but "
+            f"they are [{', '.join(wrong)}].",
+        )
     return call
 
 

@@ -169,6 +169,8 @@ def _mode_text(call: Call, show: Show) -> str:
 def _check_histogram(call: Call, conf: Conf) -> Expression:
     require_count(call, 2)
     value, bins = ordered(call, conf), call.arguments[1]
+    if parameter("int").implicit(bins.data_type, ansi=conf.ansi) is None:
+        raise unexpected_type(call, 1, '"INT"')
     typed = with_arguments(call, value, cast_unless_same(bins, INT, conf))
     require_bins(typed)
     return typed

@@ -113,6 +113,10 @@ def _invocation(name: str) -> FunctionSpec:
     )
 
 
+def _check_cast(call: Call, conf: Conf) -> Expression:
+    raise wrong_argument_count("cast", "0", len(call.arguments))
+
+
 register(
     _type_function("boolean", BOOLEAN),
     _type_function("tinyint", BYTE),
@@ -145,6 +149,8 @@ register(
     ),
     _invocation("static_invoke"),
     _invocation("invoke"),
+    # What casts: `cast(x AS type)`; as a function of that name it takes nothing.
+    scalar("cast", "", STRING, check=_check_cast),
     scalar("input_file_name", "", STRING, deterministic=False, nullable=never_null),
     scalar(
         "spark_partition_id",
