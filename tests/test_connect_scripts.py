@@ -55,6 +55,11 @@ query.awaitTermination()
 query.explain()
 spark.udf.register("twice", lambda n: 2 * n, "int")
 spark.sql("SELECT twice(n) FROM e").join(spark.range(3)).explain()
+lines.writeStream.toTable("copies")
+lines.writeStream.format("json").option("path", "/data/copies").start()
+lines.writeStream.format("memory").queryName("seen").start()
+spark.readStream.table("copies").unionByName(spark.sql("SELECT * FROM seen")).explain()
+spark.read.json("/data/copies").explain()
 spark.stop()
 """
 
@@ -70,6 +75,9 @@ def test_every_stream_is_printed_and_nothing_runs(tmp_path: Path) -> None:
         f"-- job.py:{FIRST + 5}: query 'counts', append mode, to foreachBatch",
         f"-- job.py:{FIRST + 9}: query 'totals', complete mode, to table t",
         f"-- job.py:{FIRST + 11}: query, append mode, to console",
+        f"-- job.py:{FIRST + 17}: query, append mode, to table copies",
+        f"-- job.py:{FIRST + 18}: query, append mode, to json /data/copies",
+        f"-- job.py:{FIRST + 19}: query 'seen', append mode, to memory",
     ]
     assert f'from:        job.py:{FIRST + 3}: .agg(F.count("*").alias("c")))' in done.stdout
     assert f"from:        job.py:{FIRST + 11}: lines.dropDuplicates()" in done.stdout
@@ -77,6 +85,9 @@ def test_every_stream_is_printed_and_nothing_runs(tmp_path: Path) -> None:
     assert "StreamingRelation FileSource[/data/events]" in done.stdout
     assert "False None [] ['--day', '1']" in done.stdout
     assert "numPartitions = 7]" in done.stdout
+    # What one part of the script writes, another reads.
+    assert "StreamingRelation FileSource[copies], [value#" in done.stdout
+    assert "Location: InMemoryFileIndex(1 paths)[/data/copies]" in done.stdout
     assert "BatchEvalPython [twice(n#" in done.stdout and "Range (0, 3, step=1" in done.stdout
 
 

@@ -13,8 +13,10 @@ from ...physical.stateful import OutputMode
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError
 from ..model.expressions import Origin
+from ..model.types import StructField, StructType
 from .console import Console
 from .places import Message
+from .written import remember, written_path
 
 if TYPE_CHECKING:
     from .session import PlannerSession
@@ -53,10 +55,16 @@ def start(
     name = message.query_name or None
     origin = caller[0] if caller else None
     console.show(execution, name, _sink(message), origin)
+    if name and _sink(message) == "memory":
+        table = StructType(
+            tuple(StructField(a.name, a.data_type, a.nullable) for a in frame.analyzed.output)
+        )
+        session.add_table(name, table, "memory")
     started = StartedQuery(
         id=str(uuid.uuid4()), run_id=str(uuid.uuid4()), name=name, execution=execution
     )
     session.queries[started.id] = started
+    remember(session, message, frame)
     answer = proto.ExecutePlanResponse()
     result = answer.write_stream_operation_start_result
     result.query_id.id, result.query_id.run_id = started.id, started.run_id
@@ -84,8 +92,7 @@ def _sink(message: Message) -> str:
     place = message.WhichOneof("sink_destination")
     if place == "table_name":
         return f"table {message.table_name}"
-    format_ = message.format or "parquet"
-    return f"{format_} {message.path}" if place == "path" and message.path else str(format_)
+    return f"{message.format or 'parquet'} {written_path(message)}".rstrip()
 
 
 # ------------------------------------------------------------------------------ started queries

@@ -1,0 +1,62 @@
+"""What started streams leave behind: later lines of a script read what earlier ones write.
+
+Nothing is written, but names and columns of what would be are known from here on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..model.catalog import Source, TempView
+from ..model.relations import LocalRelation
+from ..model.types import StructField, StructType
+from .places import Message
+from .sources import FILE_FORMATS
+
+if TYPE_CHECKING:
+    from .session import Planned, PlannerSession
+
+
+def remember(session: PlannerSession, message: Message, frame: Planned) -> None:
+    """Take in the table, the directory or the in-memory view that a stream writes.
+
+    What the catalog describes already stays as it is described. All columns are nullable, as those
+    of files are.
+
+    Args:
+        session: where later lines look for it.
+        message: a WriteStreamOperationStart.
+        frame: the DataFrame that is written.
+    """
+    format_ = message.format.lower() or "parquet"
+    if message.WhichOneof("sink_destination") == "table_name":
+        _add(session, frame, name=message.table_name, format_=format_)
+    elif format_ == "memory" and message.query_name:
+        # Its rows are known only when it runs; those of no batch are none.
+        rows = LocalRelation(attributes=frame.analyzed.output)
+        session.views[message.query_name.lower()] = TempView(name=message.query_name, plan=rows)
+    elif format_ in FILE_FORMATS and (path := written_path(message)):
+        _add(session, frame, name=path, format_=format_, location=path)
+
+
+def written_path(message: Message) -> str:
+    """The directory that `start(path)` or the option `path` names, if one does."""
+    options = {key.lower(): value for key, value in message.options.items()}
+    return str(message.path or options.get("path", ""))
+
+
+def _add(
+    session: PlannerSession, frame: Planned, *, name: str, format_: str, location: str = ""
+) -> None:
+    described = any(known.lower() == name.lower() for known in session.tables)
+    if described or (location and session.known_path(location)):
+        return
+    columns = (StructField(a.name, a.data_type) for a in frame.analyzed.output)
+    session.tables[name] = Source(
+        name=name,
+        schema=StructType(tuple(columns)),
+        streaming=False,
+        either=True,
+        format=format_,
+        location=location,
+    )
