@@ -84,7 +84,7 @@ def test_tightest_common_type(
         (STRING, DATE, DATE, STRING),
         (STRING, BOOLEAN, BOOLEAN, None),
         (INT, DecimalType(3, 1), DecimalType(11, 1), DecimalType(11, 1)),
-        (DecimalType(38, 10), DecimalType(38, 0), DecimalType(38, 10), DecimalType(38, 10)),
+        (DecimalType(38, 10), DecimalType(38, 0), DecimalType(38, 0), DecimalType(38, 0)),
         (DOUBLE, DecimalType(3, 1), DOUBLE, DOUBLE),
         (
             ArrayType(INT, False),

@@ -15,6 +15,7 @@ from ...planner.model.text import pretty
 from ...planner.model.unresolved import UnresolvedAttribute
 from .context import Context
 from .expressions import Resolver
+from .missing import resolve_over, restored
 
 
 def resolve_partition_hint(
@@ -49,15 +50,17 @@ def resolve_partition_hint(
         )
     if number is not None:
         _positive(number)
-    resolver = Resolver(context.scope(child.output), context)
-    by: tuple[Expression, ...] = tuple(resolver.resolve(p) for p in parameters)
     if name == "REBALANCE":
+        resolver = Resolver(context.scope(child.output), context)
+        by = tuple(resolver.resolve(p) for p in parameters)
         return RebalancePartitions(by=by, num_partitions=number, child=child)
-    if name == "REPARTITION" and not by and number is not None:
+    if name == "REPARTITION" and not parameters and number is not None:
         return Repartition(num_partitions=number, shuffle=True, child=child)
+    # Columns that the select list leaves out are there as well.
+    by, below = resolve_over(parameters, child, context)
     if name == "REPARTITION_BY_RANGE":
         by = tuple(SortOrder(child=e) for e in by)
-    return RepartitionByExpression(by=by, num_partitions=number, child=child)
+    return restored(RepartitionByExpression(by=by, num_partitions=number, child=below), child)
 
 
 def _is_number(parameter: Expression) -> bool:

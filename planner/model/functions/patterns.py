@@ -15,6 +15,7 @@ from ..types import (
     BinaryType,
 )
 from .mismatch import wrong_argument_count
+from .pattern_values import found, like
 from .shapes import (
     always_null,
     check_types,
@@ -129,6 +130,7 @@ register(
         text=_like_text,
         pretty=_like_text,
         sql=_like_sql,
+        evaluate=like,
     ),
     scalar(
         "ilike",
@@ -147,6 +149,7 @@ register(
         text="RLIKE({0}, {1})",
         pretty="RLIKE({0}, {1})",
         sql="rlike({0}, {1})",
+        evaluate=found,
     ),
     *(
         scalar(
@@ -156,6 +159,7 @@ register(
             text="RLIKE({0}, {1})",
             pretty="{upper}({0}, {1})",
             sql="rlike({0}, {1})",
+            evaluate=found,
         )
         for name in ("regexp", "regexp_like")
     ),

@@ -17,6 +17,7 @@ from ..types import (
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
 from .mismatch import diff_types, wrong_argument_count
+from .pattern_values import extracted, with_matches_replaced
 from .shapes import (
     always_null,
     check_types,
@@ -311,9 +312,11 @@ register(
     scalar("stringsplitsql", "string, string", _TEXTS),
     replaced("split_part", "string, string, int", _split_part, sql="split_part({args})"),
     # Regular expressions.
-    scalar("regexp_extract", "string, string, [int=1]", STRING),
+    scalar("regexp_extract", "string, string, [int=1]", STRING, evaluate=extracted),
     scalar("regexp_extract_all", "string, string, [int=1]", ArrayType(STRING, True)),
-    scalar("regexp_replace", "string, string, string, [int=1]", STRING),
+    scalar(
+        "regexp_replace", "string, string, string, [int=1]", STRING, evaluate=with_matches_replaced
+    ),
     scalar("regexp_instr", "string, string, [int=0]", INT),
     replaced("regexp_count", "string, string", _regexp_count),
     replaced("regexp_substr", "string, string", _regexp_substr),
