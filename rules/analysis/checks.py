@@ -332,9 +332,7 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
     """Branches of a UNION with different numbers or types of columns."""
     if not isinstance(plan, Union | SetOperation):
         return None
-    word = "UNION"
-    if isinstance(plan, SetOperation):
-        word = f"{plan.word} ALL" if plan.is_all else plan.word
+    word = plan.word + " ALL" * plan.is_all if isinstance(plan, SetOperation) else "UNION"
     first = plan.children[0].output
     for number, branch in enumerate(plan.children[1:], 1):
         if len(branch.output) != len(first):
