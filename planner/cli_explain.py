@@ -13,7 +13,7 @@ import click
 from .cli_options import settings
 from .model.errors import DescriptionError
 
-_MODES = "simple, extended, formatted, json, stateful, mermaid or dot."
+_MODES = "simple, extended, formatted, cost, codegen, json, stateful, mermaid or dot."
 
 
 def _shared(command: Callable[..., Any]) -> Callable[..., Any]:

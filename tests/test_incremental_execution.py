@@ -65,8 +65,8 @@ def test_extended_shows_all_phases() -> None:
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(DescriptionError, match="no explain mode 'codegen'"):
-        explain(execution(WINDOWED), "codegen")
+    with pytest.raises(DescriptionError, match="no explain mode 'verbose'"):
+        explain(execution(WINDOWED), "verbose")
 
 
 @pytest.mark.parametrize(

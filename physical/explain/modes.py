@@ -18,7 +18,10 @@ from .plan_json import json_text
 from .stateful import stateful_text
 from .tree import tree_text
 
-MODES = ("simple", "extended", "formatted", "json", "stateful", "mermaid", "dot")
+MODES = (
+    *("simple", "extended", "formatted", "cost", "codegen"),  # Spark's
+    *("json", "stateful", "mermaid", "dot"),
+)
 _PHYSICAL = "== Physical Plan ==\n"
 
 
@@ -53,7 +56,9 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
     Args:
         execution: the query's phases.
         mode: `simple` is Spark's text of the physical plan, `extended` that of all phases,
-            `formatted` a bare tree with a block per operator; `json` is the plan as JSON
+            `formatted` a bare tree with a block per operator; `cost` the optimized and the physical
+            plan, without Spark's estimates of rows; `codegen` how many stages have generated code,
+            and the plan instead of the code; `json` is the plan as JSON
             (plan_json.py), `stateful` what each stateful operator keeps, and for how long;
             `mermaid` and `dot` draw the plan (graph.py).
 
@@ -76,6 +81,12 @@ def _text(execution: Explainable, plan: SparkPlan, mode: str, widest: int) -> st
             return _extended(execution, plan, widest)
         case "formatted":
             return _PHYSICAL + formatted_text(plan, widest)
+        case "cost":
+            return _cost(execution, plan, widest)
+        case "codegen":
+            stages = {node.codegen_stage for node in plan.walk()} - {None}
+            found = f"Found {len(stages)} WholeStageCodegen subtrees."
+            return f"{found}\n{_PHYSICAL}{tree_text(plan, widest)}"
         case "mermaid":
             return mermaid_text(plan)
         case "dot":
@@ -95,7 +106,12 @@ def _extended(execution: Explainable, plan: SparkPlan, widest: int) -> str:
         + cut(columns, widest)
         + "\n"
         + logical_text.tree_text(analyzed, widest),
-        "== Optimized Logical Plan ==\n" + logical_text.tree_text(execution.optimized, widest),
-        _PHYSICAL + tree_text(plan, widest, verbose=True),
+        _cost(execution, plan, widest),
     )
     return "\n\n".join(parts)
+
+
+def _cost(execution: Explainable, plan: SparkPlan, widest: int) -> str:
+    optimized = logical_text.tree_text(execution.optimized, widest)
+    physical = tree_text(plan, widest, verbose=True)
+    return f"== Optimized Logical Plan ==\n{optimized}\n\n{_PHYSICAL}{physical}"

@@ -23,6 +23,11 @@ class Console:
         self.out = out
         self.shown = 0
 
+    def note(self, text: str, caller: tuple[Origin, str] | None) -> None:
+        """Say on standard error what a script asked for and does not get."""
+        place = "" if caller is None else f"{caller[0].file}:{caller[0].line}: "
+        print(f"note: {place}{text}.", file=sys.stderr, flush=True)
+
     def show(
         self, execution: IncrementalExecution, name: str | None, sink: str, origin: Origin | None
     ) -> None:

@@ -13,6 +13,7 @@ import os
 import runpy
 import sys
 import traceback
+import warnings
 from typing import Any, NoReturn
 
 from pyspark.errors import PySparkException
@@ -51,6 +52,8 @@ def prepare() -> None:
     """Let scripts for a classic session run over the planner's client."""
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     os.environ.pop("MASTER", None)
+    # `spark.stop()` ends the connection before PySpark takes its listeners back.
+    warnings.filterwarnings("ignore", "Failed to remove the listener", UserWarning)
     validated = SparkSession.Builder._validate_startup_urls
 
     def validate(self: Any) -> None:
@@ -76,6 +79,8 @@ def run(script: str, arguments: list[str]) -> int:
     prepare()
     record()
     adopt_habits()
+    # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
+    SparkSession.builder.getOrCreate()
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
     try:

@@ -72,7 +72,6 @@ _UNSUPPORTED = {
     "relation_changes": "Reading the changes of a table",
     "cached_remote_relation": "A checkpointed DataFrame",
     "ml_relation": "Machine learning",
-    "catalog": "spark.catalog",
 }
 
 

@@ -22,6 +22,7 @@ from ..model.ids import id_scope
 from ..model.literal_text import time_zone_scope
 from ..model.query_plan import LogicalPlan
 from ..model.relations import WithCTE
+from ..model.types import StructType
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .failures import missing_schema, unsupported
 from .places import Message, origin_of
@@ -51,6 +52,8 @@ class PlannerSession:
         self.views: dict[str, TempView] = {}
         # Whether SQL text may name the tables, as it may those of a catalog.
         self.named_tables = True
+        self.database = "default"
+        self.databases: set[str] = set()
         self.settings: dict[str, str] = dict((conf or Conf()).settings)
         self.ids = itertools.count()
         self.watermarks = itertools.count()
@@ -78,7 +81,29 @@ class PlannerSession:
     @property
     def catalog(self) -> Catalog:
         """What SQL text and `spark.table` may name."""
-        return {**(self.tables if self.named_tables else {}), **self.views}
+        return {**(self._named_tables() if self.named_tables else {}), **self.views}
+
+    def _named_tables(self) -> Catalog:
+        """The tables, those of the current database by their short names too."""
+        start = f"{self.database}."
+        short = {n.removeprefix(start): t for n, t in self.tables.items() if n.startswith(start)}
+        return {**self.tables, **short}
+
+    def full_name(self, name: str) -> str:
+        """A table's name with the current database, if it says none and this one has it."""
+        name = name.replace("`", "").removeprefix("spark_catalog.")
+        if "." in name or self.database == "default":
+            return name.removeprefix("default.")
+        return f"{self.database}.{name}"
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a table or view of that name."""
+        known = {other.lower() for other in self.catalog}
+        return name.lower() in known or self.full_name(name).lower() in known
+
+    def add_table(self, name: str, schema: StructType, format_: str) -> None:
+        """A table that the script makes, to be read as a stream or at rest."""
+        self.tables[name] = Source(name=name, schema=schema, format=format_, either=True)
 
     # -------------------------------------------------------------------------------- DataFrames
 
@@ -248,6 +273,7 @@ class PlannerSession:
         other = PlannerSession(self.tables, self.conf)
         other.views.update(self.views)
         other.user_functions.update(self.user_functions)
+        other.database, other.databases = self.database, set(self.databases)
         other.ids, other.watermarks = self.ids, self.watermarks
         return other
 

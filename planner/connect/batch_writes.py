@@ -1,0 +1,62 @@
+"""Tables written at once: their rows are not computed, their columns are remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..model.errors import AnalysisError
+from .analyze import schema_of
+from .console import Console
+from .places import Message
+
+if TYPE_CHECKING:
+    from .session import PlannerSession
+    from .streams import Caller
+
+
+def write(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """`df.write...save()`, `saveAsTable()`, `insertInto()`.
+
+    Raises:
+        StateplanError: the rows are a stream's, or their plan is refused.
+    """
+    table = message.table.table_name if message.HasField("table") else ""
+    return _written(session, message, table, message.source, "write", console, caller)
+
+
+def write_to(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """`df.writeTo(table)...create()`, `append()`, `overwrite()`.
+
+    Raises:
+        StateplanError: the rows are a stream's, or their plan is refused.
+    """
+    table = message.table_name
+    return _written(session, message, table, message.provider, "writeTo", console, caller)
+
+
+def _written(
+    session: PlannerSession,
+    message: Message,
+    table: str,
+    format_: str,
+    method: str,
+    console: Console,
+    caller: Caller,
+) -> list[Message]:
+    frame = session.planned(message.input)
+    if frame.analyzed.is_streaming:
+        condition = "CALL_ON_STREAMING_DATASET_UNSUPPORTED"
+        raise AnalysisError(
+            condition,
+            f"[{condition}] The method `{method}` can not be called on streaming"
+            " Dataset/DataFrame. SQLSTATE: 42KDE",
+            hint="Write a stream with writeStream.",
+        )
+    if table and session.full_name(table) not in session.tables:
+        session.add_table(session.full_name(table), schema_of(frame.analyzed), format_ or "parquet")
+    console.note("the rows are not written: nothing runs", caller)
+    return []

@@ -1,0 +1,178 @@
+"""`spark.catalog`: what the session knows of tables, views and databases, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.connect import proto
+
+from ..model import registry
+from ..model.errors import AnalysisError
+from .analyze import schema_of
+from .failures import unsupported
+from .places import Message
+from .types import read_schema
+
+if TYPE_CHECKING:
+    from .session import PlannerSession
+
+Rows = Sequence[tuple[object, ...]]
+_CATALOG = "spark_catalog"
+_VALUE = (("value", pa.string()),)
+_FLAG = (("value", pa.bool_()),)
+_TABLE = (
+    ("name", pa.string()),
+    ("catalog", pa.string()),
+    ("namespace", pa.list_(pa.string())),
+    ("description", pa.string()),
+    ("tableType", pa.string()),
+    ("isTemporary", pa.bool_()),
+)
+_COLUMN = (
+    *((name, pa.string()) for name in ("name", "description", "dataType")),
+    *((name, pa.bool_()) for name in ("nullable", "isPartition", "isBucket", "isCluster")),
+)
+_DATABASE = tuple((name, pa.string()) for name in ("name", "catalog", "description", "uri"))
+
+
+def answer(session: PlannerSession, message: Message) -> list[Message]:
+    """The rows that a call of `spark.catalog` gives.
+
+    Raises:
+        StateplanError: there is no such table, or a planner cannot know.
+    """
+    kind = message.WhichOneof("cat_type")
+    call = _CALLS.get(kind)
+    if call is None:
+        if kind not in _NOTHING:
+            raise unsupported(f"spark.catalog's {kind}")
+        return _rows(_VALUE, [])
+    fields, rows = call(session, getattr(message, kind))
+    return _rows(fields, rows)
+
+
+def _rows(fields: Sequence[tuple[str, Any]], rows: Rows) -> list[Message]:
+    schema = pa.schema(list(fields))
+    columns = [pa.array([row[i] for row in rows], kind) for i, (_, kind) in enumerate(fields)]
+    batch = pa.record_batch(columns, schema=schema)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(batch)
+    made = proto.ExecutePlanResponse()
+    made.arrow_batch.row_count = len(rows)
+    made.arrow_batch.data = sink.getvalue().to_pybytes()
+    return [made]
+
+
+def _tables(session: PlannerSession, database: str) -> list[tuple[object, ...]]:
+    found: list[tuple[object, ...]] = []
+    for name in session.tables:
+        *space, short = name.split(".")
+        if (space[-1] if space else "default") == database:
+            found.append((short, _CATALOG, [database], None, "MANAGED", False))
+    for name in session.views:
+        found.append((name, None, [], None, "TEMPORARY", True))
+    return found
+
+
+def _list_tables(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    rows = _tables(session, asked.db_name or session.database)
+    pattern = asked.pattern or "*"
+    return _TABLE, [row for row in rows if fnmatchcase(str(row[0]), pattern)]
+
+
+def _name(session: PlannerSession, asked: Message) -> str:
+    return f"{asked.db_name}.{asked.table_name}" if asked.db_name else asked.table_name
+
+
+def _table_exists(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    return _FLAG, [(session.knows(_name(session, asked)),)]
+
+
+def _get_table(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    name = _name(session, asked)
+    if not session.knows(name):
+        raise _unknown(name)
+    if name.lower() in session.views:
+        return _TABLE, [(name, None, [], None, "TEMPORARY", True)]
+    *space, short = session.full_name(name).split(".")
+    return _TABLE, [(short, _CATALOG, space or ["default"], None, "MANAGED", False)]
+
+
+def _list_columns(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    name = _name(session, asked)
+    if not session.knows(name):
+        raise _unknown(name)
+    read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
+    schema = schema_of(session.planned(proto.Relation(read=read)).analyzed)
+    return _COLUMN, [
+        (f.name, None, f.data_type.simple, f.nullable, False, False, False) for f in schema.fields
+    ]
+
+
+def _unknown(name: str) -> AnalysisError:
+    quoted = ".".join(f"`{part}`" for part in name.split("."))
+    return AnalysisError(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {quoted} cannot be found. SQLSTATE: 42P01",
+        hint="Describe its columns in a file given with --catalog.",
+    )
+
+
+def _databases(session: PlannerSession) -> list[str]:
+    spaces = {name.rsplit(".", 1)[0] for name in session.tables if "." in name}
+    return sorted({"default", *spaces, *session.databases})
+
+
+def _list_databases(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    return _DATABASE, [(name, _CATALOG, None, "") for name in _databases(session)]
+
+
+def _database_exists(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    return _FLAG, [(asked.db_name in _databases(session),)]
+
+
+def _function_exists(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    name = asked.function_name.lower()
+    return _FLAG, [(name in session.user_functions or registry.find(name) is not None,)]
+
+
+def _drop_view(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    return _FLAG, [(session.views.pop(asked.view_name.lower(), None) is not None,)]
+
+
+def _use(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    session.database = asked.db_name
+    return _VALUE, []
+
+
+def _create_table(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+    schema = read_schema(asked.schema)
+    session.add_table(session.full_name(asked.table_name), schema, asked.source or "parquet")
+    return _VALUE, []
+
+
+_NOTHING = (
+    *("set_current_catalog", "cache_table", "uncache_table", "clear_cache", "refresh_table"),
+    *("refresh_by_path", "recover_partitions", "analyze_table"),
+)
+_CALLS: dict[str | None, Callable[[PlannerSession, Message], tuple[Any, Rows]]] = {
+    "current_catalog": lambda session, asked: (_VALUE, [(_CATALOG,)]),
+    "list_catalogs": lambda session, asked: (_DATABASE[:2], [(_CATALOG, None)]),
+    "current_database": lambda session, asked: (_VALUE, [(session.database,)]),
+    "set_current_database": _use,
+    "list_databases": _list_databases,
+    "database_exists": _database_exists,
+    "list_tables": _list_tables,
+    "table_exists": _table_exists,
+    "get_table": _get_table,
+    "list_columns": _list_columns,
+    "function_exists": _function_exists,
+    "is_cached": lambda session, asked: (_FLAG, [(False,)]),
+    "drop_temp_view": _drop_view,
+    "create_table": _create_table,
+    "create_external_table": _create_table,
+}

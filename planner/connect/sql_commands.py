@@ -1,0 +1,156 @@
+"""SQL statements that are no queries: those that say what there is are remembered, others ignored.
+
+A script may make its tables before it reads them: their columns are taken from CREATE TABLE.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pyspark.sql.connect import proto
+
+from ..model.ddl import parse_schema
+from ..model.errors import AnalysisError
+from .analyze import schema_of
+from .console import Console
+from .failures import unsupported
+
+if TYPE_CHECKING:
+    from .session import PlannerSession
+    from .streams import Caller
+
+_FLAGS = re.IGNORECASE | re.DOTALL
+_NAME = r"(?P<name>(?:`[^`]+`|[\w.])+)"
+_COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
+_TO_BE_WRITTEN = re.compile(r"(INSERT|MERGE|UPDATE|DELETE|COPY|LOAD)\b", re.IGNORECASE)
+
+Handler = Callable[["PlannerSession", re.Match[str]], None]
+
+
+def carry_out(session: PlannerSession, text: str, console: Console, caller: Caller) -> bool:
+    """Carry out a statement that is no query; False if it is one.
+
+    Raises:
+        StateplanError: what it is made of is refused.
+    """
+    start = _COMMENTS.match(text)
+    text = text[start.end() if start else 0 :].rstrip().rstrip(";").rstrip()
+    for pattern, handler in _COMMANDS:
+        if found := pattern.fullmatch(text):
+            handler(session, found)
+            return True
+    if _TO_BE_WRITTEN.match(text):
+        console.note(f"{text.split()[0].upper()} is not carried out: nothing runs", caller)
+        return True
+    return False
+
+
+def _create_view(session: PlannerSession, found: re.Match[str]) -> None:
+    query = proto.Relation(sql=proto.SQL(query=found["query"]))
+    name = found["name"].replace("`", "")
+    if found["kind"] and "GLOBAL" in found["kind"].upper():
+        name = f"global_temp.{name}"
+    if found["tolerant"] and name.lower() in session.views:
+        return
+    replaces = found["replace"] is not None
+    session.create_view(name, session.planned(query), replace_existing=replaces)
+
+
+def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
+    name = session.full_name(found["name"])
+    if name in session.tables and found["tolerant"]:
+        return
+    columns, end = _bracket(found["rest"])
+    rest = found["rest"][end:]
+    kind = re.search(r"\bUSING\s+(\w+)", rest, re.IGNORECASE)
+    format_ = kind[1].lower() if kind else "parquet"
+    query = re.search(r"\bAS\s+((?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
+    if query:
+        frame = session.planned(proto.Relation(sql=proto.SQL(query=query[1])))
+        session.add_table(name, schema_of(frame.analyzed), format_)
+    elif columns:
+        session.add_table(name, parse_schema(columns), format_)
+    else:
+        raise unsupported("CREATE TABLE without columns")
+
+
+def _bracket(text: str) -> tuple[str, int]:
+    """What stands in the brackets that the text begins with, and where they end."""
+    if not text.startswith("("):
+        return "", 0
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if not depth:
+            return text[1:place], place + 1
+    return text[1:], len(text)
+
+
+def _drop_view(session: PlannerSession, found: re.Match[str]) -> None:
+    name = found["name"].replace("`", "").lower()
+    if session.views.pop(name, None) is None and not found["tolerant"]:
+        raise _not_found(name, "DROP VIEW IF EXISTS")
+
+
+def _drop_table(session: PlannerSession, found: re.Match[str]) -> None:
+    if session.tables.pop(session.full_name(found["name"]), None) is None and not found["tolerant"]:
+        raise _not_found(found["name"], "DROP TABLE IF EXISTS")
+
+
+def _not_found(name: str, instead: str) -> AnalysisError:
+    return AnalysisError(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        f"[TABLE_OR_VIEW_NOT_FOUND] The table or view `{name}` cannot be found. SQLSTATE: 42P01",
+        hint=f"Write {instead}.",
+    )
+
+
+def _set(session: PlannerSession, found: re.Match[str]) -> None:
+    session.settings[found["key"]] = found["value"].strip()
+
+
+def _reset(session: PlannerSession, found: re.Match[str]) -> None:
+    keys = [found["key"]] if found["key"] else list(session.settings)
+    for key in keys:
+        session.settings.pop(key, None)
+
+
+def _use(session: PlannerSession, found: re.Match[str]) -> None:
+    session.database = found["name"].replace("`", "").split(".")[-1]
+
+
+def _create_database(session: PlannerSession, found: re.Match[str]) -> None:
+    session.databases.add(found["name"].replace("`", ""))
+
+
+def _ignored(session: PlannerSession, found: re.Match[str]) -> None:
+    """What changes nothing that a plan is made of."""
+
+
+_DATABASE = r"(?:DATABASE|SCHEMA|NAMESPACE)"
+_COMMANDS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
+    (re.compile(pattern, _FLAGS), handler)
+    for pattern, handler in (
+        (
+            r"CREATE\s+(?P<replace>OR\s+REPLACE\s+)?(?P<kind>(?:GLOBAL\s+)?TEMP(?:ORARY)?\s+)?VIEW"
+            rf"\s+(?P<tolerant>IF\s+NOT\s+EXISTS\s+)?{_NAME}\s+AS\s+(?P<query>.*)",
+            _create_view,
+        ),
+        (
+            r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:EXTERNAL\s+)?TABLE"
+            rf"\s+(?P<tolerant>IF\s+NOT\s+EXISTS\s+)?{_NAME}\s*(?P<rest>.*)",
+            _create_table,
+        ),
+        (rf"CREATE\s+{_DATABASE}\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}\b.*", _create_database),
+        (rf"DROP\s+VIEW\s+(?P<tolerant>IF\s+EXISTS\s+)?{_NAME}", _drop_view),
+        (rf"DROP\s+TABLE\s+(?P<tolerant>IF\s+EXISTS\s+)?{_NAME}(?:\s+PURGE)?", _drop_table),
+        (rf"DROP\s+{_DATABASE}\b.*", _ignored),
+        (rf"USE\s+(?:{_DATABASE}\s+|CATALOG\s+)?{_NAME}", _use),
+        (r"SET\s+(?P<key>[\w.]+)\s*=\s*(?P<value>.*)", _set),
+        (r"RESET(?:\s+(?P<key>[\w.]+))?", _reset),
+        (r"(?:ALTER|ANALYZE|CACHE|UNCACHE|CLEAR\s+CACHE|REFRESH|MSCK|COMMENT|GRANT)\b.*", _ignored),
+        (r"(?:OPTIMIZE|VACUUM|TRUNCATE|ADD\s+(?:JAR|FILE)S?)\b.*", _ignored),
+    )
+)
