@@ -69,7 +69,9 @@ class BoundReference(Written):
 
 def bind(expression: Expression, columns: Sequence[AttributeReference]) -> Expression:
     """An expression over columns by id as one over their positions, with their nullability."""
-    places = {column.expr_id: i for i, column in enumerate(columns)}
+    places: dict[int, int] = {}
+    for position, column in enumerate(columns):
+        places.setdefault(column.expr_id, position)  # of a column that is given twice the first
 
     def bound(part: Expression) -> Expression:
         if not isinstance(part, AttributeReference) or part.expr_id not in places:

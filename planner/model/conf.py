@@ -51,6 +51,7 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.adaptive.streaming.stateless.enabled": "true",
     "spark.sql.optimizeNullAwareAntiJoin": "true",
     "spark.sql.optimizer.disableHints": "false",
+    "spark.sql.optimizer.enableJsonExpressionOptimization": "true",
     "spark.sql.optimizer.propagateDistinctKeys.enabled": "true",
 }
 

@@ -100,7 +100,8 @@ def _equated(
     if not isinstance(part, Call) or part.name not in ("=", "<=>"):
         return None
     one, other = part.arguments
-    if not one.references or not other.references:
+    # As in Spark a constant is a key of either side for `<=>`, and of none for `=`.
+    if part.name == "=" and not (one.references and other.references):
         return None
     if one.references <= left and other.references <= right:
         return one, other

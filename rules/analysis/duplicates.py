@@ -56,11 +56,15 @@ def _with_own_tables(plan: LogicalPlan, seen: set[int]) -> LogicalPlan:
 
 
 def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:
-    """The plan with fresh ids for these columns, from the operators on that make them."""
+    """The plan with fresh ids for these columns, from the operators on that make them.
+
+    A column that is made twice, in branches of a union, has the same new id in both.
+    """
     changed: dict[int, AttributeReference] = {}
 
     def fresh(column: AttributeReference) -> AttributeReference:
-        new = column.new_instance()
+        known = changed.get(column.expr_id)
+        new = column.new_instance() if known is None else known
         changed[column.expr_id] = new
         return new
 

@@ -284,7 +284,7 @@ def _bad_cast(cast: Cast) -> AnalysisError:
             f'"{source.sql}" to "{target.sql}", you can use the functions `{function}` instead.'
         )
         kind = "CAST_WITH_FUNC_SUGGESTION"
-    elif can_cast(source, target, "LEGACY"):
+    elif cast.mode == "ANSI" and can_cast(source, target, "LEGACY"):
         reason = (
             f'cannot cast "{source.sql}" to "{target.sql}" with ANSI mode on.\nIf you have to cast'
             f' "{source.sql}" to "{target.sql}", you can set "spark.sql.ansi.enabled" as \'false\'.'

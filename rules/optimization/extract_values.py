@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...planner.model.expressions import Call, CaseWhen, Expression, GetStructField, Literal
 from ...planner.model.tree import replace
 from ...planner.model.types import StructType
+from . import settings
 from .calls import call, is_call, null_of
 from .semantics import same
 
@@ -46,6 +47,8 @@ def _parsed_field(field: GetStructField, parsed: Call) -> Expression:
     """`from_json(text, 'a INT, b INT').b` parses b alone."""
     schema, options = parsed.options
     if options or not isinstance(schema, StructType) or len(schema.fields) < 2:
+        return field
+    if not settings.current().json_fields:
         return field
     wanted = StructType((schema.fields[field.ordinal],))
     return replace(field, ordinal=0, child=replace(parsed, options=(wanted, options)))

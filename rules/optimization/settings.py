@@ -13,6 +13,7 @@ EXCLUDED = "spark.sql.optimizer.excludedRules"
 IN_SET = "spark.sql.optimizer.inSetConversionThreshold"
 ALWAYS_INLINE = "spark.sql.optimizer.collapseProjectAlwaysInline"
 DISTINCT_KEYS = "spark.sql.optimizer.propagateDistinctKeys.enabled"
+JSON_FIELDS = "spark.sql.optimizer.enableJsonExpressionOptimization"
 _PACKAGE = "org.apache.spark.sql.catalyst.optimizer."
 
 # Spark's rules that may be left out, with what does their work here.
@@ -70,12 +71,14 @@ class Settings:
         in_set: how many constants `IN` takes before it is a set.
         always_inline: whether projections collapse though an expression is then computed twice.
         distinct_keys: whether it is asked which columns no two rows share.
+        json_fields: whether of parsed JSON only the fields that are used are parsed.
     """
 
     excluded: frozenset[str] = frozenset()
     in_set: int = 10
     always_inline: bool = False
     distinct_keys: bool = True
+    json_fields: bool = True
 
 
 _DEFAULT = Settings()
@@ -93,7 +96,11 @@ def settings_of(conf: Conf) -> Iterator[None]:
     names = [name.strip().removeprefix(_PACKAGE) for name in conf[EXCLUDED].split(",")]
     excluded = frozenset(function for name in names for function in _RULES.get(name, ()))
     settings = Settings(
-        excluded, conf.integer(IN_SET), conf.flag(ALWAYS_INLINE), conf.flag(DISTINCT_KEYS)
+        excluded,
+        conf.integer(IN_SET),
+        conf.flag(ALWAYS_INLINE),
+        conf.flag(DISTINCT_KEYS),
+        conf.flag(JSON_FIELDS),
     )
     token = _CURRENT.set(settings)
     try:

@@ -13,10 +13,11 @@ from ..types import (
     ArrayType,
     BinaryType,
     DataType,
+    StringType,
 )
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
-from .mismatch import diff_types, wrong_argument_count
+from .mismatch import diff_types, unexpected_type, wrong_argument_count
 from .pattern_values import extracted, with_matches_replaced
 from .shapes import (
     always_null,
@@ -46,9 +47,17 @@ def _check_concat(call: Call, conf: Conf) -> Expression:
     if types and all(isinstance(t, BinaryType) for t in types):
         return call
     text = parameter("string")
-    if any(text.implicit(t, ansi=conf.ansi) is None for t in types):
-        raise diff_types(call, choice=True)
-    return with_arguments(call, [cast_to(a, STRING, conf) for a in call.arguments])
+    values = [
+        a if text.implicit(t, ansi=conf.ansi) is None else cast_to(a, STRING, conf)
+        for a, t in zip(call.arguments, types, strict=True)
+    ]
+    typed = with_arguments(call, values)
+    for position, value in enumerate(values):
+        if not isinstance(value.data_type, StringType | BinaryType | ArrayType):
+            raise unexpected_type(typed, position, '("STRING" or "BINARY" or "ARRAY")')
+    if not all(isinstance(value.data_type, StringType) for value in values):
+        raise diff_types(typed, choice=True)
+    return typed
 
 
 def _concat_type(call: Call) -> DataType:
