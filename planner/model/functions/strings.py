@@ -47,15 +47,15 @@ def _check_concat(call: Call, conf: Conf) -> Expression:
     if types and all(isinstance(t, BinaryType) for t in types):
         return call
     text = parameter("string")
-    values = [
+    texts = [
         a if text.implicit(t, ansi=conf.ansi) is None else cast_to(a, STRING, conf)
         for a, t in zip(call.arguments, types, strict=True)
     ]
-    typed = with_arguments(call, values)
-    for position, value in enumerate(values):
+    typed = with_arguments(call, texts)
+    for position, value in enumerate(texts):
         if not isinstance(value.data_type, StringType | BinaryType | ArrayType):
             raise unexpected_type(typed, position, '("STRING" or "BINARY" or "ARRAY")')
-    if not all(isinstance(value.data_type, StringType) for value in values):
+    if not all(isinstance(value.data_type, StringType) for value in texts):
         raise diff_types(typed, choice=True)
     return typed
 
