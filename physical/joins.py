@@ -40,7 +40,7 @@ from .distribution import (
     UnspecifiedDistribution,
 )
 from .plan import SparkPlan
-from .text import alone, arguments, bracketed
+from .text import alone, arguments, bracketed, counted
 
 BuildSide = Literal["BuildLeft", "BuildRight"]
 
@@ -71,6 +71,16 @@ class BaseJoinExec(SparkPlan):
         return f"{self.join_type}({plan_text(self.mark)})"
 
     @property
+    def outlined(self) -> str:
+        """The name with the kind and the side that is put in a table: `SortMergeJoin Inner`."""
+        side = getattr(self, "build_side", None)
+        return " ".join(part for part in (self.node_name, self._kind, side) if part)
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        condition = "None" if self.condition is None else plan_text(self.condition)
+        return ("Join type", self._kind), ("Join condition", condition)
+
+    @property
     def _condition_text(self) -> str | None:
         condition = self.condition
         if isinstance(condition, AttributeReference):
@@ -90,6 +100,10 @@ class EquiJoinExec(BaseJoinExec):
 
     left_keys: tuple[Expression, ...]
     right_keys: tuple[Expression, ...]
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        keys = counted("Left keys", self.left_keys), counted("Right keys", self.right_keys)
+        return *keys, *super().details(max_fields)
 
     def _keys_text(self, max_fields: int) -> tuple[str, str]:
         return bracketed(self.left_keys, max_fields), bracketed(self.right_keys, max_fields)

@@ -45,6 +45,11 @@ class SparkPlan(QueryPlan):
         """The operator's name in formatted plans."""
         return self.node_name
 
+    @property
+    def outlined(self) -> str:
+        """The name in their tree, where some say more than in their block."""
+        return self.title
+
     def arguments(self, max_fields: int) -> str:
         """What stands behind the name on the operator's line in plans.
 

@@ -29,7 +29,7 @@ from .distribution import (
 from .join_state import event_time, event_time_key, value_watermark, wrapped
 from .plan import SparkPlan, StateStoreWriter, state_columns
 from .state import StateStoreSchema
-from .text import arguments, bracketed
+from .text import arguments, bracketed, counted
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,13 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
             self.cleanup_text,
             str(self.state_format_version),
             None if self.output_mode is None else self.output_mode.capitalize(),
+        )
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        return (
+            counted("Left output", self.left.output),
+            counted("Right output", self.right.output),
+            ("Arguments", self.arguments(max_fields)),
         )
 
     @cached_property

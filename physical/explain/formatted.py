@@ -33,7 +33,7 @@ def _outline(
         _outline(child, rest + branch, rest + deeper, numbered, lines)
     numbered.append(plan)
     star = "" if plan.codegen_stage is None else "* "
-    lines[place] = f"{first}{star}{plan.title} ({len(numbered)})"
+    lines[place] = f"{first}{star}{plan.outlined} ({len(numbered)})"
 
 
 def _preorder_of(plan: SparkPlan) -> list[int]:

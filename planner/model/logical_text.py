@@ -30,6 +30,7 @@ from .logical import (
     Window,
 )
 from .metrics import CollectMetrics
+from .partitions import RebalancePartitions, Repartition, RepartitionByExpression
 from .python_text import python_line
 from .query_plan import LogicalPlan
 from .relations import (
@@ -190,7 +191,15 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
             return kind, [str(by_name).lower(), str(allow_missing).lower()]
         case Join(join_type=join_type, condition=condition):
             shown = "" if condition is None else argument_text(condition)
-            return kind, [_join_type(plan, join_type), shown]
+            sides = zip(("left", "right"), plan.hint, strict=True)
+            hints = [f"{side}Hint=(strategy={name.lower()})" for side, name in sides if name]
+            return kind, [_join_type(plan, join_type), shown, *hints]
+        case Repartition(num_partitions=number, shuffle=shuffle):
+            return kind, [str(number), str(shuffle).lower()]
+        case RepartitionByExpression(by=by, num_partitions=some):
+            return kind, [_list(by, limit) if by else "", "" if some is None else str(some)]
+        case RebalancePartitions(by=by):
+            return kind, [_list(by, limit) if by else ""]
         case CollectMetrics(name=name, metrics=metrics):
             return kind, [name, _list(metrics, limit)]
         case Expand(projections=projections, attributes=attributes):

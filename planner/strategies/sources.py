@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...physical.basic import FilterExec, ProjectExec
 from ...physical.plan import SparkPlan
-from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
+from ...physical.scans import FileSourceScanExec
 from ..model.expressions import Expression, split_conjuncts
 from ..model.logical import Filter, Project
 from ..model.predicates import conjunction
@@ -48,7 +48,7 @@ def _scan(
         and plan_later.conf.flag("spark.sql.codegen.wholeStage")
         and len(read) <= widest
     )
-    scan = FileSourceScanExec(
+    return FileSourceScanExec(
         name=table.name,
         format=table.format,
         attributes=read,
@@ -56,4 +56,3 @@ def _scan(
         batched=batched,
         longest=plan_later.conf.integer("spark.sql.maxMetadataStringLength"),
     )
-    return ColumnarToRowExec(child=scan) if batched else scan

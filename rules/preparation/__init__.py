@@ -17,6 +17,7 @@ from .reuse import reuse_exchanges
 from .sorts import remove_redundant_sorts
 from .state import fill_in_state
 from .subqueries import plan_subqueries, reuse_subqueries
+from .transitions import insert_transitions
 from .validate import validate_requirements
 
 Rule = Callable[[SparkPlan, Execution], SparkPlan]
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     combine_adjacent_aggregates,
     remove_redundant_sorts,  # only now is it known which orders are there anyway
     mark_adaptive,  # before codegen: what Spark re-plans at run time shows no stages
+    insert_transitions,  # before codegen, as they have code of their own
     collapse_codegen_stages,  # after all operators are in place
     reuse_exchanges,  # after codegen: the stages of the exchange that is not run keep their numbers
     reuse_subqueries,
