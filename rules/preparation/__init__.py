@@ -19,6 +19,7 @@ from .state import fill_in_state
 from .subqueries import plan_subqueries, reuse_subqueries
 from .transitions import insert_transitions
 from .validate import validate_requirements
+from .window_limits import remove_redundant_window_limits
 
 Rule = Callable[[SparkPlan, Execution], SparkPlan]
 
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     sort_sorted_aggregates,  # as soon as orders are known
     combine_adjacent_aggregates,
     remove_redundant_sorts,  # only now is it known which orders are there anyway
+    remove_redundant_window_limits,  # as soon as it is known what is shuffled
     mark_adaptive,  # before codegen: what Spark re-plans at run time shows no stages
     insert_transitions,  # before codegen, as they have code of their own
     collapse_codegen_stages,  # after all operators are in place

@@ -29,14 +29,17 @@ def reuse_exchanges(plan: SparkPlan, execution: Execution) -> SparkPlan:
     seen: dict[Hashable, ShuffleExchangeExec | BroadcastExchangeExec] = {}
 
     def reused(node: SparkPlan) -> SparkPlan:
-        if not isinstance(node, ShuffleExchangeExec | BroadcastExchangeExec):
-            return node
-        first = seen.setdefault(signature(node, {}), node)
-        if first is node:
-            return node
-        return ReusedExchangeExec(exchange=first, attributes=node.output)
+        rows: Hashable = None
+        if isinstance(node, ShuffleExchangeExec | BroadcastExchangeExec):
+            rows = signature(node, {})
+            if rows in seen:
+                return ReusedExchangeExec(exchange=seen[rows], attributes=node.output)
+        new = node.map_children(reused)
+        if isinstance(new, ShuffleExchangeExec | BroadcastExchangeExec):
+            seen[rows] = new
+        return new
 
-    return plan.transform_up(reused)
+    return reused(plan)
 
 
 def _outline(exchange: SparkPlan) -> Hashable:

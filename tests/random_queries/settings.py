@@ -159,7 +159,6 @@ SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("spark.sql.ui.explainMode", ("simple",)),
     ("spark.sql.unionOutputPartitioning", ("false",)),
     ("spark.sql.limit.initialNumPartitions", ("3",)),
-    ("spark.sql.maxPlanStringLength", ("300",)),
     ("spark.sql.selfJoinAutoResolveAmbiguity", ("false",)),
     ("spark.sql.shuffle.partitions", ("0", "many")),
     ("spark.sql.streaming.multipleWatermarkPolicy", ("avg",)),

@@ -17,6 +17,7 @@ from ..types import (
     ArrayType,
     BooleanType,
     DataType,
+    DayTimeIntervalType,
     DecimalType,
     IntegralType,
     MapType,
@@ -24,6 +25,7 @@ from ..types import (
     NumericType,
     StringType,
     StructType,
+    YearMonthIntervalType,
     same_shape,
 )
 from . import coercion
@@ -36,6 +38,9 @@ from .shapes import (
     resolve,
     with_arguments,
 )
+
+# What no string is compared with, outside ANSI.
+_NO_TEXT = ArrayType | MapType | StructType | DayTimeIntervalType | YearMonthIntervalType
 
 
 def coerce_comparison(call: Call, conf: Conf) -> Expression:
@@ -112,7 +117,7 @@ def _promote_strings(call: Call, conf: Conf) -> Call:
         target = coercion.ansi_string_promotion(a, b)
     elif isinstance(other, DecimalType):
         target = DOUBLE
-    elif isinstance(other, ArrayType | MapType | StructType):
+    elif isinstance(other, _NO_TEXT):
         target = None
     else:
         target = other
