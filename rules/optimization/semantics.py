@@ -18,7 +18,9 @@ from ...planner.model.expressions import (
     Literal,
 )
 from ...planner.model.functions.same_functions import one_name
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
+from ..signatures import signature
 
 COMMUTATIVE = frozenset(("+", "*", "and", "or", "=", "<=>", "&", "|", "^", "greatest", "least"))
 FLATTENED = frozenset(("+", "*", "and", "or", "&", "|", "^", "greatest", "least"))
@@ -95,8 +97,22 @@ def _parts(expression: Expression) -> tuple[object, ...]:
             return canonical(spec.replacement(expression)).parts
         case Call():
             return _call_parts(expression)
+        case SubqueryExpression():
+            return _subquery_parts(expression)
         case _:
             return _other_parts(expression)
+
+
+def _subquery_parts(subquery: SubqueryExpression) -> tuple[object, ...]:
+    """The plan but for its ids, and which columns of the query around it are mentioned."""
+    ids: dict[int, int] = {}
+    plan = signature(subquery.plan, ids)
+    conditions = signature(subquery.conditions, ids)
+    own = subquery.plan.output_ids
+    mentioned = (a for c in subquery.conditions for a in c.collect(AttributeReference))
+    outside = tuple(a.expr_id for a in mentioned if a.expr_id not in own)
+    outer = tuple(a.expr_id for a in subquery.outer)
+    return ("subquery", type(subquery).__name__, plan, conditions, outside, outer)
 
 
 def _function_parts(function: LambdaFunction) -> tuple[object, ...]:
