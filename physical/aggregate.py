@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..planner.model.expressions import (
     AggregateExpression,
@@ -68,6 +68,8 @@ class AggregationStep(UnaryExec):
         is_streaming: part of a streaming aggregation.
         num_shuffle_partitions: the store count for a streaming step, set by the state rule.
         strict_distribution: as for stateful operators, set by the state rule.
+        buffers_in_use: what a partial step's formatted block names instead of the results'
+            columns, if it does so: the buffers, which the step gives under other ids.
     """
 
     expression_fields = ("keys", "aggregates", "buffers", "results", "required_keys")
@@ -80,6 +82,7 @@ class AggregationStep(UnaryExec):
     is_streaming: bool = True
     num_shuffle_partitions: int | None = None
     strict_distribution: bool = True
+    buffers_in_use: tuple[AttributeReference, ...] = field(default=(), compare=False)
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -96,11 +99,13 @@ class AggregationStep(UnaryExec):
         return tuple(result_column(a) for a in self.aggregates)
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        partial = all(a.mode == "Partial" for a in self.aggregates)
+        attributes = self.buffers_in_use if partial else ()
         return (
             counted("Input", self.child.output),
             counted("Keys", self.keys),
             counted("Functions", self.aggregates),
-            counted("Aggregate Attributes", self.result_attributes),
+            counted("Aggregate Attributes", attributes or self.result_attributes),
             counted("Results", self.results),
         )
 

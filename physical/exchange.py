@@ -114,6 +114,9 @@ class ReusedExchangeExec(SparkPlan):
         shared = f"{self.exchange.node_name} {self.exchange.arguments(max_fields)}"
         return arguments(listed(self.attributes, max_fields), shared)
 
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        return (counted("Output", self.output),)
+
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes

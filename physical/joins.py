@@ -274,6 +274,10 @@ class BroadcastNestedLoopJoinExec(BaseJoinExec):
 class CartesianProductExec(BaseJoinExec):
     """Each row of one side beside every row of the other, partition by partition."""
 
+    @property
+    def _kind(self) -> str:
+        return "Inner"  # whatever the query calls it
+
     def arguments(self, max_fields: int) -> str:
         return self._condition_text or ""
 

@@ -8,7 +8,7 @@ from ..planner.model.expressions import AttributeReference
 from ..planner.model.lazy import cached_property
 from .distribution import Partitioning, SinglePartition, UnknownPartitioning
 from .plan import SparkPlan, UnaryExec
-from .text import arguments
+from .text import arguments, counted
 
 _DEFAULT_SLICES = 1  # one core, as where nothing says otherwise
 
@@ -28,6 +28,11 @@ class RangeExec(SparkPlan):
     def arguments(self, max_fields: int) -> str:
         splits = _DEFAULT_SLICES if self.slices is None else self.slices
         return f"({self.start}, {self.end}, step={self.step}, splits={splits})"
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        splits = "None" if self.slices is None else f"Some({self.slices})"
+        text = f"Range ({self.start}, {self.end}, step={self.step}, splits={splits})"
+        return counted("Output", self.output), ("Arguments", text)
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

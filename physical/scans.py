@@ -58,7 +58,7 @@ class FileSourceScanExec(SparkPlan):
         shown = [("Batched", facts["Batched"]), ("Location", f"InMemoryFileIndex [{self.name}]")]
         if self.data_filters and facts["PushedFilters"] != "[]":
             shown.append(("PushedFilters", facts["PushedFilters"]))
-        shown.append(("ReadSchema", facts["ReadSchema"]))
+        shown.append(("ReadSchema", self._schema_text))
         return ((label, f"[{columns}]"), *shown)
 
     def _location(self) -> str:
@@ -71,7 +71,6 @@ class FileSourceScanExec(SparkPlan):
     def _facts(self) -> tuple[tuple[str, str], ...]:
         filters = f"[{', '.join(map(plan_text, self.data_filters))}]"
         pushed = f"[{', '.join(source_filters(self.data_filters))}]"
-        schema = StructType(tuple(StructField(a.name, a.data_type) for a in self.attributes))
         return (
             ("Batched", "true" if self.batched else "false"),
             ("DataFilters", abbreviated_with_ids(filters, self.longest)),
@@ -79,8 +78,12 @@ class FileSourceScanExec(SparkPlan):
             ("Location", self._location()),
             ("PartitionFilters", "[]"),
             ("PushedFilters", abbreviated(pushed, self.longest)),
-            ("ReadSchema", abbreviated(schema.simple, self.longest)),
+            ("ReadSchema", abbreviated(self._schema_text, self.longest)),
         )
+
+    @property
+    def _schema_text(self) -> str:
+        return StructType(tuple(StructField(a.name, a.data_type) for a in self.attributes)).simple
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

@@ -3,7 +3,8 @@
     python tests/derive_golden.py [DESCRIPTION.yaml ...]     default: all of tests/golden
 
 A description `x.yaml` gets `x.plan`: Spark's simple explain text after `normalise`, or
-`condition`, `phase` and `message` of its refusal. Needs the extra `spark`.
+`condition`, `phase` and `message` of its refusal. `formatted/x.plan` is the same plan in another
+explain mode, that of the folder's name. Needs the extra `spark`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ def main(arguments: list[str]) -> None:
         plan = planner.derive(yaml.safe_load(path.read_text(encoding="utf-8")))
         path.with_suffix(".plan").write_text(plan + "\n", encoding="utf-8")
         print(path.stem, plan.split("\n", 1)[0])
+    for path in sorted(GOLDEN.glob("*/*.plan")) if not arguments else []:
+        description = (GOLDEN / path.name).with_suffix(".yaml").read_text(encoding="utf-8")
+        plan = planner.derive(yaml.safe_load(description), path.parent.name)
+        path.write_text(plan + "\n", encoding="utf-8")
     planner.stop()
 
 

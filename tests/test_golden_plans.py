@@ -12,12 +12,14 @@ import yaml
 from random_queries.ours import planned
 
 import stateplan
+from stateplan.physical.explain.normalise import normalise
 from stateplan.physical.explain.plan_json import from_json, json_text
 from stateplan.planner.description import parse_description
 from stateplan.planner.query import Query
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = sorted((HERE / "golden").glob("*.yaml"))
+IN_OTHER_MODES = sorted((HERE / "golden").glob("*/*.plan"))
 
 
 # PySpark's advice to users who give a function's kind instead of type hints.
@@ -26,6 +28,14 @@ GOLDEN = sorted((HERE / "golden").glob("*.yaml"))
 def test_golden_plan(path: Path) -> None:
     want = path.with_suffix(".plan").read_text(encoding="utf-8").strip("\n")
     assert planned(yaml.safe_load(path.read_text(encoding="utf-8"))) == want
+
+
+@pytest.mark.parametrize("path", IN_OTHER_MODES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_golden_plan_in_another_mode(path: Path) -> None:
+    description = (HERE / "golden" / path.name).with_suffix(".yaml").read_text(encoding="utf-8")
+    query = Query.of(parse_description(yaml.safe_load(description)))
+    want = path.read_text(encoding="utf-8").strip("\n")
+    assert normalise(query.explain(path.parent.name)).strip("\n") == want
 
 
 @cache

@@ -17,6 +17,7 @@ from ..model.expressions import (
     Expression,
     to_attribute,
 )
+from ..model.ids import fresh_id
 from ..model.logical import Aggregate
 from ..model.python_functions import PythonUDF
 from ..model.text import plan_text
@@ -43,7 +44,9 @@ def plan_batch_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPl
         return _in_python(parts, in_python, child)
     if any(a.distinct for a in parts.aggregates):
         return _with_one_distinct(parts, child)
-    partial = replace(partial_step(parts, child), is_streaming=False)
+    partial = partial_step(parts, child)
+    in_use = tuple(replace(column, expr_id=fresh_id()) for column in _flat(partial.buffers))
+    partial = replace(partial, is_streaming=False, buffers_in_use=in_use)
     return replace(final_step(parts, parts.key_attributes, partial), is_streaming=False)
 
 
