@@ -24,7 +24,7 @@ from .settings import current
 from .simplify import simplify
 from .trees import replace_attributes, rewrite_up
 
-_CONSTRUCTORS = frozenset(("named_struct", "map", "array"))
+_CONSTRUCTORS = frozenset(("named_struct", "map", "array", "update_fields"))
 
 
 def collapse_projects(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

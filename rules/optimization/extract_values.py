@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import Call, CaseWhen, Expression, GetStructField, Literal
+from ...planner.model.functions.struct_updates import UpdateFields
 from ...planner.model.tree import replace
 from ...planner.model.types import StructType
 from . import settings
@@ -32,6 +33,8 @@ def _field(field: GetStructField) -> Expression:
     made = field.child
     if is_call(made, "named_struct"):
         return made.children[2 * field.ordinal + 1]
+    if isinstance(made, UpdateFields) and not isinstance(made.struct, UpdateFields):
+        return _updated_field(field, made)
     if isinstance(made, Call) and made.name == "from_json":
         return _parsed_field(field, made)
     if is_call(made, "array"):
@@ -41,6 +44,15 @@ def _field(field: GetStructField) -> Expression:
         ]
         return call("array", *items)
     return field
+
+
+def _updated_field(field: GetStructField, made: UpdateFields) -> Expression:
+    """`update_fields(s, WithField(a, x)).a` -> `if (isnull(s)) null else x`; others are s's own."""
+    struct = made.struct
+    _, value = made.fields[field.ordinal]
+    if (isinstance(value, GetStructField) and same(value.child, struct)) or not struct.nullable:
+        return value
+    return call("if", call("isnull", struct), null_of(value.data_type), value)
 
 
 def _parsed_field(field: GetStructField, parsed: Call) -> Expression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import GetStructField
+from ...planner.model.functions.struct_updates import UpdateFields
 from ...planner.model.hints import ResolvedHint
 from ...planner.model.logical import (
     Aggregate,
@@ -81,6 +82,7 @@ from .scalar_subqueries import rewrite_correlated_scalar_subqueries
 from .set_operations import replace_set_operations
 from .simplify import simplify_expressions
 from .sorts import eliminate_sorts
+from .struct_updates import combine_updates, replace_updates
 from .subqueries import (
     inline_one_row_subqueries,
     optimize_subqueries,
@@ -116,6 +118,7 @@ OPERATORS = (
     rule(propagate_equalities, Filter),
     rule(propagate_foldables, Project, Aggregate),
     rule(simplify_comparisons_below_null_checks, Filter),
+    rule(combine_updates, uses=(UpdateFields,)),
     rule(simplify_expressions),
     # Needs folded conditions, makes others foldable in the next round.
     rule(replace_null_with_false),
@@ -256,6 +259,8 @@ BATCHES = (
     Batch("filters", (rule(push_down_predicates, Filter),)),
     # No filter moves any more.
     Batch("clean filters", (rule(clean_filters, Filter),), once=True),
+    # Fields are taken out of them by now.
+    Batch("updates of structs", (rule(replace_updates, uses=(UpdateFields,)),), once=True),
     Batch(
         "window limits",
         (

@@ -7,17 +7,54 @@ the order in which they are made. SQL has no syntax for them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from ..conf import Conf
 from ..expressions import Call, Expression, GetStructField, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
+from ..tree import replace
 from ..types import DataType, StructField, StructType
 from .mismatch import type_mismatch, unexpected_type
 
 UPDATE, PUT, DROP = "update_fields", "withfield", "dropfield"
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateFields(Call):
+    """The call, once analyzed; it stays until nothing else can be simplified."""
+
+    name: str = "update_fields"
+
+    @property
+    def struct(self) -> Expression:
+        """What is changed."""
+        return self.arguments[0]
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names that are put in, in order; None if any field is dropped."""
+        changes = tuple(_changes(self))
+        return None if any(v is None for _, v in changes) else tuple(name for name, _ in changes)
+
+    @property
+    def fields(self) -> tuple[tuple[str, Expression], ...]:
+        """The fields as they are after the changes."""
+        struct = self.struct
+        assert isinstance(struct.data_type, StructType)
+        built = isinstance(struct, Call) and struct.name == "named_struct"
+        start: list[tuple[str, Expression]] = [
+            (
+                field.name,
+                struct.children[2 * i + 1]
+                if built
+                else GetStructField(child=struct, ordinal=i, name=field.name),
+            )
+            for i, field in enumerate(struct.data_type.fields)
+        ]
+        return tuple(_changed(self, start, [value for _, value in _changes(self)]))
 
 
 def _changes(call: Call) -> Iterator[tuple[str, Expression | None]]:
@@ -64,27 +101,41 @@ def _check(call: Call, conf: Conf) -> Expression:
     if isinstance(changed, StructType) and not changed.fields:
         detail = "Cannot drop all fields in struct."
         raise type_mismatch("CANNOT_DROP_ALL_FIELDS", pretty(call), detail, call)
-    return call
+    return combined(UpdateFields(arguments=call.arguments, origin=call.origin), conf)
 
 
-def _made(call: Call) -> Expression:
+def combined(call: UpdateFields, conf: Conf) -> UpdateFields:
+    """Changes of changes as one; of those that put in one field the last one stays.
+
+    `update_fields(update_fields(s, p), q)` -> `update_fields(s, p, q)`.
+    """
+    below = call.struct
+    if isinstance(below, UpdateFields):
+        changes = (*below.arguments[1:], *call.arguments[1:])
+        return combined(replace(call, arguments=(below.struct, *changes)), conf)
+    names = call.names
+    if names is None:
+        return call
+    last: dict[str, Expression] = {}
+    for name, change in zip(names, call.arguments[1:], strict=True):
+        last[name if conf.case_sensitive else name.lower()] = change
+    if len(last) == len(names):
+        return call
+    return replace(call, arguments=(call.struct, *last.values()))
+
+
+def made(call: UpdateFields) -> Expression:
     """`named_struct` of the fields that are left; null where the struct is null."""
-    struct = call.arguments[0]
-    assert isinstance(struct.data_type, StructType)
-    start: list[tuple[str, Expression]] = [
-        (field.name, GetStructField(child=struct, ordinal=i, name=field.name))
-        for i, field in enumerate(struct.data_type.fields)
-    ]
-    fields = _changed(call, start, [value for _, value in _changes(call)])
-    made = Call(
+    struct = call.struct
+    new = Call(
         name="named_struct",
-        arguments=tuple(part for name, value in fields for part in (lit(name), value)),
+        arguments=tuple(part for name, value in call.fields for part in (lit(name), value)),
     )
     if not struct.nullable:
-        return made
-    nothing = Literal(value=None, type_=made.data_type)
+        return new
+    nothing = Literal(value=None, type_=new.data_type)
     is_null = Call(name="isnull", arguments=(struct,))
-    return Call(name="if", arguments=(is_null, nothing, made))
+    return Call(name="if", arguments=(is_null, nothing, new))
 
 
 def _put_text(call: Call, show: Show) -> str:
@@ -102,7 +153,6 @@ register(
         data_type=_type,
         nullable=lambda call: call.arguments[0].nullable,
         check=_check,
-        replacement=_made,
     ),
     FunctionSpec(
         name=PUT,
