@@ -163,6 +163,15 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     hint="Add an equality of a column of each side to the ON condition.",
                     tree=tree_text(logical),
                 )
+            version = plan_later.conf.integer(_STATE_FORMAT)
+            if version < 2 and logical.join_type != "Inner":
+                raise PlanningError(
+                    None,
+                    f"The query is using stream-stream {logical.join_type} join with state format"
+                    f" version {version} - correctness issue is discovered. Please discard the"
+                    " checkpoint and rerun the query. See SPARK-26154 for more details.",
+                    hint=f"Leave {_STATE_FORMAT} at 2 or later.",
+                )
             if logical.join_type not in _STREAMING:
                 # Spark's operator asserts this of itself: an error without a condition.
                 kind: str = logical.join_type
@@ -173,15 +182,6 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     f"requirement failed: StreamingSymmetricHashJoinExec should not take {kind} as"
                     " the JoinType",
                     hint="Write JOIN instead of CROSS JOIN, and joins instead of subqueries.",
-                )
-            version = plan_later.conf.integer(_STATE_FORMAT)
-            if version < 2 and logical.join_type != "Inner":
-                raise PlanningError(
-                    None,
-                    f"The query is using stream-stream {logical.join_type} join with state format"
-                    f" version {version} - correctness issue is discovered. Please discard the"
-                    " checkpoint and rerun the query. See SPARK-26154 for more details.",
-                    hint=f"Leave {_STATE_FORMAT} at 2 or later.",
                 )
             if plan_later.output_mode == "update" and logical.join_type in _OUTER:
                 # The query's own outer joins were refused before: this is one made of a subquery.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...planner.model.expressions import Alias, AttributeReference, Expression, Literal, Origin
 from ...planner.model.functions.coercion import wider_type
 from ...planner.model.logical import Project, Union
@@ -30,9 +32,8 @@ def widen_union(plan: Union, context: Context) -> Union:
         return plan
     types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
     branches = tuple(_widened(branch, types, plan.origin, context) for branch in plan.inputs)
-    if all(kind is None for kind in types):
+    if not _is_made_anew(plan, branches, context):
         return plan
-    # Spark makes a new union here, which stands where the whole query does.
     return replace(plan, inputs=branches, origin=context.whole)
 
 
@@ -46,10 +47,23 @@ def widen_sides(plan: SetOperation, context: Context) -> SetOperation:
         return plan
     types = [_common([a.type_, b.type_], context) for a, b in zip(*outputs, strict=True)]
     sides = (plan.left, plan.right)
-    if all(kind is None for kind in types):
-        return plan
     left, right = (_widened(side, types, plan.origin, context) for side in sides)
+    if not _is_made_anew(plan, (left, right), context):
+        return plan
     return replace(plan, left=left, right=right, origin=context.whole)
+
+
+def _is_made_anew(plan: LogicalPlan, inputs: Sequence[LogicalPlan], context: Context) -> bool:
+    """Whether Spark makes a new operator for casts in its inputs, or in those of one below.
+
+    That one stands where the whole query does.
+    """
+    if any(new is not old for new, old in zip(inputs, plan.children, strict=True)):
+        return True
+    below = (node for branch in inputs for node in branch.walk())
+    return any(
+        isinstance(node, Union | SetOperation) and node.origin is context.whole for node in below
+    )
 
 
 def match_by_name(plan: Union, context: Context) -> Union:

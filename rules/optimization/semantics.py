@@ -111,7 +111,7 @@ def _subquery_parts(subquery: SubqueryExpression) -> tuple[object, ...]:
     own = subquery.plan.output_ids
     mentioned = (a for c in subquery.conditions for a in c.collect(AttributeReference))
     outside = tuple(a.expr_id for a in mentioned if a.expr_id not in own)
-    outer = tuple(a.expr_id for a in subquery.outer)
+    outer = tuple(map(canonical, subquery.outer))
     return ("subquery", type(subquery).__name__, plan, conditions, outside, outer)
 
 
