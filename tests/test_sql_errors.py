@@ -6,8 +6,8 @@ import pytest
 
 from stateplan.planner.model.errors import AnalysisError
 from stateplan.planner.sql import parse
+from stateplan.planner.sql.earley import first_misfit, tokenize
 from stateplan.planner.sql.grammar import rules
-from stateplan.planner.sql.syntax import first_misfit, tokenize
 
 
 @pytest.mark.parametrize(

@@ -129,12 +129,16 @@ Rules = dict[str, list[Alternative]]
 
 
 @cache
-def rules() -> Rules:
+def rules(*, named_keys: bool = False) -> Rules:
     """The grammar with `?`, `*`, `+` and groups written out as rules of their own.
+
+    Args:
+        named_keys: the keys of GROUP BY may have names.
 
     A symbol is a rule's name, a keyword or token class in capitals, or a sign in quotes.
     """
-    return _Compiler(_GRAMMAR).rules
+    keys = "group_item: analytics | item ;" if named_keys else "group_item: analytics | expr ;"
+    return _Compiler(_GRAMMAR.replace("group_item: analytics | expr ;", keys)).rules
 
 
 class _Compiler:

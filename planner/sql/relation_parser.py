@@ -302,7 +302,8 @@ class RelationParser(ExpressionParser):
         return node
 
     def _parse_relation_alias(self, *, with_columns: bool = True) -> Node:
-        last = self._peek_type(1) is None  # the text's last word begins no clause
+        # The last word of a text or a bracket begins no clause.
+        last = self._peek_type(1) in (None, TokenType.R_PAREN)
         explicit = not last and self._word("AS")
         token = self._curr
         implicit = token.token_type == TokenType.IDENTIFIER or (

@@ -1,47 +1,31 @@
-"""Where a text leaves Spark's grammar, and the message for it.
-
-Spark's parser names the first token with which no query can go on. Earley's method finds exactly
-that token; it runs only over a text that the SQL front end has already refused.
-"""
+"""What Spark says to a text that is no query: the place it blames, and how it would mend it."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import cache
-
 from ..model.errors import AnalysisError
-from .brackets import is_undecided, unclosed
-from .context import misfit_marked
-from .grammar import JOIN_AND_SET_WORDS, Rules, rules
-
-_TOKEN = re.compile(
-    r"""(?P<space>\s+|--(?:\\\n|[^\n])*|/\*(?!\+)(?:[^*]|\*(?!/))*\*/)
-    |(?P<hint>/\*\+(?:[^*]|\*(?!/))*\*/)
-    |(?P<string>[rR]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))
-    |(?P<quoted>`(?:[^`]|``)*`)
-    |(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?:BD|[LSYDF])?(?![\w]))
-    |(?P<word>\w+)
-    |(?P<sign><=>|->|=>|\|\||::|<=|>=|<>|!=|==|.)""",
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+from .brackets import (
+    called_like_column,
+    clause,
+    is_undecided,
+    last_clause,
+    opening,
+    unclosed,
 )
-_UNITS = frozenset(
-    {"NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK",
-     "MONTH", "YEAR"}
-)  # fmt: skip
-_RANGE_UNITS = frozenset(["SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR"])
+from .context import misfit_marked
+from .earley import END, Token, first_misfit, tokenize
+
 _OTHER_STATEMENTS = frozenset(
     {"ADD", "ALTER", "ANALYZE", "BEGIN", "CACHE", "CALL", "CLEAR", "COMMENT", "CREATE", "DECLARE",
      "DELETE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "LOAD", "MERGE", "MSCK",
      "REFRESH", "RESET", "SET", "SHOW", "TRUNCATE", "UNCACHE", "UPDATE", "USE"}
 )  # fmt: skip
 
-_END, _QUOTE = "end of input", "'"
+_QUOTE = "'"
 _BEGINS_EXPRESSION = frozenset({"$NAME", "$NUMBER", "$STRING", "CASE"})
 _INFIX_WORDS = frozenset(
     {"AND", "OR", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IN", "IS", "DIV", "NOT"}
 )
-_CLOSERS = frozenset({"')'", "']'", "'('", _END})
+_CLOSERS = frozenset({"')'", "']'", "'('", END})
 _REQUIRED = frozenset({"')'", "']'", "AND", "INTERVAL", "OF", "DELAY"})
 # What may go on an expression that is already whole.
 _CONTINUATIONS = frozenset(
@@ -50,131 +34,6 @@ _CONTINUATIONS = frozenset(
      "AND", "OR", "NOT", "'!'", "BETWEEN", "IN", "RLIKE", "REGEXP", "LIKE", "ILIKE", "IS", "OVER",
      "WITHIN", "FILTER", "IGNORE", "RESPECT", "'->'", "'=>'", "$STRING"}
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Token:
-    """A token and the terminals of the grammar that it can be."""
-
-    text: str
-    start: int
-    terminals: frozenset[str]
-
-
-def tokenize(text: str) -> list[Token]:
-    """The tokens of a text, without blanks and comments."""
-    return [
-        Token(match.group(), match.start(), _terminals(match))
-        for match in _TOKEN.finditer(text)
-        if match.lastgroup != "space"
-    ]
-
-
-def _terminals(match: re.Match[str]) -> frozenset[str]:
-    text = match.group()
-    match match.lastgroup:
-        case "hint":
-            return frozenset({"$HINT"})
-        case "string":
-            return frozenset({"$STRING"})
-        case "quoted":
-            return frozenset({"$NAME", "$STRICT"})
-        case "number":
-            if text.isdigit():
-                return frozenset({"$NUMBER", "$PLAIN", "$INTEGER"})
-            plain = text[-1] == "." or (text[-1].isdigit() and "e" not in text.lower())
-            return frozenset({"$NUMBER", "$PLAIN"} if plain else {"$NUMBER"})
-        case "word":
-            word = text.upper()
-            found = {word, "$NAME"}
-            if word not in JOIN_AND_SET_WORDS:
-                found.add("$STRICT")
-            if word in _UNITS or word.removesuffix("S") in _UNITS:
-                found.add("$UNIT")
-            if word in _RANGE_UNITS:
-                found.add("$RANGE_UNIT")
-            return frozenset(found)
-    if text in "<>" and match.string[match.start() - 1 : match.start()] == text:
-        return frozenset({f"'{text}'", f"'{text}next'"})  # the rest of a shift
-    return frozenset({f"'{text}'"})
-
-
-# ------------------------------------------------------------------------------- Earley's method
-
-_Item = tuple[str, tuple[str, ...], int, int]  # rule, alternative, dot, where it began
-
-
-@cache
-def _nullable() -> frozenset[str]:
-    """The rules that can be empty."""
-    found: set[str] = set()
-    while True:
-        more = {
-            name
-            for name, alternatives in rules().items()
-            if name not in found and any(set(a) <= found for a in alternatives)
-        }
-        if not more:
-            return frozenset(found)
-        found |= more
-
-
-def first_misfit(tokens: list[Token], start: str) -> tuple[int, frozenset[str]] | None:
-    """The first token with which no text of the rule can go on.
-
-    Returns:
-        its index (the number of tokens if the text ends too early) and the terminals that could
-        stand there; None if the whole text fits.
-    """
-    grammar = rules()
-    states: list[set[_Item]] = [{(start, a, 0, 0) for a in grammar[start]}]
-    for index in range(len(tokens) + 1):
-        _complete(states, index, grammar)
-        waiting = [item for item in states[index] if item[2] < len(item[1])]
-        wanted = frozenset(a[dot] for _, a, dot, _ in waiting if a[dot] not in grammar)
-        if index == len(tokens):
-            whole = any(
-                name == start and dot == len(a) and began == 0
-                for name, a, dot, began in states[index]
-            )
-            return None if whole else (index, wanted)
-        if any(n == start and d == len(a) and not b for n, a, d, b in states[index]):
-            wanted |= {_END}
-        fits = tokens[index].terminals
-        moved = {(n, a, dot + 1, b) for n, a, dot, b in waiting if a[dot] in fits}
-        if not moved:
-            return index, wanted
-        states.append(moved)
-    raise AssertionError("unreachable")
-
-
-def _complete(states: list[set[_Item]], index: int, grammar: Rules) -> None:
-    """Predict and complete until nothing is added."""
-    state = states[index]
-    pending = list(state)
-    nullable = _nullable()
-
-    def add(item: _Item) -> None:
-        if item not in state:
-            state.add(item)
-            pending.append(item)
-
-    while pending:
-        name, alternative, dot, began = pending.pop()
-        if dot == len(alternative):
-            for other, other_alternative, other_dot, other_began in list(states[began]):
-                if other_dot < len(other_alternative) and other_alternative[other_dot] == name:
-                    add((other, other_alternative, other_dot + 1, other_began))
-            continue
-        symbol = alternative[dot]
-        if symbol in grammar:
-            for option in grammar[symbol]:
-                add((symbol, option, 0, index))
-            if symbol in nullable:
-                add((name, alternative, dot + 1, began))
-
-
-# -------------------------------------------------------------------------------------- messages
 
 
 def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
@@ -190,6 +49,12 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     found = first_misfit(tokens, start)
     if found is None:
         return None
+    if start == "statement":
+        if (error := _named_key(tokens, text)) is not None:
+            return error
+        named = first_misfit(tokens, start, named_keys=True)
+        if named is not None and named[0] > found[0] and not _begins_clause(tokens[found[0]]):
+            found = named
     index, wanted = found
     reread = _alias_columns(tokens, index, wanted, start)
     if reread is None:
@@ -205,17 +70,12 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
             hint="Write a query: SELECT ... FROM STREAM ...",
         )
     at_end = index == len(tokens)
-    if at_end and index > 1 and _is_left_over(tokens, start):
-        word = tokens[-1].text
-        return AnalysisError(
-            "PARSE_SYNTAX_ERROR",
-            f"[PARSE_SYNTAX_ERROR] Syntax error at or near '{word}': extra input '{word}'. "
-            f"SQLSTATE: 42601\n== SQL ==\n{text}",
-            hint=_hint(wanted),
-        )
     place = len(text) if at_end else tokens[index].start
+    at_bracket = reread != found[0] and not at_end and tokens[index].text == "("
     near = "end of input" if at_end else f"'{tokens[index].text}'"
     repair = _repair(tokens, index, wanted, start)
+    if repair == ": missing ')'" and (at_end or at_bracket or _is_condition(tokens, index)):
+        repair = ""  # Spark's parser had not decided yet what it was reading
     return AnalysisError(
         "PARSE_SYNTAX_ERROR",
         f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{repair}. "
@@ -224,14 +84,47 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     )
 
 
-def _is_left_over(tokens: list[Token], start: str) -> bool:
-    """Whether the last word begins a clause behind a query that is complete without it.
+def _is_condition(tokens: list[Token], index: int) -> bool:
+    """Whether the misfit stands in a bracket within WHERE, HAVING or ON."""
+    words = _words(tokens)
+    place = opening(words, index)
+    return place is not None and clause(words, place) in ("WHERE", "HAVING", "ON")
 
-    `GROUP BY user HAVING`: no name can follow, so Spark's parser ends before the word.
+
+def _begins_clause(token: Token) -> bool:
+    return token.text.upper() in ("FROM", "GROUP", "JOIN", "ON", "SELECT", "WHERE")
+
+
+def _named_key(tokens: list[Token], text: str) -> AnalysisError | None:
+    """What Spark says to a name behind a key of GROUP BY: its grammar has it, its reader not.
+
+    `GROUP BY user HAVING`, `GROUP BY user AS u`: without a place.
     """
-    if not tokens[-1].terminals & {"HAVING", "ORDER", "LIMIT"}:
-        return False
-    return first_misfit(tokens[:-1], start) is None
+    if first_misfit(tokens, "statement", named_keys=True) is not None:
+        return None
+    words = _words(tokens)
+    for place in range(words.index("GROUP") + 3, len(tokens)):
+        named = place + 1 if tokens[place].text.upper() == "AS" else place
+        without = [*tokens[:place], *tokens[named + 1 :]]
+        if (
+            "$NAME" in tokens[place].terminals
+            and first_misfit(without, "statement", named_keys=True) is None
+            and first_misfit([*tokens[:place], *_closing(tokens[:place])], "statement") is None
+        ):
+            word = tokens[named].text
+            return AnalysisError(
+                "PARSE_SYNTAX_ERROR",
+                f"[PARSE_SYNTAX_ERROR] Syntax error at or near '{word}': extra input '{word}'. "
+                f"SQLSTATE: 42601\n== SQL ==\n{text}",
+                hint="A key of GROUP BY takes no name: leave it out.",
+            )
+    return None
+
+
+def _closing(tokens: list[Token]) -> list[Token]:
+    """The brackets that close those which the tokens leave open."""
+    opened = sum((t.text == "(") - (t.text == ")") for t in tokens)
+    return [Token(")", 0, frozenset({"')'"}))] * opened
 
 
 def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str) -> str:
@@ -245,10 +138,10 @@ def _repair(tokens: list[Token], index: int, wanted: frozenset[str], start: str)
     closing = wanted - _CONTINUATIONS
     if "AND" in wanted and "OR" not in wanted:
         closing |= {"AND"}  # that of BETWEEN
-    if wanted <= {"';'", _END}:
+    if wanted <= {"';'", END}:
         return f": extra input '{tokens[index].text}'"
-    near = _END if index == len(tokens) else f"'{tokens[index].text}'"
-    following = tokens[index + 1].terminals if index + 1 < len(tokens) else frozenset({_END})
+    near = END if index == len(tokens) else f"'{tokens[index].text}'"
+    following = tokens[index + 1].terminals if index + 1 < len(tokens) else frozenset({END})
     between = "AND" in following and "AND" in closing
     if index < len(tokens) and (between or following & closing & _CLOSERS):
         return f": extra input {near}"
@@ -324,7 +217,12 @@ def _read_as_name(tokens: list[Token], index: int, start: str) -> int:
     `WHERE a AND` ends too early; but `AND` might be a name, so Spark takes the expression to end
     before it and stumbles over `AND` itself. Likewise `CASE` whose END is missing is a column.
     """
-    blamed = unclosed(_words(tokens), index)
+    words = _words(tokens)
+    blamed = unclosed(words, index)
+    if blamed is None:
+        blamed = _unfinished(tokens, index, start)
+    if blamed is None:
+        blamed = called_like_column(words, index)
     if blamed is not None:
         return blamed
     case = _open_case(tokens, index)
@@ -333,7 +231,7 @@ def _read_as_name(tokens: list[Token], index: int, start: str) -> int:
         return first_alias + 1
     if index and tokens[index - 1].terminals & _INFIX_WORDS and index > 1:
         before = tokens[index - 2].terminals
-        return index if before & {"NOT", "IS"} else index - 1
+        return index if before & {"NOT", "IS", "AND", "OR"} else index - 1
     by = index > 1 and "BY" in tokens[index - 1].terminals
     if not by or not tokens[index - 2].terminals & {"GROUP", "ORDER"}:
         return index
@@ -341,7 +239,30 @@ def _read_as_name(tokens: list[Token], index: int, start: str) -> int:
         return index
     # Behind a relation GROUP might be its alias, elsewhere the query ends before it.
     alias = Token("", 0, frozenset({"$NAME", "$STRICT"}))
-    return index - 1 if first_misfit([*tokens[: index - 2], alias], start) is None else index - 2
+    if first_misfit([*tokens[: index - 2], alias], start) is None:
+        return index - 1
+    return index if "GROUP" in tokens[index - 2].terminals else index - 2
+
+
+def _unfinished(tokens: list[Token], index: int, start: str) -> int | None:
+    """The word of an ORDER BY, LIMIT or OFFSET that the misfit leaves unfinished.
+
+    Each may be left out: to Spark the query ends before it.
+    """
+    found = last_clause(_words(tokens), index)
+    if found is None:
+        return None
+    bracket, place = found
+    closing = _closing(tokens[: 0 if bracket is None else bracket + 1])
+
+    def whole(*rest: Token) -> bool:
+        return first_misfit([*rest, *closing], start) is None
+
+    if not whole(*tokens[:place]) or whole(*tokens[:index]):
+        return None
+    alias = Token("", 0, frozenset({"$NAME", "$STRICT"}))
+    begun = place + 1 == index or (place + 2 == index and "BY" in tokens[index - 1].terminals)
+    return None if begun and whole(*tokens[:place], alias) else place
 
 
 def _in_window(tokens: list[Token], index: int) -> bool:

@@ -43,6 +43,7 @@ from ..model.types import (
     TimestampNTZType,
     TimestampType,
     YearMonthIntervalType,
+    as_nullable,
     contains_type,
 )
 from .base import PlanLater, where_from
@@ -147,6 +148,13 @@ def _default(data_type: DataType) -> object:
 # ---------------------------------------------------------------------------------- strategies
 
 
+def _compare(left: Expression, right: Expression) -> bool:
+    """Whether the types are equal but for nullability and the case of fields' names."""
+    return left.data_type == right.data_type or (
+        as_nullable(left.data_type).sql.lower() == as_nullable(right.data_type).sql.lower()
+    )
+
+
 def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """Join of two streams: StreamingSymmetricHashJoin.
 
@@ -190,6 +198,13 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     "requirement failed: Update output mode is not supported for stream-stream"
                     f" {logical.join_type} join",
                     hint="Use the output mode append.",
+                )
+            if not all(map(_compare, keys.left_keys, keys.right_keys)):
+                raise PlanningError(
+                    None,
+                    "requirement failed: Join keys from two sides should have same length and"
+                    " types",
+                    hint="Give the fields of the structs on both sides the same names.",
                 )
             return StreamingSymmetricHashJoinExec(
                 left=plan_later(left),

@@ -70,10 +70,7 @@ def expand_windows(
         *_distinct(plan.expressions, TimeWindow),
         *_distinct(plan.expressions, SessionWindow),
     ]
-    ready = [w for w in found if w.time.resolved and not hasattr(w, "error")]
-    if not ready or len(ready) < len(found):
-        return plan, child
-    if len(ready) > 1:
+    if len(found) > 1 and all(w.time.resolved for w in found):  # be their types right or wrong
         raise failure(
             "_LEGACY_ERROR_TEMP_1039",
             "Multiple time/session window expressions would result in a cartesian product of rows,"
@@ -81,7 +78,9 @@ def expand_windows(
             origin=plan.origin,
             hint="Use one window per query, and a subquery for a second one.",
         )
-    window = ready[0]
+    if len(found) != 1 or not found[0].time.resolved or hasattr(found[0], "error"):
+        return plan, child
+    window = found[0]
     if isinstance(window, TimeWindow):
         column, child = _time_window(window, child, context)
     else:

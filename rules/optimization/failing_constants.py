@@ -9,7 +9,7 @@ from ...planner.model.errors import PlanningError
 from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, Literal, Origin
 from ...planner.model.fragments import fragment_context
-from ...planner.model.literal_text import literal_pretty
+from ...planner.model.literal_text import literal_pretty, zone
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import plan_text
 from ...planner.model.types import (
@@ -156,20 +156,55 @@ def _check_cast(cast: Cast, origin: Origin | None) -> None:
         )
 
 
-_DAY = re.compile(r"\s*\d{4}-(\d{1,2})-(\d{1,2})\s*")
-_NAMED_TIMES = frozenset(("epoch", "now", "today", "tomorrow", "yesterday"))
+_DAY = r"[+-]?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})"
+_CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?\s*(\S.*)?)?)?"
+_DATE = re.compile(rf"{_DAY}(?:[ T].*)?)?)?", re.DOTALL)
+_TIMESTAMP = re.compile(rf"{_DAY}(?:[ T](?:{_CLOCK})?)?)?)?", re.DOTALL)
+_TIME = re.compile(rf"T?{_CLOCK}", re.DOTALL)
+# What Java knows besides the names of regions.
+_SHORT_ZONES = frozenset(
+    ("Z", "ACT", "AET", "AGT", "ART", "AST", "BET", "BST", "CAT", "CNT", "CST", "CTT", "EAT", "ECT",
+     "IET", "IST", "JST", "MIT", "NET", "NST", "PLT", "PNT", "PRT", "PST", "SST", "VST")
+)  # fmt: skip
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def _is_malformed(text: str, target: DataType) -> bool:
-    """Whether no reading of the text gives the type; unusual ways to write a time are let pass."""
+    """Whether no reading of the text gives the type."""
     if isinstance(target, NumericType | BooleanType):
         return True
     if not isinstance(target, DateType | TimestampType | TimestampNTZType):
         return False
-    if not any(character.isdigit() for character in text):
-        return text.strip().lower() not in _NAMED_TIMES
-    day = _DAY.fullmatch(text)
-    return day is not None and not (1 <= int(day[1]) <= 12 and 1 <= int(day[2]) <= 31)
+    text = text.strip()
+    if isinstance(target, DateType):
+        day = _DATE.fullmatch(text)
+        return day is None or not _is_day(day[1], day[2], day[3])
+    moment = _TIMESTAMP.fullmatch(text)
+    if moment is None:
+        today = _TIME.fullmatch(text) if text.startswith("T") or ":" in text else None
+        return today is None or not _is_time(*today.groups())
+    return not (_is_day(moment[1], moment[2], moment[3]) and _is_time(*moment.groups()[3:]))
+
+
+def _is_day(year: str, month: str | None, day: str | None) -> bool:
+    if len(year) > 6:
+        return False
+    months, days = int(month or 1), int(day or 1)
+    leap = int(year) % 4 == 0 and (int(year) % 100 != 0 or int(year) % 400 == 0)
+    return 1 <= months <= 12 and 1 <= days <= (29 if leap and months == 2 else _DAYS[months - 1])
+
+
+def _is_time(hour: str | None, minute: str | None, second: str | None, place: str | None) -> bool:
+    fits = int(hour or 0) < 24 and int(minute or 0) < 60 and int(second or 0) < 60
+    return fits and (place is None or _is_zone(place))
+
+
+def _is_zone(text: str) -> bool:
+    try:
+        zone(text)
+    except (KeyError, ValueError, OSError):
+        return text in _SHORT_ZONES
+    return True
 
 
 def _failure(condition: str, message: str, origin: Origin | None, hint: str) -> PlanningError:

@@ -38,9 +38,12 @@ MICROS = 1_000_000
 DAY_MICROS = 86_400 * MICROS
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
+# What follows a day does not matter to a date.
+_DAY = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 _MOMENT = re.compile(
-    r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
-    r"(?:[ T](?:(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?)?\s*(\S.*)?)?"
+    r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](?:(\d{1,2})"
+    r"(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?\s*(\S.*)?)?)?)?)?)?)?",
+    re.DOTALL,
 )
 
 
@@ -239,10 +242,7 @@ def fit_decimal(number: Decimal, target: DecimalType) -> Decimal:
 def _to_date(value: object, source: DataType, time_zone: str) -> int:
     match source:
         case StringType():
-            year, month, day, rest = _read(str(value))
-            if rest is not None and rest[4]:
-                raise NotFolded
-            return (date(year, month, day) - date(1970, 1, 1)).days
+            return (_read_day(str(value)) - date(1970, 1, 1)).days
         case TimestampType():
             return _local(cast(int, value), time_zone) // DAY_MICROS
         case TimestampNTZType():
@@ -283,6 +283,16 @@ def _to_timestamp(value: object, source: DataType, time_zone: str) -> int:
             return int(number * MICROS)
         case _:
             raise NotFolded
+
+
+def _read_day(text: str) -> date:
+    found = _DAY.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(text)
+    year, month, day = (int(found[i] or 1) for i in (1, 2, 3))
+    if not 1 <= year <= 9999:
+        raise NotFolded
+    return date(year, month, day)
 
 
 def _read(text: str) -> tuple[int, int, int, tuple[int, int, int, int, str] | None]:

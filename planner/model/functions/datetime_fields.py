@@ -10,6 +10,7 @@ from ..expressions import Call, Expression, Literal, lit
 from ..literal_text import session_time_zone
 from ..registry import FunctionSpec, Show, register
 from ..text import pretty
+from ..tree import replace
 from ..types import (
     BYTE,
     DATE,
@@ -25,6 +26,7 @@ from .cast_values import MICROS, local_micros
 from .mismatch import non_foldable_argument, wrong_argument_count
 from .operator_values import last_day
 from .shapes import (
+    check_types,
     conf_of,
     like_call,
     named,
@@ -52,7 +54,13 @@ def _time_part(name: str, unit: int, limit: int) -> FunctionSpec:
         local = micros if ntz else local_micros(micros, call.time_zone or session_time_zone())
         return local // unit % limit
 
-    return scalar(name, "anytimestamp", INT, text="{name}({0}, {zone})", evaluate=evaluate)
+    def check(call: Call, conf: Conf) -> Expression:
+        if not call.arguments:
+            raise wrong_argument_count(name, "> 0", 0)
+        # Spark reads the first argument and drops the others.
+        return check_types(replace(call, arguments=call.arguments[:1]), ["anytimestamp"], conf)
+
+    return scalar(name, "any...", INT, check=check, text="{name}({0}, {zone})", evaluate=evaluate)
 
 
 _FIELDS: dict[str, str] = {

@@ -20,6 +20,7 @@ from ..types import (
     ArrayType,
     DataType,
     MapType,
+    StringType,
     StructType,
     as_nullable,
     contains_type,
@@ -111,11 +112,32 @@ def _read_type(text: str) -> DataType:
 
 
 def _options(expression: Expression) -> tuple[tuple[str, str], ...]:
-    """The options of a `map('key', 'value', ...)`."""
+    """The options of a `map('key', 'value', ...)`.
+
+    Raises:
+        AnalysisError: INVALID_OPTIONS: no such call, or one of something else than strings.
+    """
     if isinstance(expression, Call) and expression.name == "map":
+        kind = expression.data_type
+        if isinstance(kind, MapType) and not (
+            isinstance(kind.key_type, StringType) and isinstance(kind.value_type, StringType)
+        ):
+            raise _invalid_options(
+                "NON_STRING_TYPE",
+                f'A type of keys and values in `map()` must be string, but got "{kind.sql}".',
+            )
         values = [str(a.value) if isinstance(a, Literal) else "" for a in expression.arguments]
         return tuple(zip(values[::2], values[1::2], strict=True))
-    raise type_mismatch("NON_MAP_FUNCTION", pretty(expression), "Must use the `map()` function.")
+    raise _invalid_options("NON_MAP_FUNCTION", "Must use the `map()` function for options.")
+
+
+def _invalid_options(kind: str, text: str) -> AnalysisError:
+    condition = f"INVALID_OPTIONS.{kind}"
+    return AnalysisError(
+        condition,
+        f"[{condition}] Invalid options: {text} SQLSTATE: 42K06",
+        hint="Write the options as map('name', 'value').",
+    )
 
 
 def _check_from(name: str) -> Callable[[Call, Conf], Expression]:

@@ -11,14 +11,20 @@ from ..types import (
     BOOLEAN,
     BooleanType,
     NullType,
-    StringType,
     same_shape,
 )
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to
 from .comparisons import is_orderable
-from .mismatch import binary_diff_types, diff_types, type_mismatch, wrong_argument_count
+from .mismatch import (
+    binary_diff_types,
+    binary_wrong_type,
+    diff_types,
+    type_mismatch,
+    wrong_argument_count,
+)
+from .operands import coerce_operands
 from .shapes import (
     check_types,
     common_reference,
@@ -33,25 +39,21 @@ def _check_logic(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 2:
         raise wrong_argument_count(call.name, "2", len(call.arguments))
     typed = call
-    types = [a.data_type for a in call.arguments]
-    if types[0] != types[1]:
-        typed = with_arguments(call, [_as_boolean(a, conf) for a in call.arguments])
+    if conf.ansi:
+        # As for any operator: a string takes the other operand's type, whatever it is.
+        typed = coerce_operands(call, conf, "boolean")
+    if any(isinstance(a.data_type, NullType) for a in typed.arguments):
+        typed = with_arguments(typed, [_without_null(a, conf) for a in typed.arguments])
     left, right = (a.data_type for a in typed.arguments)
     if left != right:
         raise binary_diff_types(typed)
     if not isinstance(left, BooleanType):
-        typed = with_arguments(typed, [_as_boolean(a, conf) for a in typed.arguments])
-        if not isinstance(typed.arguments[0].data_type, BooleanType):
-            from .mismatch import binary_wrong_type
-
-            raise binary_wrong_type(typed, '"BOOLEAN"')
+        raise binary_wrong_type(typed, '"BOOLEAN"')
     return typed
 
 
-def _as_boolean(expression: Expression, conf: Conf) -> Expression:
+def _without_null(expression: Expression, conf: Conf) -> Expression:
     if isinstance(expression.data_type, NullType):
-        return cast_to(expression, BOOLEAN, conf)
-    if conf.ansi and isinstance(expression.data_type, StringType):
         return cast_to(expression, BOOLEAN, conf)
     return expression
 
