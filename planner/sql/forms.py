@@ -92,12 +92,16 @@ class FormParser(TokenCursor):
         values: list[Node] = []
         units: list[str] = []
         to = None
+        start = self._index
         while (value := self._parse_interval_value()) is not None:
-            values.append(value)
             unit = self._peek_word()
+            if unit not in INTERVAL_UNITS and values:
+                self._retreat(start)  # `INTERVAL 1 HOUR - 2`: the sign is an operator
+                break
+            values.append(value)
             if unit not in INTERVAL_UNITS:
                 # `INTERVAL '1 day 2 hours'`: the units are inside the string.
-                if len(values) == 1 and value.is_string:
+                if value.is_string:
                     break
                 self.raise_error("Expected an interval unit")
             units.append(self._curr.text)
@@ -108,6 +112,7 @@ class FormParser(TokenCursor):
                     self.raise_error("Expected an interval unit")
                 self._advance()
                 break
+            start = self._index
         if not values:
             return None
         text = self._find_sql(self._tokens[first + 1], self._prev)
