@@ -12,6 +12,7 @@ from ...planner.model.types import BOOLEAN
 from .calls import call, conjunction, is_call, negate, split
 from .decorrelate import kept_apart
 from .domain_joins import rewrite_domain_joins
+from .semantics import ExpressionSet
 from .subqueries import has_subquery
 
 
@@ -106,7 +107,7 @@ def _joined(
     for value, column in zip(values, subplan.output, strict=False):
         equal = call("=", value, column)
         parts.append(call("or", equal, call("isnull", equal)) if null_aware else equal)
-    parts.extend(conditions)
+    parts = list(ExpressionSet((*parts, *conditions)))
     return Join(
         left=plan,
         right=subplan,
