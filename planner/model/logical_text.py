@@ -7,9 +7,10 @@ and its children, indented by `   `.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
-from .expressions import AttributeReference, Expression
+from .expressions import AttributeReference, Expression, Literal, SortOrder
 from .hints import ResolvedHint, UnresolvedHint
 from .logical import (
     Aggregate,
@@ -28,9 +29,11 @@ from .logical import (
     UnresolvedHaving,
     UnresolvedQualify,
     Window,
+    WindowGroupLimit,
 )
 from .metrics import CollectMetrics
-from .partitions import RebalancePartitions, Repartition, RepartitionByExpression
+from .partitions import RebalancePartitions, Repartition, RepartitionByExpression, Sample
+from .pivot import UnresolvedPivot
 from .python_text import python_line
 from .query_plan import LogicalPlan
 from .relations import (
@@ -39,16 +42,19 @@ from .relations import (
     CTERelationRef,
     LocalRelation,
     OneRowRelation,
+    Range,
     Relation,
     StreamingRelation,
     SubqueryAlias,
     UnresolvedRelation,
+    UnresolvedTableFunction,
     UnresolvedWith,
     View,
 )
 from .set_operations import SetOperation
 from .subqueries import LateralJoin
 from .text import plan_text
+from .types import INT
 from .unresolved import UnresolvedAttribute
 
 MAX_FIELDS = 25
@@ -85,7 +91,9 @@ def _child(plan: LogicalPlan, rest: str, index: int, count: int, limit: int) -> 
 
 
 def subplans(plan: LogicalPlan) -> Iterator[LogicalPlan]:
-    """The plans inside the operator's own expressions, in order."""
+    """The plans inside the operator's own expressions, in order; those that WITH names."""
+    if isinstance(plan, UnresolvedWith):
+        yield from (definition for _, definition in plan.definitions)
     for expression in plan.expressions:
         for node in expression.walk():
             inner = getattr(node, "plan", None)
@@ -94,7 +102,7 @@ def subplans(plan: LogicalPlan) -> Iterator[LogicalPlan]:
 
 
 def _prefix(plan: LogicalPlan) -> str:
-    if isinstance(plan, View | StreamingRelation):
+    if isinstance(plan, View | StreamingRelation | UnresolvedWith):
         return ""
     if not plan.resolved:
         return "'"
@@ -145,8 +153,9 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
             return f"View (`{name}`, {_list(plan.output, limit)})"
         case SubqueryAlias(alias=alias):
             return f"SubqueryAlias {alias}"
-        case UnresolvedHint(name=name, tables=tables):
-            return f"UnresolvedHint {name}, [{', '.join('.'.join(t) for t in tables)}]"
+        case UnresolvedHint(name=name, tables=tables, parameters=parameters):
+            names = (plan_text(UnresolvedAttribute(parts=parts)) for parts in tables)
+            return f"UnresolvedHint {name}, [{', '.join((*names, *map(plan_text, parameters)))}]"
         case ResolvedHint(strategy=strategy):
             return f"ResolvedHint (strategy={strategy.lower()})"
         case CTERelationDef(cte_id=cte_id):
@@ -174,10 +183,14 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
         ):
             return kind, [argument_text(condition)]
         case Aggregate(grouping=grouping, aggregates=aggregates):
-            shown = _list(grouping, limit) if grouping else ""
+            analytics = plan.grouping_analytics
+            if analytics is None:
+                shown = listed(_keys(plan, grouping), limit) if grouping else ""
+            else:
+                shown = f"[{_sets_text(*analytics)}]"
             return kind, [shown, _list(aggregates, limit)]
         case Sort(order=order, is_global=is_global):
-            return kind, [_list(order, limit), str(is_global).lower()]
+            return kind, [listed(_keys(plan, order), limit), str(is_global).lower()]
         case GlobalLimit(limit=count) | LocalLimit(limit=count):
             return kind, [argument_text(count)]
         case LateralJoin(query=query, join_type=join_type, condition=condition):
@@ -198,8 +211,11 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
             return kind, [str(number), str(shuffle).lower()]
         case RepartitionByExpression(by=by, num_partitions=some):
             return kind, [_list(by, limit) if by else "", "" if some is None else str(some)]
-        case RebalancePartitions(by=by):
-            return kind, [_list(by, limit) if by else ""]
+        case RebalancePartitions(by=by, num_partitions=some):
+            return kind, [_list(by, limit) if by else "", "" if some is None else str(some)]
+        case Sample(lower=lower, upper=upper, with_replacement=again, seed=seed):
+            bounds = [str(lower), str(upper), str(again).lower()]
+            return kind, [*bounds, str(seed), "Poisson" if again else "Bernoulli"]
         case CollectMetrics(name=name, metrics=metrics):
             return kind, [name, _list(metrics, limit)]
         case Expand(projections=projections, attributes=attributes):
@@ -216,9 +232,38 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
         case Window(windows=windows, partition_by=keys, order_by=order):
             specification = [_list(part, limit) if part else "" for part in (keys, order)]
             return kind, [_list(windows, limit), *specification]
+        case WindowGroupLimit(rank=rank, limit=count, partition_by=keys, order_by=order):
+            specification = [_list(part, limit) if part else "" for part in (keys, order)]
+            return kind, [*specification, plan_text(rank), str(count)]
+        case Range(start=start, end=end, step=step, slices=slices):
+            splits = "None" if slices is None else f"Some({slices})"
+            return kind, [f"({start}, {end}, step={step}, splits={splits})"]
+        case UnresolvedTableFunction(name=name, arguments=arguments):
+            return "UnresolvedTableValuedFunction", [f"[{name}]", _list(arguments, limit), "false"]
+        case UnresolvedPivot(column=column, values=values, aggregates=aggregates):
+            return "Pivot", [plan_text(column), _list(values, limit), _list(aggregates, limit)]
         case _:
             of_python = python_line(plan, lambda texts: listed(texts, limit))
             return (kind, []) if of_python is None else of_python
+
+
+def _keys(plan: LogicalPlan, keys: Iterable[Expression]) -> Iterator[str]:
+    """Keys of groups or of an order; numbers are positions in the select list until analysis."""
+    for key in keys:
+        place = key.child if isinstance(key, SortOrder) else key
+        text = plan_text(key)
+        if not plan.resolved and isinstance(place, Literal) and place.type_ == INT:
+            number = plan_text(place)
+            text = f"unresolvedordinal({number}){text.removeprefix(number)}"
+        yield text
+
+
+def _sets_text(kind: str, sets: tuple[tuple[Expression, ...], ...]) -> str:
+    """`cube(Vector(0), Vector(1), 'a, 'b)`: where each set's columns stand behind the sets."""
+    columns = [plan_text(column) for columns in sets for column in columns]
+    places = itertools.count()
+    vectors = [f"Vector({', '.join(str(next(places)) for _ in one)})" for one in sets]
+    return f"{kind.replace(' ', '')}({', '.join((*vectors, *columns))})"
 
 
 def _join_type(join: Join, join_type: str) -> str:

@@ -44,9 +44,9 @@ from .unresolved import (
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
-    UnresolvedOrdinal,
     UnresolvedStar,
 )
+from .unresolved_text import BUILT_BY_PARSER, quote_if_needed, unresolved_text
 from .windows import (
     PreciseTimestampConversion,
     SessionWindow,
@@ -57,18 +57,6 @@ from .windows import (
 
 Show = Callable[[Expression], str]
 
-# What the parser itself builds; everything else in a query is a function looked up by name, which
-# Spark marks with a quote as long as it is unresolved.
-_BUILT_BY_PARSER = frozenset(
-    (
-        *("+", "-", "*", "/", "%", "div", "&", "|", "^", "~", "negative", "positive"),
-        *("=", "<=>", "<", "<=", ">", ">=", "and", "or", "not", "isnull", "isnotnull", "in"),
-        *("like", "rlike", "ilike", "likeany", "likeall", "notlikeany", "notlikeall"),
-        *("concat", "struct", "trim", "ltrim", "rtrim", "locate", "substring", "overlay"),
-        "extract",
-    )
-)
-
 
 def type_suffix(data_type: DataType) -> str:
     """`L` for a bigint, as Spark marks column ids."""
@@ -78,12 +66,6 @@ def type_suffix(data_type: DataType) -> str:
 def delay_suffix(delay_ms: int | None) -> str:
     """`-T10000ms` for an event-time column."""
     return "" if delay_ms is None else f"-T{delay_ms}ms"
-
-
-def quote_if_needed(name: str) -> str:
-    """A name part in backticks if it is no plain identifier."""
-    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit()
-    return name if plain else "`" + name.replace("`", "``") + "`"
 
 
 def plan_text(expression: Expression) -> str:
@@ -130,42 +112,7 @@ def plan_text(expression: Expression) -> str:
             children = " && ".join(map(plan_text, expression.children))
             return f"{_SUBQUERIES[type(expression)][0]}#{expression.expr_id} [{children}]"
         case _:
-            return _unresolved_text(expression) or _shared(expression, plan_text)
-
-
-def _unresolved_text(expression: Expression) -> str | None:
-    match expression:
-        case UnresolvedAttribute(parts=parts):
-            return "'" + ".".join(quote_if_needed(part) for part in parts)
-        case UnresolvedLambdaVariable(parts=parts):
-            return "lambda '" + ".".join(parts)
-        case UnresolvedStar(target=target, except_names=excepted):
-            star = ".".join((*target, "*"))
-            return star if not excepted else f"{star} EXCEPT ({_names(excepted)})"
-        case UnresolvedOrdinal(ordinal=ordinal):
-            return f"unresolvedordinal({ordinal})"
-        case UnresolvedAlias(child=child):
-            return f"unresolvedalias({plan_text(child)})"
-        case UnresolvedFunction():
-            return _unresolved_call(expression)
-        case _:
-            return None
-
-
-def _names(names: tuple[tuple[str, ...], ...]) -> str:
-    return ", ".join(".".join(parts) for parts in names)
-
-
-def _unresolved_call(function: UnresolvedFunction) -> str:
-    name = function.name
-    if name in _BUILT_BY_PARSER and function.filter is None and not function.distinct:
-        spec = registry.find(name)
-        if spec is not None and spec.text is not None:
-            return spec.text(Call(name=name, arguments=function.arguments), plan_text)
-        return _call(name, function.arguments, plan_text)
-    start = "(distinct " if function.distinct else "("
-    arguments = ", ".join(plan_text(child) for child in function.children)
-    return f"'{name}{start}{arguments})"
+            return unresolved_text(expression, plan_text) or _shared(expression, plan_text)
 
 
 def _call(name: str, arguments: tuple[Expression, ...], show: Show) -> str:
@@ -197,7 +144,10 @@ def _direction(order: SortOrder) -> str:
 
 def _window_expression(window: WindowExpression) -> str:
     parts = [plan_text(e) for e in (*window.partition_by, *window.order_by)]
-    parts.append(frame_in_plan(window.frame or default_frame(window), window.bounds))
+    if window.frame or window.resolved:
+        parts.append(frame_in_plan(window.frame or default_frame(window), window.bounds))
+    else:
+        parts.append("unspecifiedframe$()")
     return f"{plan_text(window.function)} windowspecdefinition({', '.join(parts)})"
 
 
@@ -295,7 +245,11 @@ def _tuple(values: tuple[Expression, ...]) -> Expression:
         return values[0]
     fields: list[Expression] = []
     for place, value in enumerate(values):
-        name = value.name if isinstance(value, AttributeReference | Alias) else f"_{place}"
+        name = f"_{place}"
+        if isinstance(value, AttributeReference | Alias):
+            name = value.name
+        elif isinstance(value, UnresolvedAttribute):
+            name = ".".join(value.parts)
         fields += [lit(name), value]
     return Call(name="named_struct", arguments=tuple(fields))
 
@@ -353,10 +307,10 @@ def pretty(expression: Expression) -> str:
         case TimeWindow(time=time):
             return _call("window", (time,), pretty)
         case UnresolvedStar() | UnresolvedAlias():
-            return _unresolved_text(expression) or ""
+            return unresolved_text(expression, plan_text) or ""
         case UnresolvedFunction(name=name, arguments=arguments):
             spec = registry.find(name)
-            if spec is not None and spec.pretty is not None and name in _BUILT_BY_PARSER:
+            if spec is not None and spec.pretty is not None and name in BUILT_BY_PARSER:
                 return spec.pretty(Call(name=name, arguments=arguments), pretty)
             shown = _call(name, arguments, pretty)
             return _with_distinct(shown, "DISTINCT") if expression.distinct else shown

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import Alias, AttributeReference, Cast, Expression
-from ...planner.model.text import pretty, quote_if_needed
+from ...planner.model.text import pretty
 from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAlias
+from ...planner.model.unresolved_text import quote_if_needed
 
 
 def named(expression: Expression) -> Expression:

@@ -21,9 +21,10 @@ from ...planner.model.ids import fresh_id
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.pivot import UnresolvedPivot
 from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.text import pretty, quote_if_needed
+from ...planner.model.text import pretty
 from ...planner.model.tree import replace
 from ...planner.model.types import NULL, STRING, StructType, same_type
+from ...planner.model.unresolved_text import quote_if_needed
 from ..optimization.failing_constants import refuse_failing
 from .context import Context
 from .expressions import Resolver

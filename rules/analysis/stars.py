@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...planner.model.expressions import Alias, Expression, GetStructField
-from ...planner.model.text import quote_if_needed
 from ...planner.model.types import StructType
 from ...planner.model.unresolved import UnresolvedStar
+from ...planner.model.unresolved_text import quote_if_needed
 from .failures import failure, quoted
 from .star_except import without_excepted
 

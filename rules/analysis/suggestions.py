@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import AttributeReference, Origin
-from ...planner.model.text import quote_if_needed
+from ...planner.model.unresolved_text import quote_if_needed
 from .columns import full_name
 from .failures import failure, quoted
 
