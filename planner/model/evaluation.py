@@ -79,9 +79,10 @@ def _call(call: Call) -> object:
 @cache
 def _values() -> dict[str, Callable[..., object]]:
     # Imported late: the functions' modules import this one.
+    from .functions.constant_json import JSON_VALUES
     from .functions.constant_values import VALUES
 
-    return VALUES
+    return VALUES | JSON_VALUES
 
 
 def _lazy_if(call: Call) -> object:

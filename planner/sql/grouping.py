@@ -30,7 +30,9 @@ class GroupingReader:
             return self.expressions.read_all(items), None
         if len(items) == 1 and not any(type(entry) in _ANALYTICS for entry in items[0].expressions):
             sets = tuple(self._set(entry) for entry in items[0].expressions)
-            return _distinct(sets), (_ANALYTICS[type(items[0])], sets)
+            keys = items[0].args.get("keys")  # those before GROUPING SETS come first
+            first = () if keys is None else self.expressions.read_all(keys.expressions)
+            return _distinct((first, *sets)), (_ANALYTICS[type(items[0])], sets)
         # Several of them multiply: every combination of their sets is a grouping set.
         choices = [self._sets(item) for item in items]
         combined = tuple(sum(parts, ()) for parts in product(*choices))

@@ -224,7 +224,8 @@ class StreamingParser(RelationParser):
             group = exp.Group(expressions=[exp.Cube(expressions=items)])
         elif self._word("GROUPING", "SETS"):
             sets = self._wrapped(lambda: self._list(self._parse_grouping_set))
-            group = exp.Group(expressions=[exp.GroupingSets(expressions=sets)])
+            keys = exp.Tuple(expressions=items)
+            group = exp.Group(expressions=[exp.GroupingSets(expressions=sets, keys=keys)])
         return group
 
     def _is_continued(self, offset: int) -> bool:

@@ -224,29 +224,6 @@ def aggregate_shape(plan: LogicalPlan) -> AnalysisError | None:
     """Aggregates of aggregates, and columns that are neither grouped nor aggregated."""
     if not isinstance(plan, Aggregate):
         return None
-    for expression in plan.aggregates:
-        for node in expression.walk():
-            if not isinstance(node, AggregateExpression):
-                continue
-            inner = [n for a in node.children for n in a.collect(AggregateExpression)]
-            if inner:
-                return failure(
-                    "NESTED_AGGREGATE_FUNCTION",
-                    "It is not allowed to use an aggregate function in the argument of another"
-                    " aggregate function. Please use the inner aggregate function in a sub-query.",
-                    state="42607",
-                    origin=inner[0].origin,
-                )
-            random = next((a for a in node.function.children if not a.deterministic), None)
-            if random is not None:
-                return failure(
-                    "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION",
-                    f'Non-deterministic expression "{pretty(node)}" should not appear in the'
-                    " arguments of an aggregate function.",
-                    state="42845",
-                    origin=random.origin,
-                    hint="Compute it in a subquery and aggregate its column.",
-                )
     for item in plan.grouping:
         if has_aggregate(item):
             return _grouped_aggregate(item)
@@ -268,11 +245,34 @@ def _grouped_aggregate(item: Expression) -> AnalysisError:
     )
 
 
+def _arguments_of_aggregate(node: AggregateExpression) -> AnalysisError | None:
+    inner = [n for a in node.children for n in a.collect(AggregateExpression)]
+    if inner:
+        return failure(
+            "NESTED_AGGREGATE_FUNCTION",
+            "It is not allowed to use an aggregate function in the argument of another"
+            " aggregate function. Please use the inner aggregate function in a sub-query.",
+            state="42607",
+            origin=inner[0].origin,
+        )
+    random = next((a for a in node.function.children if not a.deterministic), None)
+    if random is None:
+        return None
+    return failure(
+        "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION",
+        f'Non-deterministic expression "{pretty(node)}" should not appear in the'
+        " arguments of an aggregate function.",
+        state="42845",
+        origin=random.origin,
+        hint="Compute it in a subquery and aggregate its column.",
+    )
+
+
 def _ungrouped(
     expression: Expression, grouped: set[Canonical], plan: Aggregate
 ) -> AnalysisError | None:
     if isinstance(expression, AggregateExpression):
-        return None
+        return _arguments_of_aggregate(expression)
     if canonical(expression) in grouped:
         return None
     if isinstance(expression, AttributeReference):
