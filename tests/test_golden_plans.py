@@ -55,7 +55,9 @@ def test_every_golden_plan_comes_back_from_json() -> None:
     assert [n for n, plan in found if from_json(json.loads(json_text(plan))) != plan] == []
 
 
-@pytest.mark.parametrize("mode", ["extended", "formatted", "stateful", "mermaid", "dot"])
+@pytest.mark.parametrize(
+    "mode", ["extended", "formatted", "cost", "codegen", "stateful", "mermaid", "dot"]
+)
 def test_every_golden_plan_has_a_text_in_every_mode(mode: str) -> None:
     assert [name for name, query in plans() if not query.explain(mode).strip()] == []
 

@@ -10,6 +10,7 @@ from ...planner.model.errors import DescriptionError
 from ...planner.model.fields_shown import fields_shown
 from ...planner.model.literal_text import time_zone_scope
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.statistics import statistics_text
 from ..plan import SparkPlan
 from ..text import cut
 from .formatted import formatted_text
@@ -56,9 +57,9 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
     Args:
         execution: the query's phases.
         mode: `simple` is Spark's text of the physical plan, `extended` that of all phases,
-            `formatted` a bare tree with a block per operator; `cost` the optimized and the physical
-            plan, without Spark's estimates of rows; `codegen` how many stages have generated code,
-            and the plan instead of the code; `json` is the plan as JSON
+            `formatted` a bare tree with a block per operator; `cost` the optimized plan with
+            estimates of its sizes, and the physical one; `codegen` how many stages have generated
+            code, and the plan instead of the code; `json` is the plan as JSON
             (plan_json.py), `stateful` what each stateful operator keeps, and for how long;
             `mermaid` and `dot` draw the plan (graph.py).
 
@@ -82,7 +83,7 @@ def _text(execution: Explainable, plan: SparkPlan, mode: str, widest: int) -> st
         case "formatted":
             return _PHYSICAL + formatted_text(plan, widest)
         case "cost":
-            return _cost(execution, plan, widest)
+            return _optimized(execution, plan, widest, statistics_text)
         case "codegen":
             stages = {node.codegen_stage for node in plan.walk()} - {None}
             found = f"Found {len(stages)} WholeStageCodegen subtrees."
@@ -106,12 +107,17 @@ def _extended(execution: Explainable, plan: SparkPlan, widest: int) -> str:
         + cut(columns, widest)
         + "\n"
         + logical_text.tree_text(analyzed, widest),
-        _cost(execution, plan, widest),
+        _optimized(execution, plan, widest),
     )
     return "\n\n".join(parts)
 
 
-def _cost(execution: Explainable, plan: SparkPlan, widest: int) -> str:
-    optimized = logical_text.tree_text(execution.optimized, widest)
+def _optimized(
+    execution: Explainable,
+    plan: SparkPlan,
+    widest: int,
+    suffix: logical_text.Suffix | None = None,
+) -> str:
+    optimized = logical_text.tree_text(execution.optimized, widest, suffix)
     physical = tree_text(plan, widest, verbose=True)
     return f"== Optimized Logical Plan ==\n{optimized}\n\n{_PHYSICAL}{physical}"

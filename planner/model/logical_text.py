@@ -8,7 +8,7 @@ and its children, indented by `   `.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from .expressions import AttributeReference, Expression, Literal, SortOrder
 from .hints import ResolvedHint, UnresolvedHint
@@ -58,36 +58,44 @@ from .types import INT
 from .unresolved import UnresolvedAttribute
 
 MAX_FIELDS = 25
+Suffix = Callable[[LogicalPlan], str]
 
 
-def tree_text(plan: LogicalPlan, max_fields: int = MAX_FIELDS) -> str:
+def tree_text(plan: LogicalPlan, max_fields: int = MAX_FIELDS, suffix: Suffix | None = None) -> str:
     """The plan's tree, one operator a line, without a line end at the end.
 
     Lists longer than `max_fields` (spark.sql.debug.maxToStringFields) are cut as Spark cuts them.
+    A suffix stands behind each operator, after a comma.
     """
-    return "\n".join(_lines(plan, "", "", max_fields))
+    return "\n".join(_lines(plan, "", "", max_fields, suffix))
 
 
-def _lines(plan: LogicalPlan, first: str, rest: str, limit: int) -> Iterator[str]:
+def _lines(
+    plan: LogicalPlan, first: str, rest: str, limit: int, suffix: Suffix | None
+) -> Iterator[str]:
     while isinstance(plan, AnalyzedPlan):
         plan = plan.child
     line = f"{_prefix(plan)}{line_text(plan, limit)}".rstrip()
-    yield first + line
+    yield first + line if suffix is None else f"{first}{line}, {suffix(plan)}"
     children: tuple[LogicalPlan, ...] = plan.children
     if isinstance(plan, UnresolvedRelation) and plan.streaming:
         name = ".".join(plan.parts)
         yield f"{rest}+- 'UnresolvedRelation [{name}], [], true"
     inner = list(subplans(plan))
     for i, subplan in enumerate(inner):
-        yield from _child(subplan, rest + (":  " if children else "   "), i, len(inner), limit)
+        yield from _child(
+            subplan, rest + (":  " if children else "   "), i, len(inner), limit, suffix
+        )
     for i, child in enumerate(children):
-        yield from _child(child, rest, i, len(children), limit)
+        yield from _child(child, rest, i, len(children), limit, suffix)
 
 
-def _child(plan: LogicalPlan, rest: str, index: int, count: int, limit: int) -> Iterator[str]:
+def _child(
+    plan: LogicalPlan, rest: str, index: int, count: int, limit: int, suffix: Suffix | None
+) -> Iterator[str]:
     last = index == count - 1
     mark, below = ("+- ", "   ") if last else (":- ", ":  ")
-    return _lines(plan, rest + mark, rest + below, limit)
+    return _lines(plan, rest + mark, rest + below, limit, suffix)
 
 
 def subplans(plan: LogicalPlan) -> Iterator[LogicalPlan]:

@@ -6,6 +6,8 @@ changes it by the widths of rows, a join multiplies; a stream is larger than any
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Context, Decimal
+
 from .expressions import AttributeReference, Literal
 from .logical import (
     Aggregate,
@@ -40,6 +42,7 @@ from .types import (
 
 _UNKNOWN = 2**63 - 1  # spark.sql.defaultSizeInBytes
 _OVERHEAD = 8  # of a row
+_UNITS = ((60, "EiB"), (50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB"))
 _SIZES: dict[type[DataType], int] = {
     BooleanType: 1,
     ByteType: 1,
@@ -92,17 +95,59 @@ def size_in_bytes(plan: LogicalPlan) -> int:
             return size_in_bytes(left) * size_in_bytes(right)
         case Union(inputs=inputs):
             return sum(map(size_in_bytes, inputs))
-        case Filter(child=child) | Sort(child=child):
+        case Filter(child=child):
             return max(1, size_in_bytes(child))
-        case LocalLimit(child=child):
+        case Sort(child=child) | LocalLimit(child=child):
             return size_in_bytes(child)
         case GlobalLimit(limit=Literal(value=int(limit))):
             return max(1, row_size(plan.output) * limit)
         case Aggregate(grouping=()):
             return row_size(plan.output)
-        case Expand(projections=projections, child=child):
-            return size_in_bytes(child) * len(projections)
-    if len(plan.children) != 1:
-        return _UNKNOWN
+        case Expand(projections=projections):
+            return _scaled(plan) * len(projections)
+    return _scaled(plan) if len(plan.children) == 1 else _UNKNOWN
+
+
+def _scaled(plan: LogicalPlan) -> int:
+    """As many rows as its only input has, of its own width."""
     (child,) = plan.children
     return max(1, size_in_bytes(child) * row_size(plan.output) // row_size(child.output))
+
+
+def row_count(plan: LogicalPlan) -> int | None:
+    """How many rows there are, where Spark knows."""
+    match plan:
+        case GlobalLimit(limit=Literal(value=int(limit))):
+            return limit
+        case LocalRelation(rows=rows) if not plan.is_streaming:
+            return len(rows)
+        case Range():
+            return plan.row_count
+        case OneRowRelation() | Aggregate(grouping=()):
+            return 1
+    return None
+
+
+def statistics_text(plan: LogicalPlan) -> str:
+    """`Statistics(sizeInBytes=320.0 B, rowCount=10)`, as explain's cost mode shows it."""
+    rows = row_count(plan)
+    counted = "" if rows is None else f", rowCount={_three_digits(rows)}"
+    return f"Statistics(sizeInBytes={_bytes_text(size_in_bytes(plan))}{counted})"
+
+
+def _bytes_text(size: int) -> str:
+    """Spark's Utils.bytesToString: a unit from two of it on, powers of ten from 2 ZiB on."""
+    if size >= 1 << 71:
+        return f"{_three_digits(size)} B"
+    for power, unit in _UNITS:
+        if size >= 2 << power:
+            return f"{_tenths(Decimal(size) / (1 << power))} {unit}"
+    return f"{_tenths(Decimal(size))} B"
+
+
+def _tenths(number: Decimal) -> Decimal:
+    return number.quantize(Decimal("0.1"), ROUND_HALF_UP)
+
+
+def _three_digits(number: int) -> str:
+    return str(Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(number))
