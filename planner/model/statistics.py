@@ -6,6 +6,7 @@ changes it by the widths of rows, a join multiplies; a stream is larger than any
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from .expressions import AttributeReference, Literal
@@ -91,8 +92,9 @@ def size_in_bytes(plan: LogicalPlan) -> int:
             return 8 * plan.row_count
         case Join(join_type="LeftSemi" | "LeftAnti", left=left):
             return size_in_bytes(left)
-        case Join(left=left, right=right):
-            return size_in_bytes(left) * size_in_bytes(right)
+        case Join():
+            # An empty side counts for nothing, not as nothing.
+            return math.prod(size for size in map(size_in_bytes, plan.children) if size > 0)
         case Union(inputs=inputs):
             return sum(map(size_in_bytes, inputs))
         case Filter(child=child):
