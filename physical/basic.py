@@ -233,12 +233,13 @@ class GenerateExec(UnaryExec):
 
 @dataclass(frozen=True, kw_only=True)
 class UnionExec(SparkPlan):
-    """The rows of all inputs."""
+    """The rows of all inputs; `may_generate` is whether a setting lets it generate code."""
 
     child_fields = ("inputs",)
 
     inputs: tuple[SparkPlan, ...]
     attributes: tuple[AttributeReference, ...]
+    may_generate: bool = True
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -275,7 +276,7 @@ class UnionExec(SparkPlan):
         Types differ in names of fields, or in whether a part can be null. Nor where code anywhere
         below reads several inputs itself: a shuffled join's or another union's.
         """
-        if any(plan.reads_several for plan in self.inputs):
+        if not self.may_generate or any(plan.reads_several for plan in self.inputs):
             return False
         first, *rest = ([a.type_ for a in plan.output] for plan in self.inputs)
         alike = all(types == first for types in rest)

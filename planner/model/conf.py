@@ -15,6 +15,7 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.caseSensitive": "false",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.wholeStage.union.enabled": "true",
     "spark.sql.codegen.maxFields": "100",
     "spark.sql.debug.maxToStringFields": "25",
     "spark.sql.streaming.aggregation.stateFormatVersion": "2",
@@ -52,6 +53,8 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.optimizeNullAwareAntiJoin": "true",
     "spark.sql.optimizer.disableHints": "false",
     "spark.sql.optimizer.enableJsonExpressionOptimization": "true",
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "true",
+    "spark.sql.optimizer.expression.nestedPruning.enabled": "true",
     "spark.sql.optimizer.propagateDistinctKeys.enabled": "true",
 }
 

@@ -17,7 +17,7 @@ def fragment_context(origin: Origin) -> str:
         return f"== DataFrame ==\n{origin.context}" if origin.context else ""
     text, start, stop = origin.source, origin.start, min(origin.stop, len(origin.source) - 1)
     first = text.rfind("\n", 0, start) + 1
-    cut_before = start - first >= _MARGIN + 1
+    cut_before = start - first >= _MARGIN
     first = start - _MARGIN if cut_before else first
     last = text.find("\n", stop)
     last = len(text) if last < 0 else last

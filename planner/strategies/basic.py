@@ -87,7 +87,8 @@ def basic_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | 
             return _group_limit(logical, plan_later)
         case Union(inputs=inputs):
             planned = tuple(plan_later(plan) for plan in inputs)
-            return UnionExec(inputs=planned, attributes=logical.output)
+            generates = plan_later.conf.flag("spark.sql.codegen.wholeStage.union.enabled")
+            return UnionExec(inputs=planned, attributes=logical.output, may_generate=generates)
         case Sort(order=order, is_global=is_global, child=child):
             return SortExec(order=order, is_global=is_global, child=plan_later(child))
         case LocalLimit(limit=Literal(value=int(limit)), child=child):

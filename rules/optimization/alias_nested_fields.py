@@ -27,6 +27,7 @@ from ...planner.model.logical import (
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
+from . import settings
 from .calls import ITEM_LOOKUPS
 from .semantics import Canonical, canonical, same
 
@@ -53,7 +54,9 @@ def alias_fields_below(node: LogicalPlan) -> LogicalPlan | None:
             fields = used_fields(rows, frozenset(a.expr_id for a in node.attributes))
         case _:
             return None
-    return _rewritten(node, fields) if fields else None
+    if not fields or not settings.current().nested_fields:
+        return None
+    return _rewritten(node, fields)
 
 
 def _rewritten(node: LogicalPlan, fields: Fields) -> LogicalPlan:
@@ -184,6 +187,8 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
     """
     generator = generate.generator
     if not isinstance(generator, Call) or generator.name not in _PRUNED_GENERATORS:
+        return None
+    if not settings.current().exploded_fields:
         return None
     fields = used_fields((*node.project_list, *generator.arguments), frozenset())
     if not fields:

@@ -13,6 +13,8 @@ EXCLUDED = "spark.sql.optimizer.excludedRules"
 IN_SET = "spark.sql.optimizer.inSetConversionThreshold"
 ALWAYS_INLINE = "spark.sql.optimizer.collapseProjectAlwaysInline"
 DISTINCT_KEYS = "spark.sql.optimizer.propagateDistinctKeys.enabled"
+EXPLODED_FIELDS = "spark.sql.optimizer.expression.nestedPruning.enabled"
+NESTED_FIELDS = "spark.sql.optimizer.nestedSchemaPruning.enabled"
 JSON_FIELDS = "spark.sql.optimizer.enableJsonExpressionOptimization"
 _PACKAGE = "org.apache.spark.sql.catalyst.optimizer."
 
@@ -71,6 +73,8 @@ class Settings:
         in_set: how many constants `IN` takes before it is a set.
         always_inline: whether projections collapse though an expression is then computed twice.
         distinct_keys: whether it is asked which columns no two rows share.
+        nested_fields: whether fields that are used get columns of their own.
+        exploded_fields: whether they do below generators.
         json_fields: whether of parsed JSON only the fields that are used are parsed.
     """
 
@@ -78,6 +82,8 @@ class Settings:
     in_set: int = 10
     always_inline: bool = False
     distinct_keys: bool = True
+    nested_fields: bool = True
+    exploded_fields: bool = True
     json_fields: bool = True
 
 
@@ -100,6 +106,8 @@ def settings_of(conf: Conf) -> Iterator[None]:
         conf.integer(IN_SET),
         conf.flag(ALWAYS_INLINE),
         conf.flag(DISTINCT_KEYS),
+        conf.flag(NESTED_FIELDS),
+        conf.flag(NESTED_FIELDS) or conf.flag(EXPLODED_FIELDS),
         conf.flag(JSON_FIELDS),
     )
     token = _CURRENT.set(settings)
