@@ -106,6 +106,7 @@ SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("spark.sql.adaptive.forceApply", ("true",)),
     ("spark.sql.alwaysInlineCommonExpr", ("true",)),
     ("spark.sql.ansi.doubleQuotedIdentifiers", ("true",)),
+    ("spark.sql.codegen.wholeStage.union.enabled", ("false",)),
     ("spark.sql.codegen.factoryMode", ("NO_CODEGEN", "CODEGEN_ONLY")),
     ("spark.sql.codegen.hugeMethodLimit", ("10",)),
     ("spark.sql.codegen.join.existenceSortMergeJoin.enabled", ("false",)),
