@@ -5,9 +5,11 @@ from __future__ import annotations
 from . import access as access
 from . import aggregates as aggregates
 from . import arithmetic as arithmetic
+from . import ciphers as ciphers
 from . import collections as collections
 from . import comparisons as comparisons
 from . import conditional as conditional
+from . import data_sketches as data_sketches
 from . import datetime_arithmetic as datetime_arithmetic
 from . import datetime_fields as datetime_fields
 from . import datetime_parsing as datetime_parsing

@@ -9,6 +9,7 @@ from ..conf import Conf
 from ..expressions import Call, Expression, Literal, lit
 from ..literal_text import session_time_zone
 from ..registry import FunctionSpec, Show, null_if_any, register
+from ..tree import replace
 from ..types import (
     CALENDAR_INTERVAL,
     DATE,
@@ -40,6 +41,7 @@ from .shapes import (
     never_null,
     resolve,
     scalar,
+    template,
 )
 
 _UNIX_FORMAT = "yyyy-MM-dd HH:mm:ss"
@@ -81,7 +83,9 @@ def _check_convert(call: Call, conf: Conf) -> Expression:
     return check_types(call, ["string", "string", "timestamp_ntz"], conf)
 
 
-def _make_timestamp(name: str, target: DataType) -> FunctionSpec:
+def _make_timestamp(name: str, target: DataType, tried_as: str = "") -> FunctionSpec:
+    """`tried_as` is what plans call one that never fails."""
+
     def check(call: Call, conf: Conf) -> Expression:
         if len(call.arguments) not in (6, 7):
             raise wrong_argument_count(name, "[6, 7]", len(call.arguments))
@@ -94,8 +98,9 @@ def _make_timestamp(name: str, target: DataType) -> FunctionSpec:
     def show(call: Call, inner: Show) -> str:
         shown = ", ".join(inner(a) for a in call.arguments[:6])
         zone = f"Some({inner(call.arguments[6])})" if len(call.arguments) == 7 else "None"
-        ansi = str(call.ansi).lower()
-        return f"{name}({shown}, {zone}, Some({call.time_zone}), {ansi}, {target.catalyst})"
+        ansi = str(call.ansi and not tried_as).lower()
+        called = tried_as or name
+        return f"{called}({shown}, {zone}, Some({call.time_zone}), {ansi}, {target.catalyst})"
 
     return scalar(
         name,
@@ -103,7 +108,11 @@ def _make_timestamp(name: str, target: DataType) -> FunctionSpec:
         target,
         check=check,
         text=show,
-        nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+        # Spark forgets the zone in the name.
+        pretty="{name}({0}, {1}, {2}, {3}, {4}, {5})" if name == "try_make_timestamp" else None,
+        nullable=lambda call: (
+            not call.ansi or bool(tried_as) or any(a.nullable for a in call.arguments)
+        ),
     )
 
 
@@ -292,7 +301,16 @@ register(
     _make_timestamp("make_timestamp", TIMESTAMP),
     _make_timestamp("make_timestamp_ltz", TIMESTAMP),
     _make_timestamp("make_timestamp_ntz", TIMESTAMP_NTZ),
+    _make_timestamp("try_make_timestamp", TIMESTAMP, "make_timestamp"),
+    _make_timestamp("try_make_timestamp_ltz", TIMESTAMP, "try_make_timestamp_ltz"),
+    _make_timestamp("try_make_timestamp_ntz", TIMESTAMP_NTZ, "try_make_timestamp_ntz"),
     _interval_maker("make_interval", [*["int"] * 6, "decimal"], CALENDAR_INTERVAL, ", {ansi}"),
+    replace(
+        _interval_maker("try_make_interval", [*["int"] * 6, "decimal"], CALENDAR_INTERVAL),
+        text=template("make_interval({args}, false)"),
+        nullable=always_null,
+        evaluate=None,
+    ),
     _interval_maker("make_dt_interval", [*["int"] * 3, "decimal"], DayTimeIntervalType()),
     _interval_maker("make_ym_interval", ["int", "int"], YearMonthIntervalType()),
     scalar(

@@ -268,6 +268,11 @@ def _try(name: str) -> FunctionSpec:
 def _try_sql(call: Call, show: Callable[[Expression], str]) -> str:
     """`tryeval(ts + interval)` as the function that it came from."""
     inner = call.arguments[0]
+    if call.options and isinstance(inner, Call):
+        # The name of the function, and what it was given besides the arguments that are left.
+        name, *more = call.options
+        shown = [*map(show, inner.arguments), *(f"'{value}'" for value in more)]
+        return f"{name}({', '.join(shown)})"
     moved = inner.child if isinstance(inner, Cast) else inner
     if isinstance(moved, Call) and len(moved.arguments) == 2:
         name = "try_subtract" if moved.name == "datetime_sub" else "try_add"

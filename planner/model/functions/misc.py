@@ -80,6 +80,16 @@ def _to_binary(call: Call) -> Expression:
     return like_call(call, "unhex", value, options=(True,))
 
 
+def _try_to_binary(call: Call) -> Expression:
+    """`tryeval(unhex(..))`; it keeps the format, so that Spark SQL can say it."""
+    form = call.arguments[1] if len(call.arguments) > 1 else None
+    value = form.value if isinstance(form, Literal) else None
+    made = _to_binary(like_call(call, "to_binary", *call.arguments))
+    # The encoding is an argument already.
+    more = () if value is None or len(made.children) > 1 else (value,)
+    return like_call(call, "tryeval", made, options=("try_to_binary", *more))
+
+
 def _enough_values(call: Call, show: Show) -> str:
     """`n` of the values are neither null nor NaN, in Spark SQL."""
     least, *values = (show(argument) for argument in call.arguments)
@@ -139,6 +149,7 @@ register(
         text="to_binary({0}, {option1}, false)",
         sql="to_binary({args})",
     ),
+    replaced("try_to_binary", "string, [string]", _try_to_binary),
     # DataFrames' dropna() makes it; SQL has no name for it.
     FunctionSpec(
         name="atleastnnonnulls",
