@@ -207,6 +207,13 @@ def _check_listagg(call: Call, conf: Conf) -> Expression:
     return call
 
 
+def _list_name(call: Call, show: Show) -> str:
+    """`listagg(a, ,) WITHIN GROUP (ORDER BY b ASC NULLS FIRST)`."""
+    inside, order = call.arguments[:2], call.arguments[2:]
+    text = f"{call.name}({', '.join(map(show, inside))})"
+    return f"{text} WITHIN GROUP (ORDER BY {', '.join(map(show, order))})" if order else text
+
+
 def lit_null() -> Literal:
     """NULL without a type."""
     return Literal(value=None, type_=NullType())
@@ -299,6 +306,7 @@ SPECS = (
             name,
             data_type=first_type,
             check=_check_listagg,
+            pretty=_list_name,
             forms=listagg_forms,
             order_sensitive=True,
         )
