@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from .cursor import NAMES, Node
+from .cursor import NAMES, STOP_WORDS, Node
 from .forms import FormParser
 
 
@@ -65,9 +65,17 @@ class CallParser(FormParser):
             node = self._mark(start, exp.IgnoreNulls(this=node))
         elif self._word("RESPECT", "NULLS"):
             node = self._mark(start, exp.RespectNulls(this=node))
-        if self._word("OVER"):
+        if self._ahead("OVER") and self._is_window_ahead():
+            self._advance()
             node = self._mark(start, self._parse_over(node))
         return node
+
+    def _is_window_ahead(self) -> bool:
+        """Whether a window follows OVER; else OVER is the call's name: `sum(a) OVER FROM t`."""
+        following = self._peek_type(1)
+        if following != TokenType.VAR:
+            return following in (TokenType.L_PAREN, TokenType.IDENTIFIER)
+        return self._tokens[self._index + 1].text.upper() not in STOP_WORDS
 
     def _parse_order_by(self) -> Node:
         self._expect_word("ORDER", "BY")

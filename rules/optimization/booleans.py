@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import Call, Expression
+from ...planner.model.tree import replace
 from .calls import (
     balanced,
     call,
@@ -38,7 +39,8 @@ def _not(expression: Call) -> Expression:
     if not isinstance(inner, Call):
         return expression
     if inner.name in _OPPOSITE:
-        return call(_OPPOSITE[inner.name], *inner.arguments)
+        # It stands where the comparison stood, for what is told of its operands.
+        return replace(call(_OPPOSITE[inner.name], *inner.arguments), origin=inner.origin)
     match inner.name:
         case "or":
             return call("and", negate(inner.arguments[0]), negate(inner.arguments[1]))

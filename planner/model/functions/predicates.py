@@ -128,11 +128,12 @@ def between_replacement(call: Call) -> Expression:
     return Call(
         name="and",
         arguments=(
-            resolve_like(call, ">=", value, low),
-            resolve_like(call, "<=", value, high),
+            replace(resolve_like(call, ">=", value, low), origin=call.origin),
+            replace(resolve_like(call, "<=", value, high), origin=call.origin),
         ),
         ansi=call.ansi,
         time_zone=call.time_zone,
+        origin=call.origin,
     )
 
 
