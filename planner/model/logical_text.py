@@ -280,7 +280,7 @@ def _join_type(join: Join, join_type: str) -> str:
     if join.mark is not None:
         return f"{join_type}({plan_text(join.mark)})"
     if join.using:
-        return f"UsingJoin({join_type}, List({', '.join(join.using)}))"
+        return f"UsingJoin({join_type}, [{', '.join(join.using)}])"
     return join_type
 
 
