@@ -141,6 +141,7 @@ def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
         )
         if below is not generate.child or _required_ids(generate) != [a.expr_id for a in kept]:
             return replace(node, child=replace(generate, child=below, required=kept))
+        return node  # as in Spark fields get no columns where some column is not used at all
     return alias_fields_below_generate(node, generate) or node
 
 
