@@ -151,7 +151,9 @@ class Resolver:
         match expression:
             case UnresolvedExtractValue(child=base, extraction=key) if base.resolved:
                 if key.resolved:
-                    return extract(base, key, self.context, None)
+                    found = extract(base, key, self.context, None)
+                    element = isinstance(found, Call) and expression.origin is not None
+                    return replace(found, origin=expression.origin) if element else found
             case WindowExpression() if expression.resolved:
                 return with_order(with_typed_bounds(expression, self.context.conf))
             case Cast() if expression.child.resolved:

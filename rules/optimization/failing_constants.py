@@ -13,6 +13,7 @@ from ...planner.model.literal_text import literal_pretty, zone
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import plan_text
 from ...planner.model.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DateType,
@@ -31,6 +32,10 @@ _DIVISIONS = {
     "div": ("DIVIDE_BY_ZERO", "Division", "try_divide"),
     "%": ("REMAINDER_BY_ZERO", "Remainder", "try_mod"),
     "mod": ("REMAINDER_BY_ZERO", "Remainder", "try_mod"),
+}
+_INDEXES = {
+    "get_array_item": ("INVALID_ARRAY_INDEX", "the SQL function `get()`"),
+    "element_at": ("INVALID_ARRAY_INDEX_IN_ELEMENT_AT", "`try_element_at`"),
 }
 _OVERFLOWS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 
@@ -98,6 +103,10 @@ def _refuse(expression: Expression, around: Origin | None) -> None:
         _check_sum(expression, origin)
     elif isinstance(expression, Cast) and expression.mode == "ANSI":
         _check_cast(expression, origin)
+    elif isinstance(expression, Call) and expression.name in ("get_array_item", "element_at"):
+        _check_index(expression, origin)
+    elif isinstance(expression, Call) and expression.name == "divide_interval":
+        _check_interval(expression, origin)
 
 
 def _check_division(division: Call, origin: Origin | None) -> None:
@@ -111,6 +120,50 @@ def _check_division(division: Call, origin: Origin | None) -> None:
         f"{_BYPASS}",
         origin,
         f"Divide by something else, or use {instead}.",
+    )
+
+
+def _check_interval(division: Call, origin: Origin | None) -> None:
+    by = evaluate(division.arguments[1])
+    if by is None or by.value is None or by.value != 0:
+        return
+    raise _failure(
+        "INTERVAL_DIVIDED_BY_ZERO",
+        "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead."
+        " SQLSTATE: 22012",
+        origin,
+        "Divide by something else, or use try_divide.",
+    )
+
+
+def _check_index(access: Call, origin: Origin | None) -> None:
+    """An element that an array has not: brackets count from 0, element_at from 1 or the end."""
+    array, index = (evaluate(argument) for argument in access.arguments[:2])
+    if not access.ansi or array is None or index is None:
+        return
+    if not isinstance(array.value, tuple) or not isinstance(index.value, int):
+        return
+    if not isinstance(array.type_, ArrayType):
+        return
+    place, size = index.value, len(array.value)
+    if access.name == "element_at" and place == 0:
+        raise _failure(
+            "INVALID_INDEX_OF_ZERO",
+            "The index 0 is invalid. An index shall be either < 0 or > 0 (the first element has"
+            " index 1). SQLSTATE: 22003",
+            origin,
+            "Count from 1, or from the end with -1.",
+        )
+    fits = abs(place) <= size if access.name == "element_at" else 0 <= place < size
+    if fits:
+        return
+    condition, instead = _INDEXES[access.name]
+    raise _failure(
+        condition,
+        f"The index {place} is out of bounds. The array has {size} elements. Use {instead} to"
+        " tolerate accessing element at invalid index and return NULL instead. SQLSTATE: 22003",
+        origin,
+        "Use an index that the array has, or a function that gives NULL instead.",
     )
 
 
