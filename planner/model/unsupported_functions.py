@@ -19,7 +19,6 @@ UNSUPPORTED_FUNCTIONS = frozenset(
         "parse_json",
         "randstr",
         "schema_of_csv",
-        "schema_of_json",
         "schema_of_variant",
         "schema_of_variant_agg",
         "schema_of_xml",

@@ -214,6 +214,8 @@ _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?\s*(\S.*)?)?)?"
 _DATE = re.compile(rf"{_DAY}(?:[ T].*)?)?)?", re.DOTALL)
 _TIMESTAMP = re.compile(rf"{_DAY}(?:[ T](?:{_CLOCK})?)?)?)?", re.DOTALL)
 _TIME = re.compile(rf"T?{_CLOCK}", re.DOTALL)
+# Texts that the optimizer reads as times of today.
+_NAMED_TIMES = frozenset(("epoch", "now", "today", "tomorrow", "yesterday"))
 # What Java knows besides the names of regions.
 _SHORT_ZONES = frozenset(
     ("Z", "ACT", "AET", "AGT", "ART", "AST", "BET", "BST", "CAT", "CNT", "CST", "CTT", "EAT", "ECT",
@@ -229,6 +231,8 @@ def _is_malformed(text: str, target: DataType) -> bool:
     if not isinstance(target, DateType | TimestampType | TimestampNTZType):
         return False
     text = text.strip()
+    if text.lower() in _NAMED_TIMES:
+        return False
     if isinstance(target, DateType):
         day = _DATE.fullmatch(text)
         return day is None or not _is_day(day[1], day[2], day[3])

@@ -13,13 +13,19 @@ from decimal import Decimal
 
 from ..expressions import Call
 from ..types import (
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    STRING,
     ArrayType,
     BooleanType,
     DataType,
+    DecimalType,
     DoubleType,
     IntegralType,
     MapType,
     StringType,
+    StructField,
     StructType,
 )
 
@@ -166,8 +172,35 @@ def _invoked(call: Call, *values: object) -> object:
     return _INVOKED[str(call.options[0])](call, *values)
 
 
+def _schema_of(call: Call, text: str) -> str:
+    """The type of a JSON text, as SQL."""
+    return _inferred(_loaded(text)).sql
+
+
+def _inferred(value: object) -> DataType:
+    match value:
+        case bool():
+            return BOOLEAN
+        case int():
+            digits = len(str(abs(value)))
+            return LONG if not abs(value) >> 63 else DecimalType(digits, 0)
+        case Decimal():
+            return DOUBLE
+        case dict():
+            known = sorted(name for name, inner in value.items() if inner != {})
+            return StructType(tuple(StructField(n, _inferred(value[n]), True) for n in known))
+        case list():
+            kinds = {_inferred(item) for item in value}
+            if len(kinds) > 1:
+                raise ValueError(value)  # to be merged
+            return ArrayType(kinds.pop() if kinds else STRING, True)
+        case _:
+            return STRING
+
+
 JSON_VALUES: dict[str, Callable[..., object]] = {
     "from_json": _from_json,
     "get_json_object": _get_json_object,
+    "schema_of_json": _schema_of,
     **dict.fromkeys(("invoke", "static_invoke"), _invoked),
 }

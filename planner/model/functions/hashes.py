@@ -25,7 +25,7 @@ from ..types import (
     as_nullable,
     contains_type,
 )
-from .mismatch import type_mismatch, wrong_argument_count
+from .mismatch import non_foldable, type_mismatch, wrong_argument_count
 from .shapes import (
     always_null,
     check_arguments,
@@ -83,6 +83,10 @@ def read_schema(schema: Expression, call: Call) -> DataType:
     Raises:
         AnalysisError: it is no constant, or no schema.
     """
+    if isinstance(schema, Call) and schema.name == "schema_of_json":
+        from ..evaluation import evaluate
+
+        schema = evaluate(schema) or schema
     if isinstance(schema, Literal) and isinstance(schema.value, str):
         text = schema.value
         if not text.strip():
@@ -138,6 +142,18 @@ def _invalid_options(kind: str, text: str) -> AnalysisError:
         f"[{condition}] Invalid options: {text} SQLSTATE: 42K06",
         hint="Write the options as map('name', 'value').",
     )
+
+
+def _check_schema_of(call: Call, conf: Conf) -> Expression:
+    """schema_of_json of a constant; its options leave the arguments."""
+    if len(call.arguments) not in (1, 2):
+        raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
+    extra = _options(call.arguments[1]) if len(call.arguments) == 2 else ()
+    short = replace(call, arguments=call.arguments[:1], options=(extra,) if extra else ())
+    value = short.arguments[0]
+    if not value.foldable:
+        raise non_foldable(short, "json", value.data_type.sql, value)
+    return check_types(short, ["!string"], conf)
 
 
 def _check_from(name: str) -> Callable[[Call, Conf], Expression]:
@@ -322,6 +338,7 @@ register(
     ),
     scalar("sha2", "binary, int", STRING, nullable=always_null, evaluate=_sha2_value),
     scalar("get_json_object", "!string, !string", STRING, nullable=always_null),
+    scalar("schema_of_json", "!string, [any]", STRING, check=_check_schema_of),
     _from_spec("from_json", "false", codegen=False, nullable=always_null),
     _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
     scalar(
