@@ -9,7 +9,7 @@ from ...planner.model.errors import PlanningError
 from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, Literal, Origin
 from ...planner.model.fragments import fragment_context
-from ...planner.model.literal_text import literal_pretty, zone
+from ...planner.model.literal_text import pretty_sql, zone
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import plan_text
 from ...planner.model.types import (
@@ -189,10 +189,11 @@ def _check_cast(cast: Cast, origin: Origin | None) -> None:
     if value is None or value.value is None or evaluate(cast) is not None:
         return
     if isinstance(value.type_, StringType) and _is_malformed(str(value.value), target):
+        shown = pretty_sql(value.value, value.type_)
         raise _failure(
             "CAST_INVALID_INPUT",
-            f"The value '{literal_pretty(value)}' of the type \"STRING\" cannot be cast to "
-            f'"{target.sql}" because it is malformed. Correct the value as per the syntax, or '
+            f'The value {shown} of the type "STRING" cannot be cast to "{target.sql}" because'
+            " it is malformed. Correct the value as per the syntax, or "
             "change its target type. Use `try_cast` to tolerate malformed input and return NULL "
             "instead. SQLSTATE: 22018",
             origin,

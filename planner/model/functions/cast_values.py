@@ -47,6 +47,10 @@ _MOMENT = re.compile(
 )
 
 
+# Microseconds of a day, an hour, a minute and a second.
+_UNITS = (DAY_MICROS, 3600 * MICROS, 60 * MICROS, MICROS)
+
+
 def cast_value(
     value: object, source: DataType, target: DataType, mode: str, time_zone: str | None
 ) -> object:
@@ -92,9 +96,8 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
         case CalendarIntervalType() if isinstance(source, StringType):
             return read_interval(str(value))
         case DayTimeIntervalType() if isinstance(source, DayTimeIntervalType):
-            unit = (DAY_MICROS, 3600 * MICROS, 60 * MICROS, 1)[target.end]
-            amount = cast(int, value)
-            return int(math.copysign(abs(amount) // unit * unit, amount)) if amount else 0
+            unit = (*_UNITS[:3], 1)[target.end]
+            return _whole_units(cast(int, value), unit) * unit
         case YearMonthIntervalType() if isinstance(source, YearMonthIntervalType):
             return value if target.end == 1 else _no()
         case ArrayType(element_type=element) if isinstance(source, ArrayType):
@@ -108,6 +111,11 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
             return _no()
         case _:
             return _no()
+
+
+def _whole_units(amount: int, unit: int) -> int:
+    """How many units an interval has, towards zero."""
+    return abs(amount) // unit * (-1 if amount < 0 else 1)
 
 
 def _no() -> object:
@@ -144,6 +152,10 @@ def _to_integral(value: object, source: DataType, target: IntegralType, mode: st
             if not re.fullmatch(r"[+-]?\d+(\.\d*)?", text):
                 raise ValueError(text)
             whole = int(text.split(".")[0])
+        case DayTimeIntervalType(end=end):
+            whole = _whole_units(cast(int, value), _UNITS[end])
+        case YearMonthIntervalType(end=end):
+            whole = _whole_units(cast(int, value), 1 if end else 12)
         case IntegralType():
             whole = cast(int, value)
             if mode == "LEGACY":
