@@ -111,11 +111,14 @@ def parse_type(text: str) -> DataType:
         data_type = reader.type()
     except AnalysisError as error:
         # The grammar comes first: `a FOO` is no type at all, whatever `a` is.
-        if error.condition == "UNSUPPORTED_DATATYPE" and reader.index == 1:
+        if error.condition in _UNKNOWN and reader.index == 1:
             reader.end()
         raise
     reader.end()
     return data_type
+
+
+_UNKNOWN = ("UNSUPPORTED_DATATYPE", "UNSUPPORTED_TIME_TYPE")
 
 
 class _Reader:
@@ -296,6 +299,8 @@ class _Reader:
         return CALENDAR_INTERVAL
 
     def unsupported(self, start: int) -> AnalysisError:
+        if self.tokens[start][1].lower() == "time":
+            return unsupported_time()
         first, last = self.tokens[start][2], self.tokens[self.index - 1]
         text = self.text[first : last[2] + len(last[1])].upper()
         place = self.tokens[start][2]
@@ -307,6 +312,16 @@ class _Reader:
             f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
             hint="Types are STRING, INT, BIGINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, ARRAY<T>.",
         )
+
+
+def unsupported_time() -> AnalysisError:
+    """Spark knows the type TIME and, as long as a setting does not allow it, refuses it."""
+    condition = "UNSUPPORTED_TIME_TYPE"
+    return AnalysisError(
+        condition,
+        f"[{condition}] The data type TIME is not supported. SQLSTATE: 0A000",
+        hint="Keep times of day as text, or as seconds.",
+    )
 
 
 def _incomplete(word: str) -> AnalysisError:

@@ -50,6 +50,9 @@ from .operators import BINARY, TRIMS
 from .rows import as_variable, field_name, identifier, unnamed
 from .subqueries import SubqueryReader
 
+# Spark tells no place.
+_WITHOUT_PLACE = ("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "UNSUPPORTED_TIME_TYPE")
+
 
 class ExpressionReader(SubqueryReader):
     """Turns one query's expressions into the planner's."""
@@ -313,8 +316,8 @@ class ExpressionReader(SubqueryReader):
         try:
             return parse_type(node.args["kind"])
         except AnalysisError as error:
-            if error.condition == "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION":
-                raise  # Spark tells no place
+            if error.condition in _WITHOUT_PLACE:
+                raise
             if error.condition == "DECIMAL_SCALE_EXCEEDS_PRECISION":
                 raise whole_text_error(error, self.text) from None
             raise self._placed(error, self.origin(node)) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model import registry
+from ...planner.model.ddl import unsupported_time
 from ...planner.model.errors import AnalysisError
 from ...planner.model.logical import Generate
 from ...planner.model.query_plan import LogicalPlan
@@ -32,7 +33,21 @@ def check_function_names(plan: LogicalPlan) -> None:
                 raise _unknown(node)
 
 
+_OF_TIMES = frozenset(
+    (
+        *("make_time", "to_time", "try_to_time", "time_trunc", "time_diff"),
+        *(
+            f"time_{way}_{unit}"
+            for way in ("from", "to")
+            for unit in ("seconds", "millis", "micros")
+        ),
+    )
+)
+
+
 def _unknown(function: UnresolvedFunction) -> AnalysisError:
+    if function.name.lower() in _OF_TIMES:
+        return unsupported_time()
     if function.name.lower() in UNSUPPORTED_FUNCTIONS:
         return unsupported_function(function.name, function.origin)
     return unresolved_routine(function.name, function.origin)
