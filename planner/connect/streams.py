@@ -13,7 +13,6 @@ from ...physical.stateful import OutputMode
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError
 from ..model.expressions import Origin
-from ..model.types import StructField, StructType
 from .console import Console
 from .places import Message
 from .written import remember, written_path
@@ -55,11 +54,6 @@ def start(
     name = message.query_name or None
     origin = caller[0] if caller else None
     console.show(execution, name, _sink(message), origin)
-    if name and _sink(message) == "memory":
-        table = StructType(
-            tuple(StructField(a.name, a.data_type, a.nullable) for a in frame.analyzed.output)
-        )
-        session.add_table(name, table, "memory")
     started = StartedQuery(
         id=str(uuid.uuid4()), run_id=str(uuid.uuid4()), name=name, execution=execution
     )
