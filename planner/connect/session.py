@@ -101,9 +101,11 @@ class PlannerSession:
         known = {other.lower() for other in self.catalog}
         return name.lower() in known or self.full_name(name).lower() in known
 
-    def add_table(self, name: str, schema: StructType, format_: str) -> None:
+    def add_table(self, name: str, schema: StructType, format_: str, location: str = "") -> None:
         """A table that the script makes, to be read as a stream or at rest."""
-        self.tables[name] = Source(name=name, schema=schema, format=format_, either=True)
+        self.tables[name] = Source(
+            name=name, schema=schema, format=format_, location=location, either=True
+        )
 
     # -------------------------------------------------------------------------------- DataFrames
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..model.catalog import Source, TempView
+from ..model.catalog import TempView
 from ..model.relations import LocalRelation
-from ..model.types import StructField, StructType
+from .analyze import schema_of
 from .places import Message
 from .sources import FILE_FORMATS
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def remember(session: PlannerSession, message: Message, frame: Planned) -> None:
     """Take in the table, the directory or the in-memory view that a stream writes.
 
-    What the catalog describes already stays as it is described. All columns are nullable, as those
-    of files are.
+    What the catalog describes already stays as it is described.
 
     Args:
         session: where later lines look for it.
@@ -48,15 +47,7 @@ def written_path(message: Message) -> str:
 def _add(
     session: PlannerSession, frame: Planned, *, name: str, format_: str, location: str = ""
 ) -> None:
-    described = any(known.lower() == name.lower() for known in session.tables)
-    if described or (location and session.known_path(location)):
+    if session.knows(name) or (location and session.known_path(location)):
         return
-    columns = (StructField(a.name, a.data_type) for a in frame.analyzed.output)
-    session.tables[name] = Source(
-        name=name,
-        schema=StructType(tuple(columns)),
-        streaming=False,
-        either=True,
-        format=format_,
-        location=location,
-    )
+    full = name if location else session.full_name(name)
+    session.add_table(full, schema_of(frame.analyzed), format_, location)
