@@ -19,4 +19,4 @@ def remove_redundant_window_limits(plan: SparkPlan, execution: Execution) -> Spa
                 return replace(node, child=inner.child)
         return node
 
-    return plan.transform_up(merged)
+    return plan.transform_up(merged) if plan.holds(WindowGroupLimitExec) else plan
