@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..physical.stateful import OutputMode
+from .collecting import without_collections
 from .description import Description, SinkDescription, SourceDescription
 from .model.catalog import Source
 from .model.conf import Conf
@@ -150,7 +151,8 @@ class Query:
         """
         from ..physical.explain import explain
 
-        return explain(self.execution, mode)
+        with without_collections():
+            return explain(self.execution, mode)
 
     # ----------------------------------------------------------------------------------- running
 
