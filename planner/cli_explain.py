@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +49,6 @@ def explain(
     as it is, with ARGUMENTS, in a process whose Spark is the planner. Every stream that it starts
     is printed as its plan; nothing is executed and no data is read.
     """
-    gc.disable()  # a short process: what it makes need not be collected
     kind = Path(file).suffix.lower()
     if arguments and kind != ".py":
         raise click.UsageError(f"Only a script takes arguments: {' '.join(arguments)}")

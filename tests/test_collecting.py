@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 
 import pytest
 
 import stateplan
 from stateplan.planner.collecting import without_collections
-
-
-@pytest.fixture(autouse=True)
-def collector() -> Iterator[None]:
-    """On at first, whatever ran before: `stateplan explain` switches it off for its process."""
-    was_on = gc.isenabled()
-    gc.enable()
-    yield
-    if not was_on:
-        gc.disable()
 
 
 def test_the_collector_rests_and_is_on_again_after_an_error() -> None:
