@@ -89,8 +89,18 @@ def main() -> None:
     """Plan, explain, test and run Spark Structured Streaming queries."""
 
 
+_ENGINE = click.option(
+    "--engine",
+    type=click.Choice(["auto", "embedded", "spark"]),
+    default="auto",
+    show_default=True,
+    help="What runs it: Sail in this process without Java, or Spark.",
+)
+
+
 @main.command()
 @click.argument("file")
+@_ENGINE
 @click.option("--master", help="Spark's master URL, such as local[4]; or sc://host for Connect.")
 @click.option("--output-mode", help="append, update or complete, instead of the file's.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting.")
@@ -98,25 +108,23 @@ def main() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print each batch's progress as JSON.")
 def run(
     file: str,
+    engine: str,
     master: str | None,
     output_mode: str | None,
     conf: tuple[str, ...],
     trigger: str | None,
     as_json: bool,
 ) -> None:
-    """Run the query described in FILE on PySpark until its trigger ends, or Ctrl-C."""
+    """Run the query described in FILE until its trigger ends, or Ctrl-C."""
     query = _load(file, output_mode, conf)
     _ = query.execution.executed_plan  # refuse what cannot be planned before a JVM starts
+    from ..runtime.engines.opening import open_session
     from ..runtime.progress import ProgressLine, json_lines
-    from ..runtime.session import start_session
 
-    spark = start_session(master)
-    try:
-        listener = json_lines() if as_json else ProgressLine()
-        started = query.run(spark, trigger=trigger, listeners=[listener])
-        _wait(started)
-    finally:
-        spark.stop()
+    spark, choice = open_session(engine, "run", master=master)
+    print(f"engine: {choice.engine}. {choice.reason}", file=sys.stderr)
+    listener = json_lines() if as_json else ProgressLine()
+    _wait(query.run(spark, trigger=trigger, listeners=[listener]))
 
 
 def _wait(query: StreamingQuery) -> None:
@@ -136,13 +144,14 @@ def _wait(query: StreamingQuery) -> None:
 
 @main.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
+@_ENGINE
 @click.option("--master", help="Spark's master URL, such as local[4].")
 @click.option("--json", "json_out", metavar="OUT", help="Write what was emitted to this file.")
-def test(paths: tuple[str, ...], master: str | None, json_out: str | None) -> None:
+def test(paths: tuple[str, ...], engine: str, master: str | None, json_out: str | None) -> None:
     """Run scenario files and compare what they emit with what they expect."""
     from ..runtime.scenarios import run_paths
 
-    sys.exit(run_paths(paths, master=master, json_out=json_out))
+    sys.exit(run_paths(paths, engine=engine, master=master, json_out=json_out))
 
 
 for command in (explain, serve, state):

@@ -12,7 +12,10 @@ import click
 from .cli_options import settings
 from .model.errors import DescriptionError
 
-_MODES = "simple, extended, formatted, cost, codegen, json, stateful, mermaid or dot."
+_MODES = (
+    "simple, extended, formatted, cost, codegen, json, stateful, mermaid, dot, runtime or "
+    "runtime-json."
+)
 
 
 def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,7 +109,7 @@ def _script(
 
 def checked(mode: str) -> str:
     """An explain mode; raises DescriptionError for one that there is not, before anything runs."""
-    from ..physical.explain import check_mode
+    from .explaining import check_mode
 
     check_mode(mode)
     return mode

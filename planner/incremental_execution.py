@@ -15,7 +15,7 @@ from ..rules.analysis import analyze, inline_ctes
 from ..rules.optimization import optimize
 from ..rules.preparation import prepare
 from ..rules.preparation.state import for_version
-from ..rules.preparation.watermarks import propagate_watermarks
+from ..rules.preparation.watermarks import may_redefine, propagate_watermarks
 from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
 from .model.conf import Conf
@@ -158,8 +158,12 @@ class IncrementalExecution:
             batch_id: the batch, whose number is the state version that it reads.
             late_ms: the query's watermark of the batch before, by which rows are late.
             eviction_ms: the query's watermark of this batch, by which state leaves.
+
+        Raises:
+            PlanningError: a watermark stands above another one, and the query's has left 1970.
         """
-        return for_version(self.executed_plan, batch_id, late_ms, eviction_ms)
+        redefine = may_redefine(self.conf)
+        return for_version(self.executed_plan, batch_id, late_ms, eviction_ms, redefine=redefine)
 
     def should_run_another_batch(
         self, new_watermark_ms: int, executed: SparkPlan | None = None
@@ -169,9 +173,13 @@ class IncrementalExecution:
         Args:
             new_watermark_ms: the query's watermark after the batch.
             executed: the plan the batch ran with; `executed_plan` by default.
+
+        Raises:
+            PlanningError: as `for_batch`.
         """
         plan = self.executed_plan if executed is None else executed
-        inputs = propagate_watermarks(plan, new_watermark_ms)
+        redefine = may_redefine(self.conf)
+        inputs = propagate_watermarks(plan, new_watermark_ms, redefine=redefine)
         for writer in plan.collect(StateStoreWriter):
             assert writer.state_info is not None
             own = inputs.get(writer.state_info.operator_id)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..runtime.query import StreamingQuery
     from ..runtime.sinks import Sink
     from ..runtime.sources import Source as RuntimeSource
+    from ..runtime.sources.tables import Table
     from .incremental_execution import IncrementalExecution
 
 _RATE = StructType((StructField("timestamp", TIMESTAMP), StructField("value", LONG)))
@@ -144,12 +145,12 @@ class Query:
         return parse(self._query, self.conf)
 
     def explain(self, mode: str = "simple") -> str:
-        """The plan's text: simple, extended, formatted, json or stateful.
+        """The plan's text; the modes are those of `explaining.explain`.
 
         Raises:
             StateplanError: the query cannot be planned, or there is no such mode.
         """
-        from ..physical.explain import explain
+        from .explaining import explain
 
         with without_collections():
             return explain(self.execution, mode)
@@ -158,8 +159,9 @@ class Query:
 
     def run(
         self,
-        spark: SparkSession,
+        spark: SparkSession | None = None,
         *,
+        engine: str = "auto",
         sources: Mapping[str, RuntimeSource] | None = None,
         sink: Sink | str | None = None,
         foreach_batch: Callable[[DataFrame, int], None] | None = None,
@@ -173,7 +175,9 @@ class Query:
         """Start the query, or go on from its checkpoint.
 
         Args:
-            spark: the session; its settings are neither used nor changed.
+            spark: the session; its settings are neither used nor changed. None: one on the engine.
+            engine: `spark`, `embedded` (Sail in this process, without Java), or `auto`: that of the
+                session; else Spark where PySpark and Java are installed, else the embedded one.
             sources: runtime sources that take the place of those described.
             sink: a sink, or a sink's format; by default the description's, else the console.
             foreach_batch: instead of a sink: called with each batch's DataFrame and number.
@@ -187,18 +191,20 @@ class Query:
         Raises:
             StateplanError: the query cannot start.
         """
+        from ..runtime.engines.opening import open_session
         from ..runtime.streaming import start
         from ..runtime.triggers import DEFAULT, parse_trigger
 
         chosen = trigger if trigger is not None else self.description.trigger
         place = checkpoint if checkpoint is not None else self._path(self.description.checkpoint)
         called = name or self.description.name or self.description.id
+        session, _ = open_session(engine, "run", spark=spark)
         return start(
-            spark,
+            session,
             self.execution,
             sources={**self._runtime_sources(sources or {}), **(sources or {})},
             tables=self._tables(),
-            sink=self._sink(spark, sink, foreach_batch, called),
+            sink=self._sink(session, sink, foreach_batch, called),
             trigger=DEFAULT if chosen is None else parse_trigger(chosen),
             checkpoint=place,
             name=called,
@@ -227,27 +233,17 @@ class Query:
             if not source.static and name not in given
         }
 
-    def _tables(self) -> dict[str, Callable[[SparkSession], DataFrame]]:
+    def _tables(self) -> dict[str, Table]:
         return {name: self._table(source) for name, source in self.sources.items() if source.static}
 
-    def _table(self, source: SourceDescription) -> Callable[[SparkSession], DataFrame]:
-        from ..runtime.frames import spark_schema
+    def _table(self, source: SourceDescription) -> Table:
+        from ..runtime.sources.tables import FilesTable, RowsTable
 
-        schema = spark_schema(_schema(source))
-        path = self._path(source.path)
-
-        def read(spark: SparkSession) -> DataFrame:
-            if source.rows is not None:
-                import json
-
-                lines = [(json.dumps(row),) for row in source.rows]
-                texts = spark.createDataFrame(lines, "value string")
-                parsed = texts.selectExpr(f"from_json(value, '{_ddl_text(source)}') AS r")
-                return parsed.select("r.*")
-            reader = spark.read.schema(schema).format(source.format).options(**source.options)
-            return reader.load(path)
-
-        return read
+        schema = _schema(source)
+        if source.rows is not None:
+            return RowsTable(source.rows, schema)
+        path = self._path(source.path) or ""
+        return FilesTable(path, source.format, schema, source.options)
 
     def _sink(
         self,
@@ -301,10 +297,6 @@ def renumbered(plan: LogicalPlan) -> LogicalPlan:
 
 def _schema(source: SourceDescription) -> StructType:
     return StructType(()) if source.schema_ is None else parse_schema(source.schema_)
-
-
-def _ddl_text(source: SourceDescription) -> str:
-    return (source.schema_ or "").replace("'", "\\'")
 
 
 def catalog_source(

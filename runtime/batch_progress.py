@@ -8,7 +8,7 @@ from typing import Any
 
 from ..physical.basic import EventTimeWatermarkExec
 from ..physical.plan import SparkPlan
-from .lowering.context import BatchResults
+from .engines.context import BatchResults
 from .offsets import Position
 from .progress import (
     Durations,

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
 from .files import FILE_SYSTEM_HINT
+from .kernels.errors import KernelError
 from .state import StateError
 from .state.version import FAILED, NOT_WRITTEN
 
@@ -47,9 +48,9 @@ def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False)
         batch_id: the batch that was running.
         in_function: whether a user's foreachBatch function was running.
     """
-    own = next((e for e in _causes(error) if isinstance(e, StateplanError)), None)
+    own = next((e for e in _causes(error) if isinstance(e, StateplanError | StateError)), None)
     if own is not None:
-        return own
+        return state_failure(own) if isinstance(own, StateError) else own
     condition, message = innermost(error)
     if condition is None and in_function:
         condition = "FOREACH_BATCH_USER_FUNCTION_ERROR"
@@ -113,6 +114,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _conditions(error: BaseException) -> Iterator[tuple[str, str]]:
     """The conditions in one exception, from the outside in."""
+    if isinstance(error, KernelError):  # of a kernel in this process
+        yield error.condition, error.message
+        return
     condition = _call(error, "getCondition")
     text = str(error)
     if condition:

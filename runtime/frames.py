@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..planner.model.types import StructType
+from ..planner.model.expressions import AttributeReference
+from ..planner.model.types import StructField, StructType, as_nullable
+from .arrow_types import column_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +20,12 @@ def spark_schema(schema: StructType) -> spark_types.StructType:
     from pyspark.sql.types import StructType as SparkStructType
 
     return SparkStructType.fromJson(schema_json(schema))
+
+
+def spark_schema_of(columns: Iterable[AttributeReference]) -> spark_types.StructType:
+    """The schema of some columns as engines have them, named by their ids, in PySpark's classes."""
+    fields = (StructField(column_name(c), as_nullable(c.data_type)) for c in columns)
+    return spark_schema(StructType(tuple(fields)))
 
 
 def schema_json(schema: StructType) -> dict[str, Any]:

@@ -29,18 +29,21 @@ from .checkpoint import (
     batches_to_retain,
     pinned_settings,
 )
+from .engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
+from .engines.engine import Engine
 from .failures import batch_failure
 from .frames import LazyFrames, rows_frame
-from .lowering.context import BatchResults, LoweredBatch, LoweringContext, RanAgain
-from .observed import PATIENCE, RowCounter, counted_by_watermarks
 from .offsets import Position, batch_metadata, by_place
+from .plan.facts import Reader
 from .progress import Durations, StreamingQueryProgress
 from .sinks import ForeachBatchSink, Sink
 from .sources import Source
 from .sources.parquet import ParquetBatch, reads_plainly
+from .sources.tables import Table
 from .state_files import (
     check_state_files,
     check_state_provider,
+    check_state_types,
     stored_operators,
     write_state_files,
 )
@@ -48,7 +51,7 @@ from .task_choice import TaskChoice
 from .watermark import POLICY, WatermarkTracker
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 ATTEMPTS = 4
@@ -65,20 +68,21 @@ class PlannedQuery(Protocol):
     ) -> bool: ...
 
 
-Lower = Callable[[SparkPlan, LoweringContext], LoweredBatch]
+Prepare = Callable[[SparkPlan, BatchContext], PreparedBatch]
 
 
 class MicroBatchExecution:
     """The batches of one run of a query, one at a time, in the caller's thread.
 
     Args:
-        spark: the query's own session, already configured.
+        engine: what runs the batches, on the query's own session, already configured.
         identity: for progress.
         planned: the query's plan.
-        lower: makes a DataFrame of a batch's plan.
+        prepare: makes a batch of its plan.
         sources: by name, in the order of their first place in the plan.
         places: the names of the plan's streams, one per place; by default each source once.
         tables: static tables by name.
+        readers: how the engine reads the files of sources and tables, by name.
         sink: where the rows go.
         checkpoint: the checkpoint.
         position: where the query goes on.
@@ -91,12 +95,13 @@ class MicroBatchExecution:
     def __init__(
         self,
         *,
-        spark: SparkSession,
+        engine: Engine,
         identity: RunIdentity,
         planned: PlannedQuery,
-        lower: Lower,
+        prepare: Prepare,
         sources: Mapping[str, Source],
-        tables: Mapping[str, DataFrame],
+        tables: Mapping[str, Table],
+        readers: Mapping[str, Reader],
         sink: Sink,
         checkpoint: Checkpoint,
         position: Position,
@@ -106,15 +111,16 @@ class MicroBatchExecution:
         places: Sequence[str] | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
-        self.spark = spark
+        self.engine = engine
         self.identity = identity
         self.position = position
         self.sources = dict(sources)
         self.message = "Initializing sources"
         self.data_available = False
         self._planned = planned
-        self._lower = lower
-        self._tables = dict(tables)
+        self._prepare = prepare
+        self._tables = {name: engine.read_table(table) for name, table in tables.items()}
+        self._readers = dict(readers)
         self._sink = sink
         self._checkpoint = checkpoint
         self._conf = conf
@@ -128,7 +134,6 @@ class MicroBatchExecution:
         self._state_bytes: int | None = None
         self._last_trigger_ms: int | None = None
         self._empty: dict[str, DataFrame] = {}
-        self._never_read: set[str] = set()
 
     def run_trigger(self) -> StreamingQueryProgress | None:
         """Run a batch if there is one to run; its figures, or None if there was nothing to do.
@@ -217,7 +222,8 @@ class MicroBatchExecution:
             return self._run_batch(position, durations, in_sink)
         except Exception as error:
             in_function = in_sink[0] and isinstance(self._sink, ForeachBatchSink)
-            failure = batch_failure(error, position.batch_id, in_function=in_function)
+            cause = self.engine.failure(error)
+            failure = batch_failure(cause, position.batch_id, in_function=in_function)
             if failure is error:
                 raise
             raise failure from error
@@ -227,7 +233,7 @@ class MicroBatchExecution:
     ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
         with durations.measure("getBatch"):
             known = self._known_rows(position)
-            frames, counters = self._frames(position, known)
+            frames = self._frames(position)
             files = self._files(position)
         with durations.measure("queryPlanning"):
             plan = self._planned.for_batch(
@@ -237,11 +243,12 @@ class MicroBatchExecution:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
             self._checkpoint.check_claim()
-            batch = self._lower(timed, self._context(position, frames, plan, known, files))
+            batch = self._prepare(timed, self._context(position, frames, plan, known, files))
         try:
             with durations.measure("addBatch"):
+                frame = batch.dataframe  # an engine may run kernels for it
                 in_sink[0] = True
-                output_rows = self._sink.write(batch.dataframe, position.batch_id)
+                output_rows = self._sink.write(frame, position.batch_id)
                 in_sink[0] = False
                 results = batch.results()
                 self._checkpoint.check_claim()
@@ -261,7 +268,7 @@ class MicroBatchExecution:
         self._state_bytes = sum(operator.memory_used_bytes for operator in results.operators)
         self.position = position.next(commit)
         batch.clean_up()
-        return plan, results, self._counts(counters, plan, results, known), output_rows
+        return plan, results, self._counts(plan, results, known), output_rows
 
     def _context(
         self,
@@ -270,9 +277,9 @@ class MicroBatchExecution:
         plan: SparkPlan,
         known: Mapping[str, int],
         files: Mapping[str, ParquetBatch],
-    ) -> LoweringContext:
-        return LoweringContext(
-            spark=self.spark,
+    ) -> BatchContext:
+        return BatchContext(
+            engine=self.engine,
             sources=frames,
             state_location=self._checkpoint.state_directory,
             batch_id=position.batch_id,
@@ -281,6 +288,7 @@ class MicroBatchExecution:
             attempt=str(uuid.uuid4()),
             source_rows=known,
             files=files,
+            readers=self._readers,
             cores=self._tasks.most,
             state_attempt=position.state_attempt,
             one_action=self._sink.one_action,
@@ -316,7 +324,7 @@ class MicroBatchExecution:
 
     @cached_property
     def _reads_plainly(self) -> bool:
-        return reads_plainly(self.spark)
+        return reads_plainly(self.engine.spark)
 
     def _input_bytes(self, position: Position) -> list[int | None]:
         """About the size of each input of a batch; that of a table is unknown."""
@@ -328,6 +336,7 @@ class MicroBatchExecution:
 
     def _check_state(self, position: Position, plan: SparkPlan) -> None:
         """At the first batch of a run: the checkpoint's state must be this query's."""
+        check_state_types(plan)
         directory = self._checkpoint.state_directory
         stored = stored_operators(directory)
         if stored:
@@ -336,55 +345,32 @@ class MicroBatchExecution:
             check_state_files(directory, plan, complete=position.batch_id > 0)
         write_state_files(directory, plan)
 
-    def _frames(
-        self, position: Position, known: Mapping[str, int]
-    ) -> tuple[LazyFrames, dict[str, RowCounter]]:
-        """The rows of each source and table, and what counts those that nothing else counts."""
-        counters: dict[str, RowCounter] = {}
-        counted = {} if self._last_plan is None else counted_by_watermarks(self._last_plan)
+    def _frames(self, position: Position) -> LazyFrames:
+        """The rows of each source and table."""
 
         def made(name: str, source: Source, start: Offset | None, end: Offset | None) -> DataFrame:
             if end is None or start == end:
                 return self._empty_frame(name, source)
-            frame = source.batch(self.spark, start, end)
-            if name not in known and name not in counted:
-                counters[name] = RowCounter(frame)
-                return counters[name].frame
-            return frame
+            return self.engine.read_source(source, start, end)
 
         makers = {
             name: partial(made, name, source, start, end)
             for name, source, start, end in self._ranges(position)
         }
-        return LazyFrames(self._tables, makers), counters
+        return LazyFrames(self._tables, makers)
 
     def _empty_frame(self, name: str, source: Source) -> DataFrame:
         if name not in self._empty:
-            self._empty[name] = rows_frame(self.spark, source.schema, [])
+            self._empty[name] = rows_frame(self.engine.spark, source.schema, [])
         return self._empty[name]
 
     def _counts(
-        self,
-        counters: Mapping[str, RowCounter],
-        plan: SparkPlan,
-        results: BatchResults,
-        known: Mapping[str, int],
+        self, plan: SparkPlan, results: BatchResults, known: Mapping[str, int]
     ) -> dict[str, int]:
-        """The rows of each source; 0 where Spark found that it need not read them."""
+        """The rows of each source; 0 where an engine found that it need not read them."""
         read = [relation.name for relation in plan.collect(StreamingRelationExec)]
-        found: dict[str, int] = {}
-        for name, node_id in counted_by_watermarks(plan).items():
-            seen = results.event_times.get(node_id)
-            found[name] = 0 if seen is None else seen.count
-        found |= {name: rows * read.count(name) for name, rows in known.items()}
-        for name, counter in counters.items():
-            if name not in read:
-                continue
-            count = counter.count(0.05 if name in self._never_read else PATIENCE)
-            if count is None:
-                self._never_read.add(name)
-            found[name] = count or 0
-        return found
+        found = {**dict.fromkeys(read, 0), **results.counted}
+        return found | {name: rows * read.count(name) for name, rows in known.items()}
 
     def close(self) -> None:
         """Let sources and sink go."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from .lowering.context import EventTimeStats, OperatorResult
+from .engines.context import EventTimeStats, OperatorResult
 
 
 class StreamingQueryProgress(dict[str, Any]):

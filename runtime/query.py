@@ -140,7 +140,7 @@ class StreamingQuery:
     def run(self) -> None:
         """Run in this thread until the trigger is done, the query is stopped or fails."""
         try:
-            with _tagged(self._execution.spark, self.run_id):
+            with _tagged(self._execution.engine.spark, self.run_id):
                 self._loop()
         except StateplanError as error:
             self._end(error)
@@ -183,7 +183,7 @@ class StreamingQuery:
     def _until_idle(self) -> None:
         """Run batches in the caller's thread until there is nothing to do."""
         try:
-            with _tagged(self._execution.spark, self.run_id):
+            with _tagged(self._execution.engine.spark, self.run_id):
                 while self._active and self._round():
                     pass
         except StateplanError as error:
@@ -225,7 +225,7 @@ class StreamingQuery:
 
     def _interrupt(self) -> None:
         try:
-            self._execution.spark.interruptTag(_tag(self.run_id))
+            self._execution.engine.spark.interruptTag(_tag(self.run_id))
         except Exception:  # the session is gone: nothing runs any more
             return
 

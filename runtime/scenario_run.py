@@ -23,10 +23,10 @@ from ..planner.model.errors import AnalysisError, StateplanError, StreamingCheck
 from ..planner.model.types import DataType
 from ..planner.query import Query
 from .comparison import as_text, plain
-from .frames import spark_schema
 from .progress import StreamingQueryProgress
 from .sinks import ForeachBatchSink
 from .sources import FileSource
+from .sources.tables import FilesTable, Table
 from .streaming import StreamingQuery, start
 from .triggers import MANUAL
 
@@ -128,14 +128,15 @@ class ScenarioRun:
         return execution
 
     def _start(self, execution: IncrementalExecution) -> None:
-        sources, tables = {}, {}
+        sources: dict[str, FileSource] = {}
+        tables: dict[str, Table] = {}
         for name, source in self._scenario.sources.items():
             path = self._folder / name
             path.mkdir(exist_ok=True)
             schema = parse_schema(source.schema_ or "")
             if source.static:
                 self._write(name, 0, source.rows or [])
-                tables[name] = _table(path, spark_schema(schema))
+                tables[name] = FilesTable(str(path), "json", schema, {"mode": "FAILFAST"})
             else:
                 options = {"maxFilesPerTrigger": "1", "mode": "FAILFAST"}
                 sources[name] = FileSource("json", str(path), schema, options)
@@ -222,13 +223,6 @@ class ScenarioRun:
         self.emitted["error"] = {**place, "condition": error.condition, "message": message}
         if place["phase"] in ("analysis", "start"):
             self.emitted.pop("batches", None)
-
-
-def _table(path: Path, schema: Any) -> Any:
-    def read(spark: SparkSession) -> DataFrame:
-        return spark.read.schema(schema).option("mode", "FAILFAST").json(str(path))
-
-    return read
 
 
 def run_scenario(

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 from ..planner.description import Scenario, load_scenario
 from ..planner.model.errors import DescriptionError
 from .comparison import as_text, differences
+from .engines.opening import open_session
 from .scenario_run import run_scenario
-from .session import start_session
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -65,6 +65,7 @@ def run_paths(
     paths: Sequence[str | Path],
     *,
     master: str | None = None,
+    engine: str = "auto",
     json_out: str | Path | None = None,
     out: TextIO | None = None,
 ) -> int:
@@ -75,7 +76,8 @@ def run_paths(
     """
     files = list(scenario_files(paths))
     scenarios = [(path, load_scenario(path)) for path in files]
-    spark = start_session(master)
+    spark, choice = open_session(engine, "test", master=master)
+    print(f"engine: {choice.engine}. {choice.reason}", file=out)
     emitted_all, passed, failed, unchecked = [], 0, 0, 0
     for path, scenario in scenarios:
         began = time.perf_counter()

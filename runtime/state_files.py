@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.types import StructType
+from ..planner.model.types import StructType, is_collated
 from .checkpoint import STATE_PROVIDER, compact_json, read_lines
 from .files import AnyPath, corrupt, read_whole, replace, write_new
 from .frames import schema_json
@@ -123,6 +123,24 @@ def check_state_files(state_directory: AnyPath, plan: SparkPlan, *, complete: bo
             key, value = read_schema(path)
             _compare("key", key, schema_json(operator.state_key_schema)["fields"])
             _compare("value", value, schema_json(operator.state_value_schema)["fields"])
+
+
+def check_state_types(plan: SparkPlan) -> None:
+    """Check that keys equal each other exactly if their bytes do: stores find them by these.
+
+    Raises:
+        RuntimeFailure: a key has a string with a collation (Spark, too, refuses the first batch).
+    """
+    for operator in plan.collect(StateStoreWriter):
+        schema = operator.state_key_schema
+        if is_collated(schema):
+            condition = "STATE_STORE_UNSUPPORTED_OPERATION_BINARY_INEQUALITY"
+            raise RuntimeFailure(
+                condition,
+                f"[{condition}] Binary inequality column is not supported with state store. "
+                f"Provided schema: {compact_json(schema_json(schema))}. SQLSTATE: XXKST",
+                hint="Give the column the type STRING in the source's schema.",
+            )
 
 
 def _check_metadata(state_directory: AnyPath, operators: Iterable[int]) -> None:

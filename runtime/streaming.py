@@ -5,39 +5,44 @@ from __future__ import annotations
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.incremental_execution import IncrementalExecution
+from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.query_plan import LogicalPlan
 from ..planner.model.relations import StreamingRelation
 from .batch_progress import RunIdentity
 from .checkpoint import Checkpoint
 from .claim import Holder
+from .engines.engine import Engine
+from .engines.opening import engine_on
 from .files import failing, location_of
-from .micro_batch import Lower, MicroBatchExecution
+from .micro_batch import MicroBatchExecution, Prepare
 from .offsets import recover
+from .plan.facts import Reader
 from .progress import Listener
 from .query import StreamingQuery
-from .session import close_session, configure, own_session, task_count
 from .sinks import Sink
 from .sources import Source
+from .sources.tables import Table
 from .state import Location
 from .task_choice import TaskChoice
 from .triggers import DEFAULT, Trigger
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 __all__ = ["StreamingQuery", "run_to_completion", "start", "stream_names"]
 
 
 def start(
-    spark: SparkSession,
+    on: SparkSession | Engine,
     execution: IncrementalExecution,
     *,
     sources: Mapping[str, Source],
@@ -45,17 +50,18 @@ def start(
     trigger: Trigger = DEFAULT,
     checkpoint: str | Path | None = None,
     name: str | None = None,
-    tables: Mapping[str, Callable[[SparkSession], DataFrame]] | None = None,
+    tables: Mapping[str, Table] | None = None,
     listeners: Sequence[Listener] = (),
     tasks: int | None = None,
     background: bool = True,
-    lower: Lower | None = None,
+    prepare: Prepare | None = None,
     file_system: Any = None,
 ) -> StreamingQuery:
     """Start a query, or go on from its checkpoint.
 
     Args:
-        spark: the user's session; its settings and views are neither used nor changed.
+        on: the user's session, whose settings and views are neither used nor changed; or an
+            engine, which ends with the query.
         execution: the query: its logical plan, catalog, output mode and settings.
         sources: by the names that the query uses.
         sink: where the rows go.
@@ -63,12 +69,12 @@ def start(
         checkpoint: a directory: a path, or a URI of any file system that `pyarrow.fs` knows or
             that is registered; None: a temporary one that goes when the query ends.
         name: the query's name, for progress.
-        tables: static tables by name: what makes their DataFrame on the query's session.
+        tables: static tables by name.
         listeners: called with each batch's figures.
         tasks: how many tasks run each stateful operator; by default one for a small batch,
             else as many as there are cores, but no more than stores.
         background: run in a thread of its own; else a trigger that ends runs before this returns.
-        lower: for tests: another way to make DataFrames of plans.
+        prepare: for tests: another way to make batches of plans.
         file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
             on; it travels to the executors, so it must pickle.
 
@@ -81,7 +87,7 @@ def start(
         temporary = checkpoint = tempfile.mkdtemp(prefix="stateplan-")
     try:
         query = _prepare(
-            spark,
+            on,
             execution,
             sources=sources,
             sink=sink,
@@ -91,7 +97,7 @@ def start(
             tables=tables or {},
             listeners=listeners,
             tasks=tasks,
-            lower=lower,
+            prepare=prepare,
             temporary=temporary,
         )
     except BaseException:
@@ -108,14 +114,14 @@ def start(
 
 
 def run_to_completion(
-    spark: SparkSession, execution: IncrementalExecution, **settings: Any
+    on: SparkSession | Engine, execution: IncrementalExecution, **settings: Any
 ) -> StreamingQuery:
     """`start` in the caller's thread, with a trigger that ends; returns the ended query.
 
     Raises:
         StateplanError: the query failed.
     """
-    query = start(spark, execution, background=False, **settings)
+    query = start(on, execution, background=False, **settings)
     query.await_termination()
     return query
 
@@ -126,7 +132,7 @@ def stream_names(plan: LogicalPlan) -> list[str]:
 
 
 def _prepare(
-    spark: SparkSession,
+    on: SparkSession | Engine,
     execution: IncrementalExecution,
     *,
     sources: Mapping[str, Source],
@@ -134,10 +140,10 @@ def _prepare(
     trigger: Trigger,
     root: Location,
     name: str | None,
-    tables: Mapping[str, Callable[[SparkSession], DataFrame]],
+    tables: Mapping[str, Table],
     listeners: Sequence[Listener],
     tasks: int | None,
-    lower: Lower | None,
+    prepare: Prepare | None,
     temporary: str | None,
 ) -> StreamingQuery:
     names = stream_names(execution.checked)
@@ -166,16 +172,21 @@ def _prepare(
                 source.prepare_for_available_now()
         opened.settle()
         sink.attach(opened.id, position.batch_id, execution.output_mode)
-        own = own_session(spark)
-        chosen = task_count(spark, conf) if tasks is None else tasks
-        configure(own, conf, chosen)
+        engine = on if isinstance(on, Engine) else engine_on(on)
+        undo.callback(engine.close)
+        chosen = engine.task_count(conf) if tasks is None else tasks
+        engine.configure(conf, chosen)
+        engine.prepare_workers(stateful=bool(planned.executed_plan.collect(StateStoreWriter)))
+        readers = _readers(engine, tables, used)
+        _check(planned.executed_plan, engine, conf, readers)
         run = MicroBatchExecution(
-            spark=own,
+            engine=engine,
             identity=RunIdentity(id=opened.id, run_id=run_id, name=name),
             planned=planned,
-            lower=_lowering() if lower is None else lower,
+            prepare=_preparing() if prepare is None else prepare,
             sources=used,
-            tables={table: make(own) for table, make in tables.items()},
+            tables=tables,
+            readers=readers,
             sink=sink,
             checkpoint=opened,
             position=position,
@@ -186,14 +197,30 @@ def _prepare(
         )
 
         def close() -> None:
-            close_session(own)
+            engine.close()
             opened.release()
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
 
         query = StreamingQuery(run, trigger, listeners, close)
-        undo.pop_all()  # from here on the query's end lets the checkpoint go
+        undo.pop_all()  # from here on the query's end lets checkpoint and session go
         return query
+
+
+def _readers(
+    engine: Engine, tables: Mapping[str, Table], sources: Mapping[str, Source]
+) -> dict[str, Reader]:
+    """How an engine reads files, by the names of tables and sources."""
+    found = {name: table.reader for name, table in tables.items()}
+    found |= {name: source.reader for name, source in sources.items()}
+    readers = {name: reader for name, reader in found.items() if reader is not None}
+    return {name: reader for name, reader in readers.items() if not engine.reads_here(reader)}
+
+
+def _check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:
+    from .engines.batch import check
+
+    check(plan, engine, conf, readers)
 
 
 def _source(name: str, sources: Mapping[str, Source]) -> Source:
@@ -206,7 +233,7 @@ def _source(name: str, sources: Mapping[str, Source]) -> Source:
     return sources[name]
 
 
-def _lowering() -> Lower:
-    from . import lowering
+def _preparing() -> Prepare:
+    from .engines.batch import prepare
 
-    return lowering.lower
+    return prepare

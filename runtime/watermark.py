@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ..physical.basic import EventTimeWatermarkExec
 from ..planner.model.errors import DescriptionError
-from .lowering.context import EventTimeStats
+from .engines.context import EventTimeStats
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 

@@ -49,7 +49,7 @@ def started(request: pytest.FixtureRequest) -> Checks:
 def spark() -> Iterator[SparkSession]:
     """A small local Spark: two cores, UTC, no web page. Fails with one line if there is no Java."""
     from stateplan.planner.model.errors import StateplanError
-    from stateplan.runtime.session import start_session
+    from stateplan.runtime.engines.spark_session import start_session
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {

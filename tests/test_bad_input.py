@@ -53,7 +53,7 @@ def refused(result: Result, condition: str, *words: str, status: int = 2) -> Non
     assert result.exception is None or isinstance(result.exception, SystemExit)
     before, _, message = result.stderr.partition("error: ")
     assert message.startswith(f"[{condition}] "), result.stderr
-    assert all(line.startswith("batch ") for line in before.splitlines())
+    assert all(line.startswith(("engine: ", "batch ")) for line in before.splitlines())
     assert "error: " not in message
     lines = message.splitlines()
     assert lines[-1].startswith("hint: ") and len(lines[-1]) > len("hint: .")

@@ -18,9 +18,8 @@ import pytest
 
 import stateplan
 from stateplan.planner.model.errors import StateplanError
-from stateplan.runtime.kernels.hashing import can_hash, hashes_of, places_of
+from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.scan import ScanFile, SeenTimes
-from stateplan.runtime.lowering.batch import Batch
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins
 
@@ -37,50 +36,6 @@ ARROW = pa.schema(
 )
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 LATE = "FROM STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS"
-
-
-# ---------------------------------------------------------------------------------------- hashes
-
-
-def _any(random_: random.Random, low: int, high: int) -> list[int | None]:
-    edges = (None, low, high, 0, -1, 1)
-    return [random_.choice((*edges, random_.randrange(low, high))) for _ in range(400)]
-
-
-def hashable_columns() -> dict[str, pa.Array]:
-    """Columns of every type that is hashed here, with nulls and extremes."""
-    own = random.Random(7)
-    texts = ["".join(own.choices("aé漢🙂b\0", k=own.randrange(90))) for _ in range(400)]
-    return {
-        "b": pa.array(own.choices((None, True, False), k=400)),
-        "i8": pa.array(_any(own, -(1 << 7), (1 << 7) - 1), pa.int8()),
-        "i16": pa.array(_any(own, -(1 << 15), (1 << 15) - 1), pa.int16()),
-        "i32": pa.array(_any(own, -(1 << 31), (1 << 31) - 1), pa.int32()),
-        "i64": pa.array(_any(own, -(1 << 63), (1 << 63) - 1), pa.int64()),
-        "d": pa.array(_any(own, -20_000, 40_000), pa.int32()).cast(pa.date32()),
-        "t": pa.array(_any(own, -(1 << 52), 1 << 52), UTC),
-        "n": pa.array(_any(own, -(1 << 52), 1 << 52), pa.timestamp("us")),
-        "s": pa.array([None if own.random() < 0.1 else text for text in texts]),
-    }
-
-
-def test_hashes_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    columns = hashable_columns()
-    assert all(can_hash(column.type) for column in columns.values())
-    pq.write_table(pa.table(columns), tmp_path / "all.parquet")
-    sets = [*([name] for name in columns), list(columns)[::-1]]
-    asked = [f"{f}({', '.join(names)})" for names in sets for f in ("hash", "xxhash64")]
-    found = spark.read.parquet(str(tmp_path / "all.parquet")).selectExpr(*asked).toArrow()
-    for i, names in enumerate(sets):
-        # A slice: an array need not begin where its memory does.
-        arrays = [columns[name].slice(3) for name in names]
-        assert places_of(arrays, 397).tolist() == found.column(2 * i).to_pylist()[3:], names
-        assert hashes_of(arrays, 397).tolist() == found.column(2 * i + 1).to_pylist()[3:], names
-
-
-@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.binary(), pa.list_(pa.int64())])
-def test_other_types_are_left_to_spark(kind: pa.DataType) -> None:
-    assert not can_hash(kind)
 
 
 # ------------------------------------------------------------------------------ what files say
@@ -233,6 +188,11 @@ QUERIES = {
         f"sum(x) AS s, min(day) AS d {LATE} GROUP BY 1, 2, 3",
         "append",
     ),
+    "computed": (
+        f"SELECT upper(key) AS k, n % 5 AS m, count(*) AS c, max(x + 1) AS x {LATE} "
+        "WHERE n > -40 AND day < DATE '2026-01-03' GROUP BY 1, 2",
+        "update",
+    ),
     "deduplicate": (f"SELECT DISTINCT ON (key, ts) key, ts {LATE}", "append"),
     "update": ("SELECT day, id, n, count(*) AS c, sum(id) AS s FROM STREAM events GROUP BY 1, 2, 3",
                "update"),
@@ -249,13 +209,13 @@ def test_either_way_is_the_same(
 ) -> None:
     sql, mode = QUERIES[name]
     used: Counter[str] = Counter()
-    run_scan = Batch.run_scan
+    run = Batch.run_kernel_over_files
 
     def counted(self: Batch, *args: Any, **kwargs: Any) -> DataFrame:
         used[str(self.context.conf.settings.get(ENABLED))] += 1
-        return run_scan(self, *args, **kwargs)
+        return run(self, *args, **kwargs)
 
-    monkeypatch.setattr(Batch, "run_scan", counted)
+    monkeypatch.setattr(Batch, "run_kernel_over_files", counted)
     found = []
     # The second goes from one way to the other on one checkpoint.
     for number, ways in enumerate((("true",), ("false", "true"))):
@@ -274,8 +234,9 @@ def test_either_way_is_the_same(
 def test_what_needs_spark_goes_through_it(
     spark: SparkSession, tmp_path: Path, steps: list[list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Batch, "run_scan", lambda *args, **kwargs: pytest.fail("a scan"))
-    sql = "SELECT upper(key) AS k, count(*) AS c FROM STREAM events GROUP BY 1"
+    fail = "run_kernel_over_files"
+    monkeypatch.setattr(Batch, fail, lambda *args, **kwargs: pytest.fail("tasks read the files"))
+    sql = "SELECT soundex(key) AS k, count(*) AS c FROM STREAM events GROUP BY 1"
     assert list(Job(spark, tmp_path / "a", sql, "update").step(steps[0], {}))
     plain = "SELECT key, count(*) AS c FROM STREAM events GROUP BY 1"
     options = {"mergeSchema": "true"}

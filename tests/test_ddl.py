@@ -34,7 +34,9 @@ def test_schema() -> None:
         ("interval month", "interval month"),
         ("interval", "interval"),
         ("timestamp_ltz", "timestamp"),
-        ("string collate utf8_lcase", "string"),
+        ("string collate utf8_binary", "string"),
+        ("string collate utf8_lcase", "string collate UTF8_LCASE"),
+        ("array<STRING COLLATE unicode_ci_rtrim>", "array<string collate UNICODE_CI_RTRIM>"),
     ],
 )  # fmt: skip
 def test_type(text: str, simple: str) -> None:

@@ -17,8 +17,8 @@ from faults.tasks import MOMENTS, Tell
 
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime import micro_batch
+from stateplan.runtime.engines import spark as engine
 from stateplan.runtime.kernels.task import TaskSpec
-from stateplan.runtime.lowering import batch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +58,7 @@ def test_a_fault_is_found_again_by_its_name(kind: Kind) -> None:
 
 def reports_twice(attempts: int) -> Callable[[TaskSpec, Tell], Any]:
     """Tasks whose report comes twice, as if their stage had run again, in the first attempts."""
-    function, seen = batch._task_function, set[str]()
+    function, seen = engine._task_function, set[str]()
 
     def chosen(spec: TaskSpec, tell: Tell) -> Any:
         seen.add(spec.attempt)
@@ -81,7 +81,7 @@ def test_a_batch_whose_tasks_ran_again_runs_anew(
         folder = tmp_path / name
         case.write_input(folder / "in", len(case.portions))
         with monkeypatch.context() as patch:
-            patch.setattr(batch, "_task_function", reports_twice(attempts))
+            patch.setattr(engine, "_task_function", reports_twice(attempts))
             perform(spark, Run(case=case, folder=folder, portions=()), 0)
         found.append(contents(case, folder))
     assert found[0].batches[0]
@@ -93,7 +93,7 @@ def test_tasks_that_run_again_for_ever_fail_the_batch(
 ) -> None:
     case = make_case(0, "windowed", sink="files", mode="append")
     case.write_input(tmp_path / "in", 1)
-    monkeypatch.setattr(batch, "_task_function", reports_twice(micro_batch.ATTEMPTS))
+    monkeypatch.setattr(engine, "_task_function", reports_twice(micro_batch.ATTEMPTS))
     with pytest.raises(StateplanError) as caught:
         perform(spark, Run(case=case, folder=tmp_path, portions=()), 0)
     assert caught.value.condition == "STATEPLAN_TASKS_RAN_AGAIN"

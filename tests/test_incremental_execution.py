@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from stateplan.physical.explain import MODES, explain
 from stateplan.physical.plan import StatefulOperator, StateStoreWriter
+from stateplan.planner.explaining import MODES, explain
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source
 from stateplan.planner.model.conf import Conf

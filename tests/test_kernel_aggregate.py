@@ -47,7 +47,15 @@ class Query:
     ) -> list[tuple[Any, ...]]:
         emitted: Rows = []
         reports = []
-        spec = TaskSpec("Test", kernel, self.location, self.version, self.tasks, "attempt")
+        spec = TaskSpec(
+            "Test",
+            kernel,
+            self.location,
+            self.version,
+            self.tasks,
+            "attempt",
+            names=tuple(kernel.output.names),
+        )
         for task in range(self.tasks):
             mine = [r for r in rows if hash_of(r[:keys]) % self.version.stores % self.tasks == task]
             for part in run_task(spec, task, iter([self.input(kernel, mine, keys)])):
@@ -152,7 +160,15 @@ def test_without_keys_there_is_one_row_in_every_batch(tmp_path: Path) -> None:
 
 def test_a_row_in_the_wrong_task_fails_loudly(tmp_path: Path) -> None:
     kernel = counting("complete")
-    spec = TaskSpec("StateStoreSave", kernel, str(tmp_path), StateVersion(0, 4), 2, "attempt")
+    spec = TaskSpec(
+        "StateStoreSave",
+        kernel,
+        str(tmp_path),
+        StateVersion(0, 4),
+        2,
+        "attempt",
+        names=tuple(kernel.output.names),
+    )
     rows = Query.input(kernel, [("a", window(10), 1)], 1)
     wrong = 1 - hash_of(("a",)) % 4 % 2
     with pytest.raises(RuntimeError, match=r"STATEPLAN_INTERNAL.*StateStoreSave: a row of store"):

@@ -97,6 +97,22 @@ def test_sessions_are_those_of_all_rows_at_once(
         assert query.version.total == len(plain_merge(seen))
 
 
+def test_complete_mode_drops_late_rows_and_evicts_none(tmp_path: Path) -> None:
+    query = Query(tmp_path)
+    sessions(query, [("a", 0, 5), ("a", 20, 25)], mode="complete", late=0, evict=0)
+    found = sessions(query, [("a", 3, 9), ("a", 18, 20)], mode="complete", late=10, evict=20)
+    assert found == [("a", 0, 5), ("a", 18, 25)]
+    assert query.figures.dropped == 1
+
+
+def test_lists_are_in_the_order_of_starts_then_the_stored_then_of_ends(tmp_path: Path) -> None:
+    query = Query(tmp_path)
+    kernel = SessionKernel(pa.schema([USER]), SESSION, 1, COLLECT, "complete")
+    query.batch(kernel, [["a"] * 3, [5, 5, 4], [9, 7, 6], [[1], [2], [3]]])
+    (row,) = query.batch(kernel, [["a"] * 4, [4, 4, 3, 4], [8, 5, 4, 5], [[4], [5], [6], [7]]])
+    assert row["l"] == [6, 3, 2, 1, 5, 7, 4]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(rows_strategy, st.integers(0, 15)), max_size=5))
 def test_append_emits_each_session_once_when_it_has_ended(

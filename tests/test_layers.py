@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +17,24 @@ LAZY = (
     "planner/_stateplan/__init__.py",
     "planner/cli.py",
     "planner/cli_state.py",
+    "planner/explaining.py",
     "planner/query.py",
 )
 RUNTIME_ONLY = ("pyspark", "pyarrow", "numpy", "pandas", "grpc", "google")
 CLIENT_CODE = "planner/connect/"  # answers PySpark's client: nobody imports it before that is asked
 WORKER_CODE = ("runtime/kernels", "runtime/state")
+# Floors within runtime: what the modules of a folder may import of runtime besides their own. The
+# plan asks the kernels which expressions they compute, and knows of no engine; engines and what
+# feeds them know nothing of the loop.
+WITHIN_RUNTIME = {
+    "runtime/state": (),
+    "runtime/kernels": ("runtime/state",),
+    "runtime/plan": ("runtime/kernels/expressions",),
+    "runtime/engines": (
+        *("runtime/state", "runtime/kernels", "runtime/plan", "runtime/sources"),
+        *("runtime/arrow_types", "runtime/checkpoint", "runtime/failures", "runtime/frames"),
+    ),
+}
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
     for folder in ("planner", "physical", "rules", "runtime")
@@ -94,6 +109,23 @@ def test_only_runtime_imports_spark_and_arrow(module: str) -> None:
 @pytest.mark.parametrize("module", [m for m in MODULES if m.startswith(WORKER_CODE)])
 def test_worker_code_needs_no_pyspark(module: str) -> None:
     assert not any(name.split(".")[0] == "pyspark" for name in imports(module, lazy=True))
+
+
+@pytest.mark.parametrize(
+    "module", [m for m in MODULES if m.startswith(tuple(f"{name}/" for name in WITHIN_RUNTIME))]
+)
+def test_imports_within_runtime_never_point_upwards(module: str) -> None:
+    folder = "/".join(module.split("/")[:2])
+    allowed = tuple(f"{name}/" for name in (folder, *WITHIN_RUNTIME[folder]))
+    for imported in imports(module, lazy=True):
+        if imported.startswith("runtime"):
+            assert f"{imported}/".startswith(allowed), f"{module} imports {imported}"
+
+
+def test_the_runtime_plan_needs_neither_spark_nor_arrow() -> None:
+    code = f"import sys, stateplan.runtime.plan; print(*set(sys.modules) & set({RUNTIME_ONLY}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_the_check_sees_an_upward_import() -> None:

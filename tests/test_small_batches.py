@@ -11,7 +11,6 @@ import pytest
 
 from stateplan.physical.plan import SparkPlan
 from stateplan.runtime.kernels.prompt import prompt
-from stateplan.runtime.lowering.deferred import composed
 from stateplan.runtime.task_choice import SMALL_INPUT, SMALL_STATE, TaskChoice
 
 
@@ -52,21 +51,3 @@ def test_batches_come_as_they_are_and_no_connection_stays_open() -> None:
         assert list(prompt(iter(range(5)))) == [0, 1, 2, 3, 4]
         after = len(os.listdir("/proc/self/fd")) if before else 0
     assert after == before
-
-
-@pytest.mark.parametrize(
-    ("below", "above", "expected"),
-    [
-        (["c1", "f(c2) AS c3"], ["c3 AS c4", "c1 AS `k`"], ["f(c2) AS c4", "c1 AS `k`"]),
-        (["c1", "c2 AS c3"], ["g(c1) AS h", "c1", "c3"], ["g(c1) AS h", "c1", "c2 AS c3"]),
-        (["c1 AS c2"], ["g(c2) AS c3"], None),  # computed below and above
-        (["rand() AS c1"], ["c1 AS c2", "c1 AS c3"], None),  # would be two values
-        (["inline(array(c1))"], ["c1"], None),
-        (["c1"], ["CAST(c1 AS INT)"], None),
-        (["c1", "concat(c1, ' AS c2') AS c3"], ["c3"], ["concat(c1, ' AS c2') AS c3"]),
-    ],
-)
-def test_columns_are_composed_where_that_changes_nothing(
-    below: list[str], above: list[str], expected: list[str] | None
-) -> None:
-    assert composed(below, above) == expected

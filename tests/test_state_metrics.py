@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from stateplan.runtime.engines.metrics import custom_metrics
 from stateplan.runtime.kernels.kernel import Figures
 from stateplan.runtime.kernels.task import TaskReport
-from stateplan.runtime.lowering.metrics import custom_metrics
 from stateplan.runtime.state import (
     Keys,
     Layout,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateplan.planner.model.errors import RuntimeFailure, StateplanError
+from stateplan.runtime.engines.spark_session import start_session
 from stateplan.runtime.failures import BatchFailure, batch_failure, innermost
 from stateplan.runtime.progress import (
     ProgressLine,
@@ -16,7 +17,6 @@ from stateplan.runtime.progress import (
     rate,
     timestamp_text,
 )
-from stateplan.runtime.session import start_session
 from stateplan.runtime.triggers import Trigger, parse_trigger, processing_time
 
 WORKER = """An exception was thrown from the Python worker: Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The micro-batch loop on its own: a lowering that passes rows through stands for the real one."""
+"""The micro-batch loop on its own: batches that pass rows through stand for the real ones."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from stateplan.planner.model.expressions import AttributeReference
 from stateplan.planner.model.types import LONG, TIMESTAMP, StructField, StructType
 from stateplan.runtime.batch_progress import RunIdentity
 from stateplan.runtime.checkpoint import Checkpoint
-from stateplan.runtime.lowering.context import BatchResults, EventTimeStats, LoweringContext
+from stateplan.runtime.engines.context import BatchContext, BatchResults, EventTimeStats
+from stateplan.runtime.engines.spark import SparkEngine
 from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.query import StreamingQuery
-from stateplan.runtime.session import configure, own_session
 from stateplan.runtime.sinks import ForeachBatchSink, Sink
 from stateplan.runtime.sources import MemorySource
 from stateplan.runtime.task_choice import TaskChoice
@@ -61,9 +61,9 @@ class Planned:
 
 @dataclass
 class PassThrough:
-    """A lowered batch: the source's rows; `seconds` are event times."""
+    """A batch: the source's rows; `seconds` are event times."""
 
-    context: LoweringContext
+    context: BatchContext
     log: list[str]
 
     @property
@@ -116,15 +116,16 @@ class Rig:
         position, conf = recover(checkpoint, ["events"], Conf(dict(self.conf)))
         if trigger is AVAILABLE_NOW:
             self.source.prepare_for_available_now()
-        own = own_session(self.spark)
-        configure(own, conf, 2)
+        engine = SparkEngine(self.spark)
+        engine.configure(conf, 2)
         execution = MicroBatchExecution(
-            spark=own,
+            engine=engine,
             identity=RunIdentity(id=checkpoint.id, run_id="run", name="rig"),
             planned=self.planned,
-            lower=lambda plan, context: PassThrough(context, self.log),
+            prepare=lambda plan, context: PassThrough(context, self.log),
             sources={"events": self.source},
             tables={},
+            readers={},
             sink=sink or ForeachBatchSink(self.sink),
             checkpoint=checkpoint,
             position=position,

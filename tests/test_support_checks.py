@@ -72,6 +72,8 @@ def test_supported(sql: str, mode: str) -> None:
         ("SELECT rank() OVER (PARTITION BY k ORDER BY t) AS n FROM STREAM l", "append",
          "(as column `n`) on streaming"),
         ("SELECT k FROM STREAM l ORDER BY k", "append", "Sorting is not supported"),
+        ("SELECT DISTINCT k FROM STREAM l ORDER BY k", "complete", "Sorting is not supported"),
+        ("SELECT DISTINCT k FROM STREAM l ORDER BY k LIMIT 2", "complete", "Sorting is not"),
         ("SELECT k FROM STREAM l UNION ALL SELECT k FROM s", "append", "Union between"),
         ("SELECT n, count(*) FROM (SELECT count(*) AS n FROM STREAM l GROUP BY k) GROUP BY n",
          "update", "Detected pattern of possible 'correctness' issue"),

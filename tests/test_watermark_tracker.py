@@ -8,7 +8,7 @@ from stateplan.physical.basic import EventTimeWatermarkExec, StreamingRelationEx
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions import AttributeReference
 from stateplan.planner.model.types import TIMESTAMP
-from stateplan.runtime.lowering.context import EventTimeStats
+from stateplan.runtime.engines.context import EventTimeStats
 from stateplan.runtime.watermark import WatermarkTracker
 
 

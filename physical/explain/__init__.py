@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .modes import MODES, Explainable, check_mode, explain
+from .modes import MODES, Explainable, explain
 
-__all__ = ["MODES", "Explainable", "check_mode", "explain"]
+__all__ = ["MODES", "Explainable", "explain"]

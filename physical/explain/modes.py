@@ -6,7 +6,6 @@ from typing import Protocol
 
 from ...planner.model import logical_text
 from ...planner.model.conf import Conf
-from ...planner.model.errors import DescriptionError
 from ...planner.model.fields_shown import fields_shown
 from ...planner.model.literal_text import time_zone_scope
 from ...planner.model.query_plan import LogicalPlan
@@ -41,33 +40,21 @@ class Explainable(Protocol):
     def executed_plan(self) -> SparkPlan: ...
 
 
-def check_mode(mode: str) -> None:
-    """Raise DescriptionError for an explain mode that there is not."""
-    if mode not in MODES:
-        raise DescriptionError(
-            "STATEPLAN_UNKNOWN_EXPLAIN_MODE",
-            f"There is no explain mode '{mode}'.",
-            hint=f"Use one of {', '.join(MODES)}.",
-        )
-
-
 def explain(execution: Explainable, mode: str = "simple") -> str:
     """The text of a query's plan, ending without a line break.
 
     Args:
         execution: the query's phases.
-        mode: `simple` is Spark's text of the physical plan, `extended` that of all phases,
-            `formatted` a bare tree with a block per operator; `cost` the optimized plan with
-            estimates of its sizes, and the physical one; `codegen` how many stages have generated
-            code, and the plan instead of the code; `json` is the plan as JSON
+        mode: one of MODES. `simple` is Spark's text of the physical plan, `extended` that of all
+            phases, `formatted` a bare tree with a block per operator; `cost` the optimized plan
+            with estimates of its sizes, and the physical one; `codegen` how many stages have
+            generated code, and the plan instead of the code; `json` is the plan as JSON
             (plan_json.py), `stateful` what each stateful operator keeps, and for how long;
             `mermaid` and `dot` draw the plan (graph.py).
 
     Raises:
-        DescriptionError: there is no such mode.
         StateplanError: what planning the query raises.
     """
-    check_mode(mode)
     widest = execution.conf.integer("spark.sql.debug.maxToStringFields")
     plan = execution.executed_plan
     with fields_shown(widest), time_zone_scope(execution.conf.time_zone):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ...physical.explain import explain
+from ..explaining import explain
 from ..model.catalog import Source
 from ..model.logical_text import tree_text
 from ..model.query_plan import LogicalPlan

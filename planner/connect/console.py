@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from ...physical.explain import explain
+from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.expressions import Origin
 

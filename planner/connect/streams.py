@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.connect import proto
 
-from ...physical.explain import explain
 from ...physical.stateful import OutputMode
+from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError
 from ..model.expressions import Origin

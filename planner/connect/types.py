@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql.connect import proto
 
 from ..model import types as model
-from ..model.ddl import parse_schema, parse_type
+from ..model.ddl import collated, parse_schema, parse_type
 from ..model.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 from .failures import unsupported
 from .places import Message
@@ -51,6 +51,8 @@ def from_proto(message: Message) -> DataType:
     kind = message.WhichOneof("kind")
     value = getattr(message, kind)
     match kind:
+        case "string" if value.collation:
+            return collated(value.collation)
         case "decimal":
             precision = value.precision if value.HasField("precision") else 10
             return DecimalType(precision, value.scale if value.HasField("scale") else 0)
@@ -100,6 +102,8 @@ def to_proto(data_type: DataType) -> Message:
             for field in fields:
                 added = message.struct.fields.add(name=field.name, nullable=field.nullable)
                 added.data_type.CopyFrom(to_proto(field.data_type))
+        case model.CollatedStringType(collation=collation):
+            message.string.collation = collation
         case model.DayTimeIntervalType(start=start, end=end):
             message.day_time_interval.start_field = start
             message.day_time_interval.end_field = end
@@ -143,11 +147,7 @@ def _from_json(value: Any) -> DataType:
         return _JSON_NAMES[value] if value in _JSON_NAMES else parse_type(value)
     match value.get("type"):
         case "struct":
-            fields = (
-                StructField(f["name"], _from_json(f["type"]), f.get("nullable", True))
-                for f in value["fields"]
-            )
-            return StructType(tuple(fields))
+            return StructType(tuple(map(_field_from_json, value["fields"])))
         case "array":
             return ArrayType(_from_json(value["elementType"]), value["containsNull"])
         case "map":
@@ -156,3 +156,25 @@ def _from_json(value: Any) -> DataType:
         case "udt":
             return _from_json(value["sqlType"])
     raise unsupported(f"The type {value.get('type')}")
+
+
+def _field_from_json(value: Any) -> StructField:
+    data_type = _from_json(value["type"])
+    collations = value.get("metadata", {}).get(model.COLLATIONS)
+    if collations:
+        data_type = _collated(data_type, value["name"], collations)
+    return StructField(value["name"], data_type, value.get("nullable", True))
+
+
+def _collated(data_type: DataType, place: str, collations: dict[str, str]) -> DataType:
+    """The type with the collations that a field's metadata gives the strings at places in it."""
+    match data_type:
+        case model.StringType() if place in collations:
+            return collated(collations[place].rpartition(".")[2])
+        case ArrayType(element_type=element, contains_null=null):
+            return ArrayType(_collated(element, f"{place}.element", collations), null)
+        case MapType(key_type=key, value_type=item, value_contains_null=null):
+            key = _collated(key, f"{place}.key", collations)
+            return MapType(key, _collated(item, f"{place}.value", collations), null)
+        case _:
+            return data_type

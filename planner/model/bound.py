@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .expressions import AttributeReference, Expression
@@ -25,6 +25,10 @@ class Written(Expression):
             TypeError: nothing that SQL can say.
         """
         raise TypeError(f"no Spark SQL for {type(self).__name__}")
+
+    def sql_over(self, show: Callable[[Expression], str]) -> str:
+        """The same with its children's SQL from `show`; `sql` where it has no children."""
+        return self.sql
 
 
 @dataclass(frozen=True, kw_only=True)

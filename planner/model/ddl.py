@@ -27,6 +27,7 @@ from .types import (
     TIMESTAMP_NTZ,
     YEAR_MONTH_FIELDS,
     ArrayType,
+    CollatedStringType,
     DataType,
     DayTimeIntervalType,
     DecimalType,
@@ -35,6 +36,8 @@ from .types import (
     StructType,
     YearMonthIntervalType,
 )
+
+_COLLATION = re.compile("(UTF8_BINARY|UTF8_LCASE|UNICODE(_CI)?(_AI)?)(_RTRIM)?")
 
 SIMPLE_TYPES: dict[str, DataType] = {
     "boolean": BOOLEAN,
@@ -247,7 +250,7 @@ class _Reader:
                 hint=f"Write {kind}(10), or STRING.",
             )
         if word == "string" and self.take("collate"):
-            self.name()
+            return collated(self.name())
         return simple
 
     def numbers(self) -> list[int]:
@@ -312,6 +315,24 @@ class _Reader:
             f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
             hint="Types are STRING, INT, BIGINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, ARRAY<T>.",
         )
+
+
+def collated(name: str) -> DataType:
+    """The string type of a collation; UTF8_BINARY is that of plain strings.
+
+    Raises:
+        AnalysisError: it is one of a locale, or none.
+    """
+    collation = name.upper()
+    if collation == "UTF8_BINARY":
+        return STRING
+    if not _COLLATION.fullmatch(collation):
+        raise AnalysisError(
+            "STATEPLAN_UNSUPPORTED_COLLATION",
+            f"stateplan does not know the collation '{name}'.",
+            hint="It knows UTF8_BINARY, UTF8_LCASE and UNICODE, these with _CI, _AI and _RTRIM.",
+        )
+    return CollatedStringType(collation)
 
 
 def unsupported_time() -> AnalysisError:

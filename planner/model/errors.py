@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 Phase = Literal["analysis", "streaming-check", "planning", "description", "runtime", "batch"]
 
@@ -56,6 +56,14 @@ class StateplanError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\nHint: {self.hint}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy all attributes, without the arguments of a subclass's `__init__`."""
+        return _without_init, (type(self), self.args), vars(self)
+
+
+def _without_init(kind: type[StateplanError], arguments: tuple[Any, ...]) -> StateplanError:
+    return kind.__new__(kind, *arguments)
 
 
 class DescriptionError(StateplanError):

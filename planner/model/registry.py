@@ -25,11 +25,16 @@ Show = Callable[["Expression"], str]
 
 @dataclass(frozen=True)
 class Buffer:
-    """One column of an aggregate's buffer, named as Spark names it in the state schema."""
+    """One column of an aggregate's buffer, named as Spark names it in the state schema.
+
+    Attributes:
+        empty: what it holds over no rows, as a literal's plain value.
+    """
 
     name: str
     data_type: DataType
     nullable: bool = True
+    empty: object = None
 
 
 @dataclass(frozen=True)
@@ -46,72 +51,98 @@ class Merge:
     buffers: tuple[int, ...]
 
 
-ONE = "1L"
-"""The SQL of a buffer that is 1 for every row: it need not be computed row by row."""
+@dataclass(frozen=True)
+class Finish:
+    """A kernel that makes one column of all buffers, where no plain expression can.
+
+    Attributes:
+        kernel: its name (`runtime/kernels/merge.py: finish_column`).
+        constants: what it needs besides the buffers, plain values.
+    """
+
+    kernel: str
+    constants: tuple[object, ...]
+
+
+Over = Callable[["Call"], "Expression"]
+"""An aggregate function over the rows that the FILTER lets through."""
+
+
+def _first_column(columns: Sequence[Expression]) -> Expression:
+    return columns[0]
 
 
 @dataclass(frozen=True)
 class AggregateForms:
-    """How an aggregate is computed in steps.
+    """How an aggregate is computed in steps. Expressions are built only where they are asked for.
 
-    `partial` has, per buffer, the aggregate in Spark SQL that computes it over rows, with `{0}`,
-    `{1}` for the arguments' SQL; `partial_sql` adds the FILTER, at the end or, in an expression
-    of several aggregates, where `{filter}` stands. `final` is a scalar SQL expression over
-    `{b0}`, `{b1}`, ... and gives the result, overflow and ANSI rules included. `finish` names a
-    kernel (`runtime/kernels/merge.py: finish_column`) that turns the buffers into one column of
-    the result's type first, where SQL cannot: `{b0}` in `final` is that column. `plan` holds
-    the buffers as they stand in Spark's own plan and state schema where they differ from what we
-    keep. An aggregate that cannot be merged here has `plan` alone. `row` has, per buffer, the
-    scalar SQL of the buffers over one row, with `{counted}` for 1 where no argument is null, else
-    0; empty where rows with null arguments count too, or where only Spark makes the buffers.
+    Attributes:
+        buffers: the buffer columns that we keep; none if it cannot be merged here.
+        merges: how they merge.
+        partial: the buffers over many rows; see `partial_over`.
+        row: the buffers over one row, a scalar expression each; see `row_over`.
+        final: the result over what the kernel emits, by default its first column; see
+            `final_over`.
+        plan: the buffers as they stand in Spark's own plan and state schema where they differ from
+            what we keep.
+        finish: what turns the buffers into one column of the result's type first; the kernel emits
+            that column instead of the buffers.
     """
 
-    buffers: tuple[Buffer, ...]
-    partial: tuple[str, ...]
-    merges: tuple[Merge, ...]
-    final: str
+    buffers: tuple[Buffer, ...] = ()
+    merges: tuple[Merge, ...] = ()
+    partial: Callable[[Over], tuple[Expression, ...]] = lambda over: ()
+    row: Callable[[], tuple[Expression, ...]] = tuple
+    final: Callable[[Sequence[Expression]], Expression] = _first_column
     plan: tuple[Buffer, ...] | None = None
-
-    finish: str | None = None
-    row: tuple[str, ...] = ()
+    finish: Finish | None = None
 
     @property
     def mergeable(self) -> bool:
         """Whether we can compute it in steps; if not, only `plan` says something."""
-        return bool(self.partial)
+        return bool(self.buffers)
 
-    def partial_sql(self, arguments: Sequence[str], filter_sql: str | None = None) -> list[str]:
-        """Per buffer, its aggregate over rows in Spark SQL, for arguments and FILTER in SQL."""
-        suffix = "" if filter_sql is None else f" FILTER (WHERE {filter_sql})"
-        return [
-            text.format(*arguments, filter=suffix)
-            if "{filter}" in text
-            else text.format(*arguments) + suffix
-            for text in self.partial
-        ]
-
-    def row_sql(
-        self, arguments: Sequence[str], filter_sql: str | None = None, *, never_null: bool = False
-    ) -> list[str]:
-        """Per buffer, its SQL over one row, for arguments and FILTER in SQL.
+    def partial_over(self, condition: Expression | None = None) -> tuple[Expression, ...]:
+        """Per buffer, what an engine computes over many rows: scalars of AggregateExpressions.
 
         Args:
-            arguments: the arguments' SQL.
-            filter_sql: the FILTER's SQL; a row that it leaves out is one of null arguments.
-            never_null: no argument is ever null.
+            condition: the FILTER, if there is one.
         """
-        if filter_sql is not None:
-            arguments = [f"IF({filter_sql}, {argument}, NULL)" for argument in arguments]
-        if never_null and filter_sql is None:
-            counted = ONE
-        else:
-            nulls = " OR ".join(f"({argument}) IS NULL" for argument in arguments)
-            counted = f"IF({nulls}, 0L, {ONE})"
-        return [text.format(*arguments, counted=counted) for text in self.row]
+        from .expressions import AggregateExpression
 
-    def final_sql(self, buffers: Sequence[str]) -> str:
-        """The result in Spark SQL, for the buffer columns' SQL."""
-        return self.final.format(**{f"b{i}": name for i, name in enumerate(buffers)})
+        # Equal expressions compare as equal: what they are called is for whoever uses them.
+        return self.partial(
+            lambda call: AggregateExpression(function=call, filter=condition, result_id=0)
+        )
+
+    def row_over(self, condition: Expression | None = None) -> tuple[Expression, ...]:
+        """Per buffer, a scalar expression that gives it over a single row.
+
+        A buffer that is 1 for every row is a Literal. Folding the rows' buffers by `merges` gives
+        what `partial_over` gives for all of them.
+
+        Args:
+            condition: the FILTER; a row that it leaves out has the buffers of no rows.
+        """
+        from .expressions import Call, Literal
+
+        values = self.row()
+        if condition is None:
+            return values
+        return tuple(
+            Call(
+                name="if",
+                arguments=(condition, value, Literal(value=b.empty, type_=b.data_type)),
+            )
+            for value, b in zip(values, self.buffers, strict=True)
+        )
+
+    def final_over(self, columns: Sequence[Expression]) -> Expression:
+        """The result over the columns that the kernel emits: the buffers, or what `finish` makes.
+
+        Overflow and ANSI rules are included.
+        """
+        return self.final(columns)
 
     @property
     def plan_buffers(self) -> tuple[Buffer, ...]:
@@ -139,6 +170,7 @@ class FunctionSpec:
         text: the form in plans (Catalyst's toString); default `name(a, b)`.
         pretty: the form in generated column names and error messages (Catalyst's toPrettySQL).
         sql: the form in Spark SQL text for the runtime; default `name(a, b)`.
+        sql_suffix: what SQL puts behind an aggregate and its FILTER (RESPECT NULLS).
         replacement: what the optimizer puts in its place (Spark's RuntimeReplaceable), if anything.
         evaluate: its value over literals' plain values, for constant folding; None: not folded.
         deterministic: False for rand, uuid, ...
@@ -161,6 +193,7 @@ class FunctionSpec:
     text: Callable[[Call, Show], str] | None = None
     pretty: Callable[[Call, Show], str] | None = None
     sql: Callable[[Call, Show], str] | None = None
+    sql_suffix: Callable[[Call], str] | None = None
     replacement: Callable[[Call], Expression] | None = None
     evaluate: Callable[..., object] | None = None
     deterministic: bool = True

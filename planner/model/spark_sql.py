@@ -89,12 +89,8 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
             if spec.replacement is not None:
                 return show(spec.replacement(node))
             return f"{node.name}({', '.join(show(a) for a in node.arguments)})"
-        case Cast(child=child, type_=data_type, mode=mode):
-            # Only a try_ function leaves a lenient cast to a time in ANSI mode.
-            lenient = mode == "LEGACY" and isinstance(child.data_type, StringType)
-            times = isinstance(data_type, DateType | TimestampType | TimestampNTZType)
-            function = "try_cast" if mode == "TRY" or (lenient and times) else "CAST"
-            return f"{function}({show(child)} AS {type_sql(data_type)})"
+        case Cast(child=child, type_=data_type):
+            return f"{cast_function(node)}({show(child)} AS {type_sql(data_type)})"
         case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
             branches = "".join(
                 f" WHEN {show(condition)} THEN {show(value)}"
@@ -121,9 +117,17 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
         case WindowExpression():
             return _over(node, show)
         case Written():
-            return node.sql
+            return node.sql_over(show)
         case _:
             raise TypeError(f"no Spark SQL for {type(node).__name__}")
+
+
+def cast_function(node: Cast) -> str:
+    """How the SQL of a cast begins: `CAST` or `try_cast`."""
+    # Only a try_ function leaves a lenient cast to a time in ANSI mode.
+    lenient = node.mode == "LEGACY" and isinstance(node.child.data_type, StringType)
+    times = isinstance(node.type_, DateType | TimestampType | TimestampNTZType)
+    return "try_cast" if node.mode == "TRY" or (lenient and times) else "CAST"
 
 
 _LOCAL_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
@@ -159,4 +163,5 @@ def _aggregate(node: AggregateExpression, show: Callable[[Expression], str]) -> 
         text = text.replace("(", "(DISTINCT ", 1)
     if node.filter is not None:
         text += f" FILTER (WHERE {show(node.filter)})"
-    return text
+    suffix = node.function.spec.sql_suffix
+    return text if suffix is None else text + suffix(node.function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,6 +49,25 @@ class BooleanType(AtomicType):
 
 class StringType(AtomicType):
     name = "string"
+
+
+@dataclass(frozen=True)
+class CollatedStringType(StringType):
+    """Text that compares by a collation of another kind than by its bytes (UTF8_BINARY)."""
+
+    collation: str
+
+    @property
+    def simple(self) -> str:
+        return f"string collate {self.collation}"
+
+    @property
+    def sql(self) -> str:
+        return f"STRING COLLATE {self.collation}"
+
+    @property
+    def json(self) -> object:
+        return "string"  # the collation stands in the field's metadata
 
 
 class BinaryType(AtomicType):
@@ -226,6 +246,23 @@ class MapType(DataType):
         }
 
 
+COLLATIONS = "__COLLATIONS"
+"""The key of a field's metadata in schema JSON: place of a string in the field -> its collation,
+such as `tags.element` -> `icu.UNICODE_CI`."""
+
+
+def _collations(data_type: DataType, place: str) -> Iterator[tuple[str, str]]:
+    match data_type:
+        case CollatedStringType(collation=collation):
+            provider = "spark" if collation.startswith("UTF8_") else "icu"
+            yield place, f"{provider}.{collation}"
+        case ArrayType(element_type=element):
+            yield from _collations(element, f"{place}.element")
+        case MapType(key_type=key, value_type=value):
+            yield from _collations(key, f"{place}.key")
+            yield from _collations(value, f"{place}.value")
+
+
 @dataclass(frozen=True)
 class StructField:
     """One field of a struct."""
@@ -236,11 +273,12 @@ class StructField:
 
     @property
     def json(self) -> dict[str, object]:
+        collations = dict(_collations(self.data_type, self.name))
         return {
             "name": self.name,
             "type": self.data_type.json,
             "nullable": self.nullable,
-            "metadata": {},
+            "metadata": {COLLATIONS: collations} if collations else {},
         }
 
 
@@ -308,6 +346,19 @@ def contains_type(data_type: DataType, *kinds: type[DataType]) -> bool:
         case _:
             inside = False
     return inside or isinstance(data_type, kinds)
+
+
+def is_collated(data_type: DataType) -> bool:
+    """Whether a type is, or holds in any part, a string with a collation of its own."""
+    match data_type:
+        case ArrayType(element_type=element):
+            return is_collated(element)
+        case MapType(key_type=key, value_type=value):
+            return is_collated(key) or is_collated(value)
+        case StructType(fields=fields):
+            return any(is_collated(f.data_type) for f in fields)
+        case _:
+            return isinstance(data_type, CollatedStringType)
 
 
 def same_type(left: DataType, right: DataType) -> bool:

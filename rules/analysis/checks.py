@@ -11,7 +11,9 @@ from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
     AggregateExpression,
+    Alias,
     AttributeReference,
+    Cast,
     Expression,
 )
 from ...planner.model.logical import (
@@ -40,6 +42,7 @@ from ...planner.model.types import (
     StructType,
     TimestampType,
     contains_type,
+    is_collated,
     same_shape,
 )
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
@@ -164,6 +167,26 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
             if isinstance(node, UnresolvedAttribute):
                 columns = [a for child in plan.children for a in child.output]
                 return unresolved_column(node.parts, columns, node.origin or plan.origin)
+    return None
+
+
+def collated_operands(plan: LogicalPlan) -> AnalysisError | None:
+    """What computes with a collated string: by its bytes the result would be another than Spark's.
+
+    A column may be handed on, renamed or not.
+    """
+    for expression in plan.expressions:
+        bare = expression.child if isinstance(expression, Alias) else expression
+        if isinstance(bare, AttributeReference):
+            continue
+        for node in expressions_up(expression):
+            if isinstance(node, AttributeReference | Cast) and is_collated(node.data_type):
+                return AnalysisError(
+                    "STATEPLAN_UNSUPPORTED_COLLATION",
+                    f"{pretty(node)} has the type {node.data_type.sql}. stateplan hands on columns"
+                    " with a collation, but does not compare them or compute with them.",
+                    hint="Give the column the type STRING in the source's schema.",
+                )
     return None
 
 
@@ -380,6 +403,7 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
 
 CHECKS: tuple[Check, ...] = (
     unknown_table,
+    collated_operands,
     unresolved_expressions,
     streaming_subqueries,
     misplaced_subqueries,

@@ -17,7 +17,7 @@ from ...planner.model.errors import PlanningError
 from ...planner.model.text import plan_text
 from ...planner.model.tree import replace
 from .execution import Execution
-from .watermarks import propagate_watermarks
+from .watermarks import may_redefine, propagate_watermarks
 
 _STRICT = "spark.sql.streaming.statefulOperator.useStrictDistribution"
 
@@ -34,7 +34,8 @@ def fill_in_state(plan: SparkPlan, execution: Execution) -> SparkPlan:
     strict = execution.conf.flag(_STRICT)
     stores = execution.conf.shuffle_partitions
     plan = _filled(plan, execution, None, strict, stores)
-    return with_watermarks(plan, execution.watermark_late, execution.watermark_eviction)
+    late, eviction = execution.watermark_late, execution.watermark_eviction
+    return with_watermarks(plan, late, eviction, redefine=may_redefine(execution.conf))
 
 
 def _filled(
@@ -92,14 +93,21 @@ def _state_in_reach(plan: SparkPlan) -> bool:
     return any(_state_in_reach(child) for child in plan.children)
 
 
-def with_watermarks(plan: SparkPlan, late: int | None, eviction: int | None) -> SparkPlan:
+def with_watermarks(
+    plan: SparkPlan, late: int | None, eviction: int | None, *, redefine: bool
+) -> SparkPlan:
     """The plan with each stateful operator's watermarks, in milliseconds.
 
     `late` is the query's watermark of the batch before, `eviction` this batch's. None: the query
     has not started, and every operator gets Long.MinValue.
+
+    Raises:
+        PlanningError: a watermark stands above another one, and `redefine` does not allow it.
     """
-    lates = {} if late is None else propagate_watermarks(plan, late)
-    evictions = {} if eviction is None else propagate_watermarks(plan, eviction)
+    lates, evictions = (
+        {} if origin is None else propagate_watermarks(plan, origin, redefine=redefine)
+        for origin in (late, eviction)
+    )
 
     def filled(node: SparkPlan) -> SparkPlan:
         if isinstance(node, StatefulOperator) and node.state_info is not None:
@@ -121,12 +129,18 @@ def _own(found: dict[int, int | None], operator: int, query: int | None) -> int:
     return query if own is None else own
 
 
-def for_version(plan: SparkPlan, version: int, late: int, eviction: int) -> SparkPlan:
-    """A prepared plan for another batch: that state version, those watermarks of the query."""
+def for_version(
+    plan: SparkPlan, version: int, late: int, eviction: int, *, redefine: bool = False
+) -> SparkPlan:
+    """A prepared plan for another batch: that state version, those watermarks of the query.
+
+    Raises:
+        PlanningError: as `with_watermarks`.
+    """
 
     def moved(node: SparkPlan) -> SparkPlan:
         if isinstance(node, StatefulOperator) and node.state_info is not None:
             node = replace(node, state_info=replace(node.state_info, version=version))
         return node.map_children(moved)
 
-    return with_watermarks(moved(plan), late, eviction)
+    return with_watermarks(moved(plan), late, eviction, redefine=redefine)

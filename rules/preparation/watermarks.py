@@ -5,14 +5,34 @@ from __future__ import annotations
 from ...physical.basic import EventTimeWatermarkExec
 from ...physical.exchange import ReusedExchangeExec
 from ...physical.plan import SparkPlan, StateStoreWriter
+from ...planner.model.conf import Conf
+from ...planner.model.errors import PlanningError
+
+_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 
 
-def propagate_watermarks(plan: SparkPlan, origin_ms: int) -> dict[int, int | None]:
+def may_redefine(conf: Conf) -> bool:
+    """Whether a watermark may stand above another one: where one stateful operator is allowed."""
+    return not conf.flag(_SEVERAL)
+
+
+def propagate_watermarks(
+    plan: SparkPlan, origin_ms: int, *, redefine: bool = False
+) -> dict[int, int | None]:
     """Each writing operator's input watermark in milliseconds, by operator id.
 
     A watermark node starts with the query's own; an operator's input watermark is the least among
     its children that have one; a stateful operator then says what its output keeps to.
     None: no watermark reaches the operator.
+
+    Args:
+        plan: a prepared plan.
+        origin_ms: the query's watermark.
+        redefine: whether a watermark may stand above another one.
+
+    Raises:
+        PlanningError: a watermark stands above another one (_LEGACY_ERROR_TEMP_3076). Spark, too,
+            finds out once the query's watermark has left 1970: its first batches run.
     """
     found: dict[int, int | None] = {}
 
@@ -21,6 +41,8 @@ def propagate_watermarks(plan: SparkPlan, origin_ms: int) -> dict[int, int | Non
         inputs = [w for w in map(output_watermark, below) if w is not None]
         least = min(inputs, default=None)
         if isinstance(node, EventTimeWatermarkExec):
+            if least is not None and origin_ms > 0 and not redefine:
+                raise _redefined()
             return origin_ms
         if not isinstance(node, StateStoreWriter):
             return least
@@ -30,3 +52,13 @@ def propagate_watermarks(plan: SparkPlan, origin_ms: int) -> dict[int, int | Non
 
     output_watermark(plan)
     return found
+
+
+def _redefined() -> PlanningError:
+    return PlanningError(
+        "_LEGACY_ERROR_TEMP_3076",
+        f"Redefining watermark is disallowed. You can set the config '{_SEVERAL}' to 'false'"
+        " to restore the previous behavior. Note that multiple stateful operators will be"
+        " disallowed.",
+        hint="Define the watermark once on each way from a source, the one nearest to it.",
+    )

@@ -30,7 +30,7 @@ from ..analysis.failures import position
 from ..analysis.names import qualified
 from .joins import join_refusal
 from .python_state import python_state_refusal
-from .refusals import refuse, streaming_aggregates
+from .refusals import refuse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +176,9 @@ def sorts(question: Question) -> Refusal:
     plan = question.plan
     if not isinstance(plan, Sort) or not plan.is_streaming:
         return None
-    # An aggregation in WITH does not count: a name stands for it here, as in Spark.
-    if question.mode == "complete" and streaming_aggregates(plan):
+    # As in Spark neither DISTINCT counts, nor an aggregation in WITH: a name stands for it here.
+    aggregated = any(isinstance(p, Aggregate) and p.is_streaming for p in plan.walk())
+    if question.mode == "complete" and aggregated:
         return None
     return (
         "Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated"

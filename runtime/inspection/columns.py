@@ -19,13 +19,13 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...planner.model.ddl import parse_type
-from ...planner.model.errors import StateplanError
+from ...planner.model.errors import RuntimeFailure, StateplanError
 from ...planner.model.spark_sql import type_sql
 from ...planner.model.types import NULL, DataType, StructField, as_nullable
-from ..lowering.aggregates import partial_of
-from ..lowering.columns import arrow_type, carrier
-from ..lowering.functions import functions_of
-from ..lowering.operators import cannot_run
+from ..arrow_types import arrow_type
+from ..plan.aggregation import partial_of
+from ..plan.carried import carrier
+from ..plan.specs import functions_of
 from ..state.scan import EVENT_TIME, PARTITION, Part, ShownColumn
 
 FORMAT = 1
@@ -54,11 +54,7 @@ class StateColumn:
 
 
 def columns_of(operator: StateStoreWriter) -> tuple[StateColumn, ...]:
-    """What the rows of an operator's state hold, as its lowering lays them out.
-
-    Raises:
-        RuntimeFailure: the operator cannot be run.
-    """
+    """What the rows of an operator's state hold, as its kernel lays them out."""
     return tuple(_unique(_columns(operator)))
 
 
@@ -83,7 +79,11 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
             yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
             yield from _numbered("value", value)
         case _:
-            raise cannot_run(operator)
+            raise RuntimeFailure(
+                "STATEPLAN_CANNOT_RUN",
+                f"The operator {operator.node_name} can be planned, but not run.",
+                hint="Leave it out of the query.",
+            )
 
 
 def _buffers(operator: StateStoreWriter) -> list[StructField]:

@@ -31,7 +31,8 @@ from ...planner.model.types import (
     DoubleType,
     FloatType,
 )
-from ..lowering.columns import arrow_type, carrier
+from ..arrow_types import arrow_type
+from ..plan.carried import carrier
 from ..state.scan import EVENT_TIME, PARTITION
 from .columns import StateColumn
 

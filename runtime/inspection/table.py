@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ...planner.model.types import INT, TIMESTAMP, StructField, StructType, as_nullable
+from ..engines.shipping import ship
 from ..frames import spark_schema
-from ..lowering.columns import carrier
+from ..plan.carried import carrier
 from ..state.scan import EVENT_TIME, PARTITION, ShownColumn, nested_rows, scan_state
 from ..state.version import StateVersion
 from .columns import StateColumn
@@ -80,9 +81,11 @@ def state_frame(
         checkpoint, operator, version: as for `state_table`.
 
     Raises:
-        RuntimeFailure: there is no such checkpoint, operator or version, or a file is corrupt.
+        RuntimeFailure: there is no such checkpoint, operator or version, a file is corrupt, or the
+            session's workers cannot run our code.
     """
     state = StoredStates.open(checkpoint).state(operator, version)
+    ship(spark)
     parts = state.parts
     read = _reader(state.location, state.version, state.shown, state.stores, parts)
     tasks = spark.range(0, parts, 1, parts)

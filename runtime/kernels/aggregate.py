@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ..state.rows import columns_of, concat_rows, never
 from ..state.sorting import stable_order
 from .buffers import Buffers, RowBuffers
-from .grouping import by_key
+from .grouping import by_key, grouping_keys, keys_of_all_rows
 from .kernel import (
     Figures,
     Input,
@@ -108,7 +108,7 @@ class AggregateKernel:
         """The batch's keys by hash, with their buffers over it; and how many rows they are of."""
         width = len(self.keys)
         columns = rows.rows.columns[width:]
-        keys = rows.keys(tuple(range(width)), self.keys)
+        keys = grouping_keys(rows, self.keys)
         if self.rows is None:
             order = stable_order(rows.hashes)
             count = int(pc.sum(columns.pop()).as_py() or 0)
@@ -116,6 +116,10 @@ class AggregateKernel:
             return self._timed(keys.take(order), take(values, order)), count
         order, heads = by_key(keys)
         count = len(order)
+        if not count and not width:
+            # A group of all rows is there without any.
+            one = keys_of_all_rows(self.keys)
+            return self._timed(one, self.rows.of_no_rows(self.buffers.schema)), 0
         positions = pa.array(order)
         values = self.rows.make(
             [column.take(positions) for column in columns], self.buffers.schema, count

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ...planner.model.registry import Finish
 from ..state.rows import Int64, Mask, columns_of
 from .fold import fold_column
 from .merge import finish_column, merge_columns
@@ -27,7 +28,7 @@ class OutputColumn:
     """A column as it is emitted: a buffer as it is, or what a finishing kernel makes of some."""
 
     columns: tuple[int, ...]
-    finish: str | None = None
+    finish: Finish | None = None
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,23 @@ class RowBuffers:
     Attributes:
         columns: their Arrow schema.
         sources: per buffer the position of its column; None: it is 1 for every row.
+        empty: the buffers of no rows, plain values.
     """
 
     columns: Any
     sources: tuple[int | None, ...]
+    empty: tuple[Any, ...] = ()
 
     def make(self, columns: Sequence[Any], schema: Any, count: int) -> Any:
         """The buffers, row by row, under their schema."""
         ones = pa.array(np.ones(count, np.int64)) if None in self.sources else None
         arrays = [ones if source is None else columns[source] for source in self.sources]
         return columns_of(arrays, schema, count)
+
+    def of_no_rows(self, schema: Any) -> Any:
+        """The buffers of a group without rows: one row."""
+        arrays = [pa.array([value], f.type) for value, f in zip(self.empty, schema, strict=True)]
+        return columns_of(arrays, schema, 1)
 
 
 @dataclass(frozen=True)

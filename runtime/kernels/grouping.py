@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 
 from ..state import first_rows
-from ..state.rows import Int64, Keys, Mask, equal_rows, take
+from ..state.rows import Int64, Keys, Mask, columns_of, equal_rows, take
 from ..state.sorting import stable_order
+from .floats import holds_floats, normalised
+from .kernel import Input
+
+
+def grouping_keys(rows: Input, schema: Any) -> Keys:
+    """The keys that the first columns of some rows make: with one NaN and one zero, as in Spark."""
+    keys = rows.keys(tuple(range(len(schema))), schema)
+    if not any(holds_floats(field.type) for field in schema):
+        return keys
+    columns = [normalised(column) for column in keys.columns.columns]
+    return replace(keys, columns=pa.RecordBatch.from_arrays(columns, schema=schema))
+
+
+def keys_of_all_rows(schema: Any) -> Keys:
+    """The one key of an aggregation without keys."""
+    return Keys(np.zeros(1, np.int64), np.zeros(1, np.int32), columns_of([], schema, 1))
 
 
 def by_key(keys: Keys) -> tuple[Int64, Mask]:

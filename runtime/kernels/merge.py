@@ -12,8 +12,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from ...planner.model.registry import Finish
 from .decimal_average import decimal_average
 from .distinct_estimate import distinct_estimate
+from .floats import normalised
 from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
 from .merge_lists import merge_concat, merge_counts, merge_registers, merge_union
 from .merge_moments import merge_covariance, merge_moments
@@ -25,6 +27,7 @@ from .merge_sums import (
     merge_try_sum,
     merge_try_sum_count,
 )
+from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
 
 Columns = list[Any]
 Operation = Callable[[Columns, Columns], Columns]
@@ -70,30 +73,38 @@ def merge_columns(operation: str, earlier: Sequence[Any], later: Sequence[Any]) 
     return OPERATIONS[operation](list(earlier), list(later))
 
 
-def finish_column(name: str, buffers: Sequence[Any]) -> Any:
-    """The one column that an aggregate's `final` reads, of all its buffers.
+def finish_column(finish: Finish, buffers: Sequence[Any]) -> Any:
+    """The one column that an aggregate's result is made of, of all its buffers.
 
     Args:
-        name: the forms' `finish`: a kernel's name and its constants, parted by `:`.
+        finish: the kernel and its constants.
         buffers: an Arrow array per buffer.
 
     Raises:
         KernelError: a result does not fit its type where the session's mode does not let it.
     """
-    kernel, *constants = name.split(":")
-    return FINISHERS[kernel](buffers, [int(constant) for constant in constants])
+    return FINISHERS[finish.kernel](buffers, *finish.constants)
 
 
-def _distinct_estimate(buffers: Sequence[Any], constants: list[int]) -> Any:
-    return distinct_estimate(buffers[0], constants[0])
+def _distinct_estimate(buffers: Sequence[Any], bits: int) -> Any:
+    return distinct_estimate(buffers[0], bits)
 
 
-def _decimal_average(buffers: Sequence[Any], constants: list[int]) -> Any:
-    precision, scale, lenient = constants
-    return decimal_average(buffers[0], buffers[1], precision, scale, bool(lenient))
+def _decimal_average(buffers: Sequence[Any], precision: int, scale: int, lenient: bool) -> Any:
+    return decimal_average(buffers[0], buffers[1], precision, scale, lenient)
 
 
-FINISHERS: dict[str, Callable[[Sequence[Any], list[int]], Any]] = {
+def _normalised(buffers: Sequence[Any]) -> Any:
+    return normalised(buffers[0])
+
+
+FINISHERS: dict[str, Callable[..., Any]] = {
     "distinct_estimate": _distinct_estimate,
     "decimal_average": _decimal_average,
+    "normalised": _normalised,
+    "percentile": percentile,
+    "percentile_disc": percentile_disc,
+    "percentile_approx": percentile_approx,
+    "mode": mode,
+    "listagg": listagg,
 }

@@ -175,3 +175,40 @@ def _dictionary_codes(array: Any) -> Codes:
 
 def _with_nulls(numbers: Codes, array: Any) -> Codes:
     return np.where(valid(array), numbers, np.int32(-1)) if array.null_count else numbers
+
+
+def ranks(array: Any) -> npt.NDArray[np.int64]:
+    """A number per row, in the order of the values; equal for equal values, lowest for null."""
+    kind = array.type
+    if pa.types.is_null(kind) or not len(array):
+        return np.zeros(len(array), np.int64)
+    if pa.types.is_struct(kind):
+        parts = [ranks(pc.struct_field(array, [i])) for i in range(kind.num_fields)]
+        numbers = _row_ranks(np.column_stack(parts)) if parts else np.zeros(len(array), np.int64)
+    elif is_list(kind):
+        numbers = _list_ranks(array)
+    elif pa.types.is_floating(kind):
+        numbers = np.unique(_numbers(normalized(array)), return_inverse=True)[1].reshape(-1)
+    else:
+        plain = array.view(pa.int64()) if pa.types.is_duration(kind) else array
+        encoded = plain.dictionary_encode()
+        order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+        places = np.empty(len(order) + 1, np.int64)
+        places[order] = np.arange(len(order))
+        numbers = places[encoded.indices.fill_null(len(order)).to_numpy()]
+    return np.where(valid(array), numbers, -1) if array.null_count else numbers
+
+
+def _row_ranks(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    inverse = np.unique(rows, axis=0, return_inverse=True)[1]
+    return np.asarray(inverse, np.int64).reshape(-1)
+
+
+def _list_ranks(array: Any) -> npt.NDArray[np.int64]:
+    values, starts, lengths = list_parts(array)
+    elements = ranks(values.take(pa.array(spread(starts, lengths)))).tolist()
+    ends = np.cumsum(lengths)
+    bounds = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+    lists = [tuple(elements[start:end]) for start, end in bounds]
+    places = {found: place for place, found in enumerate(sorted(set(lists)))}
+    return np.array([places[found] for found in lists], np.int64)

@@ -1,4 +1,4 @@
-"""Rows that a task reads from Parquet files for itself: they never are rows of the JVM's.
+"""Rows that a task reads from Parquet files for itself: they never are rows of an engine's.
 
 Every task of an operator reads all files and keeps the rows whose place is its own. There is no
 exchange, and with few tasks reading twice takes a tenth of the time of exchanging once.
@@ -6,29 +6,22 @@ exchange, and with few tasks reading twice takes a tenth of the time of exchangi
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import parquet
 
-from ..state.rows import Int32, Int64, Mask, concat
+from ..state.rows import Int32, Int64, columns_of
 from ..state.version import task_of
+from .expressions.evaluator import Evaluator
 from .hashing import hashes_of, places_of
-from .kernel import Input
-from .windows import Windows, packed
 
 CHUNK = 65_536
-"""Rows that are hashed at a time: their columns stay in the processor's cache."""
-
-Formula = tuple[Any, ...]
-"""`("column", i)`, `("literal", n)`, or an operation of 64-bit numbers and its formulas: `+ - % <`,
-`("case", condition, then, otherwise)`; `("valid", i)` is 1 where a column has a value, else 0;
-`("double", i)` a column of doubles without -0.0. Sums wrap around; a remainder has its dividend's
-sign."""
+"""Rows that are computed at a time: their columns stay in the processor's cache."""
 
 
 class SourceError(Exception):
@@ -57,19 +50,17 @@ class Scan:
     Attributes:
         files: in the order of their rows.
         schema: the columns to read, by their names in the files, under their exact types.
-        made: the formulas of the columns that a kernel's rows travel in (see `windows.packed`).
-        hashed: the formulas of what is hashed.
-        required: columns of which rows have no null: others are left out.
-        time: the column whose values an EventTimeWatermark observes, of all rows; None: none does.
+        keys: of the rows that fulfil all conditions, what is hashed.
+        columns: of such rows, what travels to the kernel.
+        time: of the rows that an EventTimeWatermark observes, their event times; None: none does.
         origins: whether the kernel asks where rows come from.
     """
 
     files: tuple[ScanFile, ...]
     schema: Any
-    made: tuple[Formula, ...]
-    hashed: tuple[Formula, ...]
-    required: tuple[int, ...] = ()
-    time: int | None = None
+    keys: Evaluator
+    columns: Evaluator
+    time: Evaluator | None = None
     origins: bool = False
 
 
@@ -111,132 +102,140 @@ def _exact_sum(numbers: Int64, low: int, high: int) -> int:
     return sum(map(int, numbers))
 
 
-def scan_rows(
-    scan: Scan, tasks: int, task: int, schema: Any, windows: Windows
-) -> tuple[Input, SeenTimes]:
+@dataclass(frozen=True)
+class ScannedRows:
+    """The rows of a chunk that fulfil all conditions, with their places; and the times seen.
+
+    Attributes:
+        places, hashes: of the rows.
+        columns: what travels to the kernel.
+        origin: the number of the partition that Spark would read them in.
+    """
+
+    places: Int32
+    hashes: Int64
+    columns: Any
+    origin: int
+
+    def by_task(self, tasks: int) -> Iterator[list[ScannedRows]]:
+        """The rows of each task: none or some."""
+        if tasks == 1:
+            yield [self]
+            return
+        numbers = task_of(self.places, tasks)
+        for task in range(tasks):
+            own = np.flatnonzero(numbers == task)
+            if not len(own):
+                yield []
+                continue
+            columns = self.columns.take(pa.array(own))
+            yield [ScannedRows(self.places[own], self.hashes[own], columns, self.origin)]
+
+
+def scan_rows(scan: Scan, tasks: int, task: int) -> tuple[list[ScannedRows], SeenTimes]:
     """A task's rows of the files, in the order of files and rows.
 
     Args:
         scan: what to read.
-        tasks, task: rows of places `p` with `pmod(p, tasks) == task` are read.
-        schema, windows: the kernel's input and which of its columns travel in parts.
+        tasks, task: rows of places `p` with `pmod(p, tasks) == task` are read. What is observed is
+            observed by one of the tasks.
 
     Raises:
         SourceError: a file is gone, damaged, or another one than when the batch was planned.
+        KernelError: a value cannot be computed.
     """
     seen = SeenTimes()
-    places: list[Int32] = [np.empty(0, np.int32)]
-    hashes: list[Int64] = [np.empty(0, np.int64)]
-    origins: list[Int32] = [np.empty(0, np.int32)]
-    parts: list[Any] = []
-    for file in scan.files:
-        for batch in _batches(scan, file):
-            chunk = _Chunk(batch)
-            place = places_of([chunk.column(f) for f in scan.hashed], len(batch))
-            mine = None if tasks == 1 else task_of(place, tasks) == task
-            if scan.time is not None:
-                times = batch.column(scan.time)
-                seen = seen.with_times(times if mine is None else times.filter(pa.array(mine)))
-            kept = _required(scan, batch, mine)
-            if kept is not None:
-                own = np.flatnonzero(kept)
-                chunk, place = _Chunk(batch.take(pa.array(own))), place[own]
-            count = len(place)
-            if not count:
-                continue
-            places.append(place)
-            hashes.append(hashes_of([chunk.column(f) for f in scan.hashed], count))
-            if scan.origins:
-                origins.append(np.full(count, file.origin, np.int32))
-            made = [chunk.column(f) for f in scan.made]
-            parts.append(
-                pa.RecordBatch.from_arrays(list(packed(made, schema, windows)), schema=schema)
-            )
-    if not parts:
-        parts = [pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)]
-    rows = Input(
-        np.concatenate(hashes),
-        np.concatenate(places),
-        concat(parts),
-        np.concatenate(origins) if scan.origins else None,
-    )
-    return rows, seen
+    found: list[ScannedRows] = []
+    batches = ((file, batch) for file in scan.files for batch in file_batches(scan.schema, file))
+    for number, (file, batch) in enumerate(batches):
+        if scan.time is not None and number % tasks == task:
+            (times,) = scan.time.evaluate(batch)
+            seen = seen.with_times(times)
+        rows = _scanned(scan, file, batch, tasks, task)
+        if rows is not None:
+            found.append(rows)
+    return found, seen
 
 
-def _required(scan: Scan, batch: Any, mine: Mask | None) -> Mask | None:
-    """Which rows stay; None: all."""
-    for i in scan.required:
-        if batch.column(i).null_count:
-            valid = batch.column(i).is_valid().to_numpy(zero_copy_only=False)
-            mine = valid if mine is None else mine & valid
-    return mine
+def _scanned(scan: Scan, file: ScanFile, batch: Any, tasks: int, task: int) -> ScannedRows | None:
+    """A task's rows of a chunk; None if there are none."""
+    keys, kept = scan.keys.select(batch)
+    count = batch.num_rows if kept is None else kept.true_count
+    places = places_of(keys, count)
+    if tasks > 1:
+        own = np.flatnonzero(task_of(places, tasks) == task)
+        if len(own) < count:
+            passed = np.arange(count) if kept is None else np.flatnonzero(kept)
+            batch, kept = batch.take(pa.array(passed[own])), None
+            keys, places = [key.take(pa.array(own)) for key in keys], places[own]
+            count = len(own)
+    if not count:
+        return None
+    if kept is not None:
+        batch = batch.filter(kept)
+    arrays = scan.columns.evaluate(batch)
+    columns = pa.RecordBatch.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
+    return ScannedRows(places, hashes_of(keys, count), columns, file.origin)
 
 
-def _batches(scan: Scan, file: ScanFile) -> Iterator[Any]:
-    """A file's rows, some at a time."""
-    count = 0
+def row_groups(file: ScanFile) -> int:
+    """How many parts of a file can be read apart; 1 where that cannot be told."""
+    with contextlib.suppress(OSError, pa.ArrowException):
+        return int(parquet.read_metadata(file.path).num_row_groups)
+    return 1
+
+
+def scan_part(
+    scan: Scan, unit: tuple[ScanFile, int], tasks: int
+) -> tuple[list[list[ScannedRows]], SeenTimes]:
+    """The rows of one row group of a file, by task: where all tasks are in one process.
+
+    Raises:
+        SourceError, KernelError: as `scan_rows`.
+    """
+    seen = SeenTimes()
+    found: list[list[ScannedRows]] = [[] for _ in range(tasks)]
+    file, part = unit
+    for batch in file_batches(scan.schema, file, part):
+        if scan.time is not None:
+            (times,) = scan.time.evaluate(batch)
+            seen = seen.with_times(times)
+        rows = _scanned(scan, file, batch, 1, 0)
+        if rows is not None:
+            for task, own in enumerate(rows.by_task(tasks)):
+                found[task] += own
+    return found, seen
+
+
+def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterator[Any]:
+    """A file's rows, some at a time; `part`: those of one row group.
+
+    Raises:
+        SourceError: the file is gone, damaged, or another one than when the batch was planned.
+    """
+    whole = 0
     try:
         with parquet.ParquetFile(file.path, memory_map=True, pre_buffer=False) as opened:
-            for group in range(opened.num_row_groups):
-                table = opened.read_row_group(group, columns=scan.schema.names, use_threads=False)
-                count += table.num_rows
-                table = table.select(scan.schema.names).cast(scan.schema)
-                yield from _chunks(table)
+            whole = opened.metadata.num_rows
+            for group in range(opened.num_row_groups) if part is None else [part]:
+                table = opened.read_row_group(group, columns=schema.names, use_threads=False)
+                yield from _chunks(table.select(schema.names).cast(schema))
     except (OSError, KeyError, pa.ArrowException) as problem:
         text = " ".join(str(problem).split())
         raise SourceError(
             f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {file.path}. {text}"
         ) from problem
-    if count != file.rows:
+    if whole != file.rows:
         raise SourceError(
             f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {file.path}. It has "
-            f"{count} rows, and had {file.rows} when the batch was planned."
+            f"{whole} rows, and had {file.rows} when the batch was planned."
         )
 
 
 def _chunks(table: Any) -> Iterator[Any]:
+    if not table.num_columns:
+        yield columns_of([], table.schema, table.num_rows)
+        return
     for batch in table.to_batches():
         for start in range(0, batch.num_rows, CHUNK):
             yield batch.slice(start, CHUNK)
-
-
-class _Chunk:
-    """Some rows, and what formulas make of their columns, each once."""
-
-    def __init__(self, batch: Any) -> None:
-        self._batch = batch
-        self._known: dict[Formula, Any] = {}
-
-    def column(self, formula: Formula) -> Any:
-        """What a formula makes, an Arrow array."""
-        if formula[0] == "column":
-            return self._batch.column(formula[1])
-        if formula[0] == "valid":
-            return pc.is_valid(self._batch.column(formula[1])).cast(pa.int64())
-        if formula[0] == "double":  # a sum begins with 0.0: that of one -0.0 is 0.0
-            return pc.add(self._batch.column(formula[1]).cast(pa.float64()), 0.0)
-        return pa.array(self._number(formula))
-
-    def _number(self, formula: Formula) -> Any:
-        if formula not in self._known:
-            self._known[formula] = self._computed(formula)
-        return self._known[formula]
-
-    def _computed(self, formula: Formula) -> Any:
-        match formula:
-            case ("column", i):
-                # A row without a value is left out afterwards.
-                return self._batch.column(i).view(pa.int64()).fill_null(0).to_numpy()
-            case ("literal", number):
-                return np.int64(number)
-            case ("+", one, other):
-                return self._number(one) + self._number(other)
-            case ("-", one, other):
-                return self._number(one) - self._number(other)
-            case ("%", one, other):
-                return np.fmod(self._number(one), self._number(other))
-            case ("<", one, other):
-                return self._number(one) < self._number(other)
-            case ("case", condition, then, otherwise):
-                return np.where(*map(self._number, (condition, then, otherwise)))
-        raise ValueError(f"no formula: {formula[0]}")

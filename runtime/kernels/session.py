@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ..state.rows import concat_rows
 from .aggregate import Mode
 from .buffers import Buffers, RowBuffers
-from .grouping import by_key
+from .grouping import by_key, grouping_keys
 from .intervals import distinct, order_within, reaches
 from .kernel import (
     Figures,
@@ -53,7 +53,8 @@ class SessionKernel:
         mode: append emits the sessions that the watermark passed, complete all of them.
         made: how the buffers come from the input's columns; None: they are these.
         merge_first: rows are late by the session that they make with those of their origin.
-        late, evict: watermarks in microseconds; None in complete mode or without a watermark.
+        late, evict: watermarks in microseconds; None without a watermark. Late rows are dropped in
+            every mode, complete mode included, where an aggregation keeps them.
     """
 
     keys: Any
@@ -146,7 +147,7 @@ class SessionKernel:
         if self.made is not None:
             given = self.made.make(given, self.buffers.schema, len(rows.hashes)).columns
         values = pa.RecordBatch.from_arrays([start, end, *given], schema=self._values)
-        keys = rows.keys(tuple(range(width)), self.keys)
+        keys = grouping_keys(rows, self.keys)
         return StateRows(keys, event_times(values.column(1)), values)
 
     def _in_time(self, batch: StateRows, origins: Int32) -> tuple[StateRows, int]:
@@ -163,7 +164,7 @@ class SessionKernel:
             pairs[ends] = 1
             keys = batch.keys.take(order[np.append(0, ends)] if len(order) else order)
             batch, _ = self._merge(batch.values, keys, order, np.cumsum(pairs), 0)
-        late = at_or_below(batch.times, None if self.mode == "complete" else self.late)
+        late = at_or_below(batch.times, self.late)
         if not late.any():
             return batch, 0
         count = int(late.sum())
@@ -191,6 +192,8 @@ class SessionKernel:
         starts, ends = (values.column(i).to_numpy() for i in range(2))
         by_start = order_within(group, starts[order])
         order, group = order[by_start], group[by_start]
+        if self.gap is None or self.merge_first:
+            order = _by_end(group, starts[order], ends[order], order, stored)
         starts = starts[order]
         heads, reach = reaches(group, starts, ends[order])
         first = np.flatnonzero(heads)
@@ -224,6 +227,21 @@ class SessionKernel:
         buffers = select(values, tuple(range(2, len(self._values))), self.buffers.schema)
         columns += self.buffers.finish(buffers).columns
         return pa.RecordBatch.from_arrays(columns, schema=self.output)
+
+
+def _by_end(group: Int64, starts: Int64, ends: Int64, order: Int64, stored: int) -> Int64:
+    """The order of Spark's merge, which lists and `first` show: where sessions of a group start
+    together, the stored one comes first, then the others by their end.
+
+    Args:
+        group, starts, ends: sessions sorted by group and start.
+        order: their positions, of which those below `stored` are of stored sessions.
+    """
+    old = order < stored
+    together = (group[1:] == group[:-1]) & (starts[1:] == starts[:-1])
+    if not (together & ~old[:-1] & (ends[1:] < ends[:-1])).any():
+        return order
+    return order[np.lexsort((ends, ~old, starts, group))]
 
 
 def _origins(rows: Input) -> Int32:

@@ -6,8 +6,8 @@ The driver learns from the report alone which files count.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,10 +19,9 @@ from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
 from .kernel import Input, Kernel, Outcome
 from .reports import META, TaskReport
-from .scan import Scan, SeenTimes, scan_rows
+from .scan import Scan, ScannedRows, SeenTimes, scan_rows
 from .windows import Windows, packed, parted
 
-PLACE, HASH, ORIGIN = "__place", "__hash", "__origin"
 SLICE = 65_536
 
 
@@ -38,6 +37,7 @@ class TaskSpec:
         tasks: how many tasks there are.
         attempt: unique among all attempts at all batches.
         windows, emitted: the columns of the kernel's input and output that travel in parts.
+        names: of the columns that travel from the kernel.
         scan: the files that the task reads; None: its rows are handed to it.
     """
 
@@ -49,7 +49,15 @@ class TaskSpec:
     attempt: str
     windows: Windows = field(default_factory=dict)
     emitted: Windows = field(default_factory=dict)
+    names: tuple[str, ...] = ()
     scan: Scan | None = None
+
+    @property
+    def travelling(self) -> Any:
+        """The Arrow schema of the columns that travel from the kernel."""
+        none = [pa.array([], field.type) for field in self.kernel.output]
+        types = [column.type for column in parted(none, self.emitted)]
+        return pa.schema(list(zip(self.names, types, strict=True)))
 
 
 def run_task(
@@ -63,8 +71,8 @@ def run_task(
     Args:
         spec: what to run.
         task: the number of the partition.
-        batches: record batches with the columns PLACE, HASH and those of the kernel's input; for
-            a scan there is one row, the number of the task.
+        batches: record batches with a row's place, its hash, and the columns that travel to the
+            kernel; for a scan there is one row, the number of the task.
         tell: takes the task's report once all rows have gone; None: it is their last row.
 
     Yields:
@@ -77,21 +85,18 @@ def run_task(
     """
     seen = SeenTimes()
     if spec.scan is None:
-        rows = _read(spec.kernel.input, batches, spec.windows)
-        _check_places(spec, task, rows)
+        rows = _read(spec, batches)
     else:
         (task,) = (int(number) for batch in batches for number in batch.column(0).to_numpy())
-        rows, seen = scan_rows(spec.scan, spec.tasks, task, spec.kernel.input, spec.windows)
-    store, started = open_store(spec, task), time.perf_counter()
-    outcome = spec.kernel.run(rows, store)
-    updated = time.perf_counter()
+        scanned, seen = scan_rows(spec.scan, spec.tasks, task)
+        rows = arrived_input(spec, scanned)
     # The state is written while Spark takes the rows in; nothing counts until the report.
-    with ThreadPoolExecutor(1) as pool:
-        report = pool.submit(_commit, spec, store, outcome, updated - started)
-        yield from _emit(spec.kernel.output, outcome.output, spec.emitted, told=tell is None)
-        told = replace(report.result(), seen=seen)
+    with ThreadPoolExecutor(1) as writer:
+        started = start_task(spec, task, rows, writer)
+        yield from emitted_batches(spec, started.outcome.output, reports=tell is None)
+        told = replace(started.report.result(), seen=seen)
         if tell is None:
-            yield _told(spec.kernel.output, told, spec.emitted)
+            yield _report_row(spec, told)
         else:
             tell(told.to_json())
 
@@ -103,15 +108,41 @@ def open_store(spec: TaskSpec, task: int) -> RunStore:
     return RunStore(spec.location, spec.base, spec.kernel.layout, spec.tasks, task, attempt)
 
 
-def carry_out(spec: TaskSpec, task: int, rows: Input) -> tuple[Outcome, TaskReport]:
-    """Run a kernel over a task's rows, and write what it changes.
+@dataclass(frozen=True)
+class StartedTask:
+    """A task whose kernel has run, and whose state is being written.
+
+    Attributes:
+        outcome: what the kernel decided.
+        report: the task's report, once its state is written.
+    """
+
+    outcome: Outcome
+    report: Future[TaskReport]
+
+
+def start_task(spec: TaskSpec, task: int, rows: Input, writers: Executor) -> StartedTask:
+    """Run a kernel over a task's rows; let a writer write what it changes.
+
+    Raises:
+        StateError: the state cannot be read.
+        RuntimeError: a row lies in another task than its store.
+    """
+    _check_places(spec, task, rows)
+    store, started = open_store(spec, task), time.perf_counter()
+    outcome = spec.kernel.run(rows, store)
+    took = time.perf_counter() - started
+    return StartedTask(outcome, writers.submit(_commit, spec, store, outcome, took))
+
+
+def carry_out(spec: TaskSpec, task: int, rows: Input) -> TaskReport:
+    """Run a kernel over a task's rows, and write what it changes; its rows are dropped.
 
     Raises:
         StateError: the state cannot be read or written.
     """
-    store, started = open_store(spec, task), time.perf_counter()
-    outcome = spec.kernel.run(rows, store)
-    return outcome, _commit(spec, store, outcome, time.perf_counter() - started)
+    with ThreadPoolExecutor(1) as writer:
+        return start_task(spec, task, rows, writer).report.result()
 
 
 def _commit(spec: TaskSpec, store: RunStore, outcome: Outcome, seconds: float) -> TaskReport:
@@ -123,16 +154,39 @@ def _commit(spec: TaskSpec, store: RunStore, outcome: Outcome, seconds: float) -
     return TaskReport(writes, outcome.figures, *times, dict(store.metrics))
 
 
-def _read(schema: Any, batches: Iterator[Any], windows: Windows) -> Input:
+def _read(spec: TaskSpec, batches: Iterator[Any]) -> Input:
     parts = [batch for batch in batches if batch.num_rows]
-    if not parts:
-        empty = [pa.array([], field.type) for field in schema]
-        none = pa.RecordBatch.from_arrays(empty, schema=schema)
-        return Input(np.empty(0, np.int64), np.empty(0, np.int32), none)
-    places, origins = _placed(np.concatenate([batch.column(0).to_numpy() for batch in parts]))
-    hashes = np.concatenate([batch.column(1).to_numpy() for batch in parts])
-    rows = concat([_typed(batch, schema, windows) for batch in parts])
-    return Input(hashes, places, rows, origins)
+    numbers = [batch.column(0).to_numpy() for batch in parts]
+    places, origins = _placed(np.concatenate(numbers or [np.empty(0, np.int32)]))
+    hashes = [batch.column(1).to_numpy() for batch in parts]
+    rows = kernel_rows(spec, [columns_behind(batch, 2) for batch in parts])
+    return Input(np.concatenate(hashes or [np.empty(0, np.int64)]), places, rows, origins)
+
+
+def arrived_input(spec: TaskSpec, scanned: Sequence[ScannedRows]) -> Input:
+    """The rows that a task has read itself, or that have been dealt out to it."""
+    counts = [len(rows.places) for rows in scanned]
+    origins = np.repeat(np.array([rows.origin for rows in scanned], np.int32), counts)
+    return Input(
+        np.concatenate([np.empty(0, np.int64), *(rows.hashes for rows in scanned)]),
+        np.concatenate([np.empty(0, np.int32), *(rows.places for rows in scanned)]),
+        kernel_rows(spec, [rows.columns for rows in scanned]),
+        origins if spec.scan is not None and spec.scan.origins else None,
+    )
+
+
+def columns_behind(batch: Any, count: int) -> Any:
+    """A batch without its first columns."""
+    schema = pa.schema([batch.schema.field(i) for i in range(count, batch.num_columns)])
+    return columns_of(batch.columns[count:], schema, batch.num_rows)
+
+
+def kernel_rows(spec: TaskSpec, batches: Sequence[Any]) -> Any:
+    """Rows as they have travelled, as one record batch of the kernel's input."""
+    schema = spec.kernel.input
+    if not batches:
+        return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
+    return concat([_typed(batch, schema, spec.windows) for batch in batches])
 
 
 def _placed(numbers: Int32 | Int64) -> tuple[Int32, Int32 | None]:
@@ -143,11 +197,10 @@ def _placed(numbers: Int32 | Int64) -> tuple[Int32, Int32 | None]:
 
 
 def _typed(batch: Any, schema: Any, windows: Windows) -> Any:
-    """The columns behind PLACE and HASH under the kernel's types: zone and nullability change."""
-    columns = batch.columns[2:]
-    if not columns:
+    """Columns under the kernel's types: zone and nullability change on their way."""
+    if not batch.num_columns:
         return columns_of([], schema, batch.num_rows)
-    return pa.RecordBatch.from_arrays(list(packed(columns, schema, windows)), schema=schema)
+    return columns_of(list(packed(batch.columns, schema, windows)), schema, batch.num_rows)
 
 
 def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
@@ -160,18 +213,23 @@ def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
         )
 
 
-def _emit(schema: Any, output: Any, windows: Windows, *, told: bool) -> Iterator[Any]:
+def emitted_batches(spec: TaskSpec, output: Any, *, reports: bool = False) -> Iterator[Any]:
+    """A kernel's rows as they travel; with the column META, all null, if `reports`."""
     for start in range(0, output.num_rows, SLICE):
         part = output.slice(start, SLICE)
-        columns = dict(parted(part.columns, schema, windows))
-        if told:
-            columns[META] = pa.nulls(part.num_rows, pa.string())
-        yield pa.RecordBatch.from_pydict(columns)
+        columns = list(parted(part.columns, spec.emitted))
+        if reports:
+            yield _with_meta(spec, columns, pa.nulls(part.num_rows, pa.string()))
+        else:
+            yield columns_of(columns, spec.travelling, part.num_rows)
 
 
-def _told(schema: Any, report: TaskReport, windows: Windows) -> Any:
+def _report_row(spec: TaskSpec, report: TaskReport) -> Any:
     """The last row: the task's report."""
-    last = [pa.nulls(1, field.type) for field in schema]
-    columns = dict(parted(last, schema, windows))
-    columns[META] = pa.array([f"{report.writes.task}:{report.to_json()}"], pa.string())
-    return pa.RecordBatch.from_pydict(columns)
+    last = [pa.nulls(1, field.type) for field in spec.kernel.output]
+    text = pa.array([f"{report.writes.task}:{report.to_json()}"], pa.string())
+    return _with_meta(spec, list(parted(last, spec.emitted)), text)
+
+
+def _with_meta(spec: TaskSpec, columns: list[Any], meta: Any) -> Any:
+    return pa.RecordBatch.from_arrays([*columns, meta], names=[*spec.names, META])

@@ -29,11 +29,11 @@ def packed(columns: Sequence[Any], schema: Any, windows: Windows) -> Iterator[An
         yield pa.StructArray.from_arrays(bounds, fields=[first, last])
 
 
-def parted(columns: Sequence[Any], schema: Any, windows: Windows) -> Iterator[tuple[str, Any]]:
-    """The columns that travel for those of a schema, with their names."""
-    for i, (column, field) in enumerate(zip(columns, schema, strict=True)):
+def parted(columns: Sequence[Any], windows: Windows) -> Iterator[Any]:
+    """The columns that travel for some columns."""
+    for i, column in enumerate(columns):
         if i not in windows:
-            yield field.name, column
+            yield column
             continue
         for j in range(2 if windows[i] is None else 1):
-            yield f"{field.name}_{field.type.field(j).name}", pc.struct_field(column, [j])
+            yield pc.struct_field(column, [j])

@@ -79,7 +79,8 @@ class FileSink(Sink):
             return None
         staging = self._work / f"{STAGING}{batch_id}-{uuid.uuid4()}"
         self._staged = batch_id, staging
-        writer = frame.write.format(self.format).options(**self._options)
+        staging.mkdir(parents=True)  # an engine may write no directory where there are no rows
+        writer = frame.write.format(self.format).mode("append").options(**self._options)
         if self._partition_by:
             writer = writer.partitionBy(*self._partition_by)
         try:

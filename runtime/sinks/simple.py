@@ -43,24 +43,14 @@ class ForeachBatchSink(Sink):
         self, function: Callable[[DataFrame, int], object], *, evaluates_once: bool = False
     ) -> None:
         self._function = function
-        self._evaluates_once = evaluates_once
+        self.one_action = evaluates_once
 
     @property
     def description(self) -> str:
         return "ForeachBatchSink"
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
-        if self._evaluates_once:
-            self._function(frame, batch_id)
-            return None
-        # Kept: each action over the frame itself would run the stateful operators once more. And
-        # computed first: they need partitions of their own, which a function may put together.
-        kept = frame.persist()
-        try:
-            kept.write.format("noop").mode("overwrite").save()
-            self._function(kept, batch_id)
-        finally:
-            kept.unpersist()
+        self._function(frame, batch_id)
         return None
 
 

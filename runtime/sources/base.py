@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...planner.model.types import StructType
 from ..checkpoint import Offset
+from ..plan.facts import Reader
 from ..state import Location
 
 if TYPE_CHECKING:
@@ -66,6 +68,19 @@ class Source(ABC):
     def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
         """How many rows `batch` gives, exactly; None: that takes reading them."""
         return None
+
+    @property
+    def reader(self) -> Reader | None:
+        """How an engine reads the source's files; None: it does not."""
+        return None
+
+    def batch_paths(self, start: Offset | None, end: Offset) -> Sequence[str]:
+        """The files of the rows that `batch` gives, where there are files.
+
+        Raises:
+            RuntimeFailure: one is gone.
+        """
+        return ()
 
     def batch_files(self, start: Offset | None, end: Offset) -> ParquetBatch | None:
         """The files that `batch` reads, where tasks can do so without Spark; None: they cannot."""

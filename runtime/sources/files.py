@@ -18,6 +18,7 @@ from ..files import corrupt, file_uri, local_path
 from ..frames import rows_frame, spark_schema
 from ..listing import FoundFile, base_path, is_glob, list_files
 from ..output_log import SINK_LOG, visible_files
+from ..plan.facts import Reader
 from ..state import Location
 from .base import Source
 from .parquet import ParquetBatch, parquet_batch
@@ -94,6 +95,10 @@ class FileSource(Source):
     def description(self) -> str:
         return f"FileStreamSource[file:{self.location}]"
 
+    @property
+    def reader(self) -> Reader:
+        return Reader(format=self.format, schema=self.schema, options=self._reader_options)
+
     def attach(self, log_directory: Location) -> None:
         self._log = CompactibleLog(log_directory)
         latest = self._log.latest()
@@ -129,6 +134,9 @@ class FileSource(Source):
             return rows_frame(spark, self.schema, [])
         frames = [self._read(spark, group) for group in self._groups(paths)]
         return reduce(lambda left, right: left.union(right), frames)
+
+    def batch_paths(self, start: Offset | None, end: Offset) -> Sequence[str]:
+        return self._files(start, end)[0]
 
     def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
         return sum(self._files(start, end)[1])

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from ...planner.model.types import DataType
+from ..arrow_types import spark_type
 from ..kernels.scan import ScanFile
 
 if TYPE_CHECKING:
@@ -52,6 +54,11 @@ class ParquetBatch:
     files: tuple[ScanFile, ...]
     types: Mapping[str, Any]
     sizes: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> Mapping[str, DataType]:
+        """`types` in Spark's words."""
+        return {name: spark_type(kind) for name, kind in self.types.items()}
 
     @property
     def rows(self) -> int:

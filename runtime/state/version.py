@@ -25,9 +25,12 @@ class StateError(Exception):
     """State cannot be read or written; `condition` names why, the text names the file."""
 
     def __init__(self, condition: str, message: str) -> None:
-        super().__init__(f"[{condition}] {message}")
+        super().__init__(condition, message)
         self.condition = condition
         self.message = message
+
+    def __str__(self) -> str:
+        return f"[{self.condition}] {self.message}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The memory of the Python workers of this process's Spark, without the files they map."""
+"""The memory of Python workers, or of this process, without the files they map."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ _PROC = Path("/proc")
 
 
 class PeakMemory:
-    """Looks at the memory of all Python workers together, again and again.
+    """Looks at the memory of all of this process's Python workers together, again and again.
 
     Attributes:
         peak: the most bytes seen at once; None if it was not to look.
+
+    Where the engine is in the process, `workers` is false: the process itself is looked at.
     """
 
-    def __init__(self, wanted: bool = True) -> None:
+    def __init__(self, wanted: bool = True, *, workers: bool = True) -> None:
         self.peak: int | None = None
         self._wanted = wanted
+        self._workers = workers
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -43,7 +46,8 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while not self._done.wait(_SECONDS_BETWEEN):
-            now = sum(private_bytes(pid) for pid in python_workers(os.getpid()))
+            watched = python_workers(os.getpid()) if self._workers else [os.getpid()]
+            now = sum(private_bytes(pid) for pid in watched)
             self.peak = max(self.peak or 0, now)
 
 

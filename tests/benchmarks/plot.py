@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from .job import OURS
 from .report import Comparison
+
+_COLOURS = ("#3b6ea5", "#7fa650")
 
 
 def draw(comparisons: Sequence[Comparison], path: Path, title: str) -> None:
@@ -21,18 +24,22 @@ def draw(comparisons: Sequence[Comparison], path: Path, title: str) -> None:
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    shown = [c for c in comparisons if c.ratio is not None]
-    names = [c.work.name if c.against == "native" else f"{c.work.name}, {c.against}" for c in shown]
-    figure, axes = pyplot.subplots(figsize=(9, 1 + 0.42 * len(shown)), layout="constrained")
-    bars = axes.barh(names, [c.ratio or 0 for c in shown], color="#3b6ea5")
-    axes.bar_label(bars, [f"{c.ratio:.1f}x" for c in shown], padding=3)
-    for place, comparison in enumerate(shown):
-        if comparison.work.ratio is not None:
-            ends = [place - 0.4, place + 0.4]
-            axes.plot([comparison.work.ratio] * 2, ends, color="#c0392b", linewidth=2)
+    shown = [c for c in comparisons if any(c.ratio(engine) for engine in OURS)]
+    figure, axes = pyplot.subplots(figsize=(9, 1 + 0.6 * len(shown)), layout="constrained")
+    for number, engine in enumerate(OURS):
+        places = [place + 0.4 * number - 0.2 for place in range(len(shown))]
+        ratios = [c.ratio(engine) or 0 for c in shown]
+        bars = axes.barh(places, ratios, height=0.38, color=_COLOURS[number], label=engine)
+        axes.bar_label(bars, [f"{r:.1f}x" if r else "" for r in ratios], padding=3)
+        for place, comparison in zip(places, shown, strict=True):
+            goal = comparison.work.goals.get(engine)
+            if goal is not None and goal.ratio is not None:
+                axes.plot([goal.ratio] * 2, [place - 0.19, place + 0.19], color="#c0392b")
+    axes.set_yticks(range(len(shown)), [c.name for c in shown])
     axes.axvline(1, color="#888888", linewidth=0.8)
     axes.set_xscale("log")
     axes.invert_yaxis()
+    axes.legend(loc="lower right")
     axes.set_xlabel("times native's rows a second (red: to reach)")
     axes.set_title(title, fontsize=9)
     figure.savefig(path, format="svg", metadata={"Date": None})

@@ -9,11 +9,12 @@ import csv
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from .job import Run
 from .report import Comparison
-from .runs import Run
 from .works import WORKS
 
 
@@ -22,23 +23,24 @@ def kept(path: Path) -> list[Comparison]:
     if not path.exists():
         return []
     found = [_comparison(one) for one in json.loads(path.read_text(encoding="utf-8"))["works"]]
-    order = list(WORKS)
-    return sorted(found, key=lambda c: order.index(c.work.name))
+    return added(found, [])
 
 
 def added(earlier: Iterable[Comparison], later: Iterable[Comparison]) -> list[Comparison]:
-    """All runs of the same work and native store as one comparison."""
+    """All runs of the same work and native store as one comparison; a failure goes when it ran."""
     found: dict[tuple[str, str], Comparison] = {}
-    for one in [*earlier, *later]:
+    for one in chain(earlier, later):
         key = (one.work.name, one.against)
         before = found.get(key)
         if before is not None:
-            one = Comparison(
-                work=one.work,
-                against=one.against,
-                ours=[*before.ours, *one.ours],
-                native=[*before.native, *one.native],
-                memory=one.memory or before.memory,
+            systems = dict.fromkeys([*before.runs, *one.runs])
+            runs = {s: [*before.runs.get(s, ()), *one.runs.get(s, ())] for s in systems}
+            failures = {s: w for s, w in before.failures.items() if s not in one.runs}
+            one = replace(
+                one,
+                runs=runs,
+                failures={**failures, **one.failures},
+                memory={**before.memory, **one.memory},
             )
         found[key] = one
     order = list(WORKS)
@@ -46,16 +48,16 @@ def added(earlier: Iterable[Comparison], later: Iterable[Comparison]) -> list[Co
 
 
 def write(path: Path, comparisons: Sequence[Comparison], heading: str) -> None:
-    """Write the file that `kept` reads: every batch's seconds and rows, and the figures of both."""
+    """Write the file that `kept` reads: every batch's seconds and rows, ratios and goals."""
     works = [
         {
             "work": c.work.name,
             "against": c.against,
-            "ratio": c.ratio,
-            "reached": c.reached,
-            "ours": [_run(run) for run in c.ours],
-            "native": [_run(run) for run in c.native],
-            "memory": None if c.memory is None else _run(c.memory),
+            "ratio": {system: c.ratio(system) for system in c.runs},
+            "reached": {engine: c.reached(engine) for engine in c.work.goals},
+            "runs": {system: [_run(run) for run in runs] for system, runs in c.runs.items()},
+            "failures": c.failures,
+            "memory": {engine: _run(run) for engine, run in c.memory.items()},
         }
         for c in comparisons
     ]
@@ -64,37 +66,26 @@ def write(path: Path, comparisons: Sequence[Comparison], heading: str) -> None:
 
 
 def write_csv(path: Path, comparisons: Iterable[Comparison]) -> None:
-    """Write a line a batch: work, native store, system, run, batch, rows, seconds."""
+    """Write a line a batch: work, native store, system, run, batch, seconds."""
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
-        lines.writerow(["work", "against", "system", "run", "batch", "rows", "seconds"])
+        lines.writerow(["work", "against", "system", "run", "batch", "seconds"])
         for one in comparisons:
-            for runs in (one.ours, one.native):
+            for system, runs in one.runs.items():
                 for number, run in enumerate(runs):
-                    for batch, (rows, seconds) in enumerate(
-                        zip(run.rows, run.seconds, strict=True)
-                    ):
-                        start = (one.work.name, one.against, run.system, number, batch)
-                        lines.writerow([*start, rows, seconds])
+                    for batch, seconds in enumerate(run.seconds):
+                        lines.writerow([one.work.name, one.against, system, number, batch, seconds])
 
 
 def _run(run: Run) -> dict[str, Any]:
-    kept = asdict(replace(run, progress=()))
-    del kept["progress"]
-    return kept
+    return asdict(replace(run, progress=(), watermarks=None, kept=None))
 
 
 def _comparison(data: dict[str, Any]) -> Comparison:
     return Comparison(
         work=WORKS[data["work"]],
         against=data["against"],
-        ours=[_read(run) for run in data["ours"]],
-        native=[_read(run) for run in data["native"]],
-        memory=None if data["memory"] is None else _read(data["memory"]),
-    )
-
-
-def _read(data: dict[str, Any]) -> Run:
-    return Run(
-        **{**data, "seconds": tuple(data["seconds"]), "rows": tuple(data["rows"]), "progress": ()}
+        runs={system: [Run(**run) for run in runs] for system, runs in data["runs"].items()},
+        failures=data["failures"],
+        memory={engine: Run(**run) for engine, run in data["memory"].items()},
     )

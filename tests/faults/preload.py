@@ -8,7 +8,7 @@ MODULES = (
     *("numpy", "pandas", "pyarrow.compute", "pyarrow.fs", "pyspark.sql.functions"),
     *("pyspark.sql.conversion", "pyspark.sql.types", "pyspark.sql.pandas.types"),
     *("stateplan.planner.builder", "stateplan.planner.sql", "stateplan.runtime.streaming"),
-    *("stateplan.runtime.lowering", "stateplan.runtime.sinks", "stateplan.runtime.sources"),
+    *("stateplan.runtime.engines.batch", "stateplan.runtime.sinks", "stateplan.runtime.sources"),
     *("faults.cases", "faults.driver", "faults.sinks", "faults.sparks", "faults.tasks"),
 )
 

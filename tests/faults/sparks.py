@@ -46,7 +46,7 @@ def cluster_session() -> SparkSession:
 
 
 def _session(master: str, settings: Mapping[str, str]) -> SparkSession:
-    from stateplan.runtime.session import start_session
+    from stateplan.runtime.engines.spark_session import start_session
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # A folder of its own: some faults delete what shuffles have written there.

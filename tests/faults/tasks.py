@@ -68,19 +68,19 @@ def installed(fault: TaskFault | None) -> Iterator[None]:
     """While this lasts, the tasks that this process sends out have the fault."""
     from pyspark import cloudpickle
 
-    from stateplan.runtime.lowering import batch
+    from stateplan.runtime.engines import spark as engine
 
     if fault is None:
         yield
         return
     Path(fault.folder).mkdir(exist_ok=True)
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    kept = batch._task_function
-    batch._task_function = lambda spec, tell: _faulty(spec, tell, fault)
+    kept = engine._task_function
+    engine._task_function = lambda spec, tell: _faulty(spec, tell, fault)
     try:
         yield
     finally:
-        batch._task_function = kept
+        engine._task_function = kept
 
 
 def _faulty(

@@ -6,6 +6,7 @@ import pytest
 
 from stateplan.physical.plan import StatefulOperator, StateStoreWriter
 from stateplan.physical.state import NO_WATERMARK
+from stateplan.planner.model.errors import PlanningError
 from stateplan.planner.model.logical import Union
 from stateplan.rules.preparation.state import fill_in_state, for_version
 from stateplan.rules.preparation.watermarks import propagate_watermarks
@@ -51,6 +52,16 @@ def test_the_input_watermark_is_the_least_of_the_children(make, monkeypatch) -> 
 def test_without_a_watermark_no_operator_has_one(make) -> None:
     plan = make.prepared(make.dedup(make.user))
     assert propagate_watermarks(plan, 1000) == {0: None}
+
+
+def test_a_watermark_above_another_one_fails_once_the_watermark_has_moved(make) -> None:
+    twice = make.watermark(make.watermark())
+    plan = make.prepared(make.counted(make.timed, child=twice))
+    assert propagate_watermarks(plan, 0) == {0: 0}
+    with pytest.raises(PlanningError, match="Redefining watermark is disallowed") as refused:
+        for_version(plan, 1, 0, 1000)
+    assert refused.value.condition == "_LEGACY_ERROR_TEMP_3076"
+    assert propagate_watermarks(plan, 1000, redefine=True) == {0: 1000}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """A query's driver and its tasks without Spark: the loop, the kernel's task, the state, the logs.
 
-Only Spark's part is made up: the DataFrame is a list of keys, and an action runs the tasks here.
+Only the engine is made up: a DataFrame is a list of keys, and an action runs the tasks here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import itertools
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -26,14 +26,14 @@ from stateplan.planner.model.types import LONG
 from stateplan.runtime.batch_progress import RunIdentity
 from stateplan.runtime.checkpoint import RETAIN, Checkpoint
 from stateplan.runtime.claim import Holder
+from stateplan.runtime.engines.batch import prepare
+from stateplan.runtime.engines.engine import Engine
 from stateplan.runtime.files import failing
 from stateplan.runtime.kernels.kernel import Figures, Input, Keys, Layout, Outcome, StateRows
-from stateplan.runtime.kernels.task import HASH, PLACE, run_task
-from stateplan.runtime.lowering.batch import Batch
-from stateplan.runtime.lowering.context import LoweringContext
-from stateplan.runtime.lowering.running import KernelOperator
+from stateplan.runtime.kernels.task import run_task
 from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
+from stateplan.runtime.plan import EngineFacts
 from stateplan.runtime.sinks.base import Sink
 from stateplan.runtime.sources.base import Source
 from stateplan.runtime.state import Location, RunStore, load_version
@@ -109,16 +109,31 @@ class Rows(Source):
     def latest_offset(self, start: Any, *, unlimited: bool = False) -> Any:
         return min((start or 0) + 1, self._batches)
 
+    def batch_rows(self, start: Any, end: Any) -> int:
+        return len(BATCHES[end - 1])
+
     def batch(self, spark: Any, start: Any, end: Any) -> Any:
-        return BATCHES[end - 1]
+        return Frame(BATCHES[end - 1])
 
 
-@dataclass
+@dataclass(frozen=True)
 class Frame:
-    """A batch's DataFrame: running it runs each task, twice as speculation does."""
+    """A DataFrame of keys; columns may be named, no more."""
+
+    keys: Sequence[int]
+
+    def toDF(self, *names: str) -> Frame:
+        return self
+
+    def selectExpr(self, *columns: str) -> Frame:
+        return self
+
+
+@dataclass(frozen=True)
+class Counted(Frame):
+    """The rows of the operator: running it runs each task, twice as speculation does."""
 
     spec: Any
-    keys: Sequence[int]
     reports: list[str]
 
     def collect(self) -> tuple[tuple[int, int], ...]:
@@ -135,7 +150,7 @@ class Frame:
                     pa.array(mine, pa.int64()),
                     pa.array(mine, pa.int64()),
                 ],
-                names=[PLACE, HASH, "k"],
+                names=["place", "hash", "k"],
             )
             for part in run_task(self.spec, task, iter([batch]), self.reports.append):
                 rows += zip(*(c.to_pylist() for c in part.columns), strict=True)
@@ -148,6 +163,8 @@ class Frame:
 
 class Collecting(Sink):
     """Runs the batch; its rows, under its number, are there once it is published."""
+
+    one_action = True
 
     def __init__(self, emit: Callable[[int, Any], None]) -> None:
         self._emit = emit
@@ -184,14 +201,24 @@ class Planned:
         return False
 
 
-def lower(plan: Any, context: LoweringContext) -> Batch:
-    def build(batch: Batch) -> Any:
-        spec = batch.spec(plan, Count(), False)
-        frame = Frame(spec, context.sources["events"], [])  # type: ignore[arg-type]
-        batch.add(KernelOperator(node=plan, spec=spec, told=frame))  # type: ignore[arg-type]
+class ByHand(Engine):
+    """The engine: runs a kernel's tasks when its rows are collected."""
+
+    facts = EngineFacts(name="by hand", hashes=False, repeats=False)
+    spark: Any = None
+
+    def exchange(self, frame: Any, to: str, keys: Sequence[str], tasks: int) -> Any:
         return frame
 
-    return Batch(context, build)
+    def run_kernel(self, frame: Any, node: Any, spec: Any, *, one_action: bool) -> tuple[Any, Any]:
+        counted = Counted(frame.keys, replace(spec, names=tuple(COUNTED.names)), [])
+        return counted, counted
+
+    def _unused(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    configure = task_count = aggregate = keep = close = _unused
+    observe = observe_event_times = _unused
 
 
 def run_query(
@@ -208,12 +235,13 @@ def run_query(
             position, conf = recover(opened, ["events"], CONF.updated({RETAIN: str(retained)}))
             opened.settle()
             run = MicroBatchExecution(
-                spark=None,  # type: ignore[arg-type]
+                engine=ByHand(),
                 identity=RunIdentity(id=opened.id, run_id=who, name=None),
                 planned=Planned(),
-                lower=lower,
+                prepare=prepare,
                 sources={"events": Rows(batches)},
                 tables={},
+                readers={},
                 sink=Collecting(emit),
                 checkpoint=opened,
                 position=position,
@@ -221,7 +249,7 @@ def run_query(
                 tasks=TaskChoice(most=1),
                 now_ms=lambda: 7,
             )
-            with without_spark():
+            with counting():
                 while run.run_trigger() is not None:
                     pass
     finally:
@@ -254,23 +282,13 @@ def visible(root: Location, versions: int = RETAINED) -> tuple[int, list[dict[in
     return latest + 1, found
 
 
-@dataclass
-class Counter:
-    """In place of Spark's count of a source's rows."""
-
-    frame: Any
-
-    def count(self, patience: float = 0) -> int:
-        return len(self.frame)
-
-
 @contextmanager
-def without_spark() -> Iterator[None]:
-    """What the loop asks of Spark besides; old files are looked for after every batch."""
-    package = "stateplan.runtime"
+def counting() -> Iterator[None]:
+    """The operator counts; old files are looked for after every batch."""
+    batch = "stateplan.runtime.engines.batch"
     with (
-        mock.patch(f"{package}.lowering.batch._TIDY_EVERY", 1),
-        mock.patch(f"{package}.micro_batch.RowCounter", Counter),
+        mock.patch(f"{batch}._TIDY_EVERY", 1),
+        mock.patch(f"{batch}.kernel_of", lambda node: Count()),
     ):
         yield
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Expression, Literal
+from ..expressions import TRUE, Call, Expression, Literal
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
 from ..tree import replace
 from ..types import (
@@ -23,6 +23,7 @@ from .aggregates_common import (
     COUNT_BUFFER,
     Check,
     always,
+    counted,
     first_type,
     not_nullable,
     nullable,
@@ -32,6 +33,8 @@ from .aggregates_common import (
     simple_forms,
     with_arguments,
 )
+from .build import call as build
+from .build import if_else, long, null
 from .coercion import cast_unless_same
 from .mismatch import ArgumentError, unexpected_type
 
@@ -53,13 +56,11 @@ def _check_count(call: Call, conf: Conf) -> Expression:
 
 
 def _count_forms(call: Call) -> AggregateForms:
-    arguments = ", ".join(f"{{{i}}}" for i in range(len(call.arguments)))
     return AggregateForms(
         buffers=(COUNT_BUFFER,),
-        partial=(f"count({arguments})",),
         merges=(Merge("sum_wrap", (0,)),),
-        final="{b0}",
-        row=("{counted}",),
+        partial=lambda over: (over(call),),
+        row=lambda: (counted(call.arguments),),
     )
 
 
@@ -100,7 +101,7 @@ def _extremum(name: str) -> FunctionSpec:
         data_type=first_type,
         nullable=nullable,
         check=_check_ordered,
-        forms=lambda call: simple_forms(name, f"{name}({{0}})", name, call.data_type),
+        forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
     )
 
 
@@ -112,7 +113,7 @@ def _boolean(name: str, target: str) -> FunctionSpec:
         nullable=nullable,
         check=_check_boolean,
         replacement=lambda call: Call(name=target, arguments=call.arguments),
-        forms=lambda call: simple_forms(target, f"{target}({{0}})", target, BOOLEAN),
+        forms=lambda call: simple_forms(Buffer(target, BOOLEAN), call, target),
     )
 
 
@@ -155,16 +156,19 @@ def _first_result_name(call: Call, show: Show) -> str:
 
 def _first_forms(call: Call) -> AggregateForms:
     operation = "last" if call.name.startswith("last") else "first"
-    ignore = ignores_nulls(call)
+    value = call.arguments[0]
+    chosen = build("isnotnull", value) if ignores_nulls(call) else TRUE
     return AggregateForms(
         buffers=(Buffer(operation, call.data_type), Buffer("valueSet", BOOLEAN)),
-        partial=(
-            f"{operation}({{0}}, {'true' if ignore else 'false'})",
-            "bool_or({0} IS NOT NULL)" if ignore else "bool_or(true)",
-        ),
         merges=(Merge(operation, (0, 1)),),
-        final="{b0}",
+        partial=lambda over: (over(replace(call, name=operation)), over(build("bool_or", chosen))),
+        row=lambda: (value, chosen),
     )
+
+
+def _first_sql(call: Call, show: Show) -> str:
+    shown = show(call.arguments[0])
+    return f"{call.name}({shown}, true)" if ignores_nulls(call) else f"{call.name}({shown})"
 
 
 def _positional(name: str) -> FunctionSpec:
@@ -176,6 +180,7 @@ def _positional(name: str) -> FunctionSpec:
         check=_check_first,
         text=_first_text,
         pretty=_one_argument,
+        sql=_first_sql,
         replacement=_any_value if name == "any_value" else None,
         forms=_first_forms,
         order_sensitive=True,
@@ -209,7 +214,7 @@ def _bits(name: str) -> FunctionSpec:
         data_type=first_type,
         nullable=nullable,
         check=_check_bits,
-        forms=lambda call: simple_forms(name, f"{name}({{0}})", name, call.data_type),
+        forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
     )
 
 
@@ -241,14 +246,19 @@ def _by_forms(call: Call) -> AggregateForms:
         return planned_only(
             Buffer("values", BINARY), Buffer("orderings", BINARY), Buffer("heapIndices", BINARY)
         )
+    value, order = call.arguments
+    # A row without an ordering counts as none: nulls merge so.
     return AggregateForms(
         buffers=(
             Buffer("valueWithExtremumOrdering", call.data_type),
             Buffer("extremumOrdering", ordering),
         ),
-        partial=(f"{call.name}({{0}}, {{1}})", f"{extremum}({{1}})"),
         merges=(Merge(call.name, (0, 1)),),
-        final="{b0}",
+        partial=lambda over: (over(call), over(build(extremum, order))),
+        row=lambda: (
+            if_else(build("isnull", order), null(call.data_type), value),
+            order,
+        ),
     )
 
 
@@ -284,7 +294,7 @@ SPECS = (
         check=_BOOLEAN_CHECK,
         replacement=_count_if,
         forms=lambda call: simple_forms(
-            "count", "count_if({0})", "sum_wrap", LONG, "IF({0}, 1L, 0L)"
+            COUNT_BUFFER, call, "sum_wrap", if_else(call.arguments[0], long(1), long(0))
         ),
     ),
     *(_extremum(name) for name in ("min", "max")),

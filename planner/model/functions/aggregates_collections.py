@@ -6,8 +6,8 @@ import math
 
 from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Expression, Literal
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..expressions import Call, Cast, Expression, Literal, lit
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Show
 from ..tree import replace
 from ..types import (
     BINARY,
@@ -18,16 +18,20 @@ from ..types import (
     DataType,
     DecimalType,
     DoubleType,
+    FloatType,
     MapType,
     contains_type,
 )
 from .aggregates_common import (
     always,
     first_type,
+    listed,
     mismatch,
     not_nullable,
     require_count,
 )
+from .build import call as build
+from .build import long, when
 
 # ------------------------------------------------------------------------- collect_list and set
 
@@ -69,14 +73,31 @@ def _collect_result_name(call: Call, show: Show) -> str:
 
 
 def _collect_forms(call: Call) -> AggregateForms:
-    respect = "" if _ignores_nulls(call) else " RESPECT NULLS"
+    value = call.arguments[0]
+
+    def row() -> tuple[Expression, ...]:
+        used = build("isnotnull", value) if _ignores_nulls(call) and value.nullable else None
+        return (listed(value, used, value.data_type),)
+
     return AggregateForms(
-        buffers=(Buffer("buf", call.data_type),),
-        partial=(f"{call.name}({{0}}){{filter}}{respect}",),
+        buffers=(Buffer("buf", call.data_type, empty=()),),
         merges=(Merge("concat" if call.name == "collect_list" else "union", (0,)),),
-        final="{b0}",
+        partial=lambda over: (over(call),),
+        row=row,
         plan=(Buffer("buf", BINARY),),
+        finish=_finish(call),
     )
+
+
+def _finish(call: Call) -> Finish | None:
+    """A set has one zero and one NaN, as grouping keys have."""
+    is_set = call.name == "collect_set"
+    floats = is_set and contains_type(first_type(call), FloatType, DoubleType)
+    return Finish("normalised", ()) if floats else None
+
+
+def _collect_sql_suffix(call: Call) -> str:
+    return "" if _ignores_nulls(call) else " RESPECT NULLS"
 
 
 def _collect(name: str, *aliases: str) -> FunctionSpec:
@@ -92,6 +113,7 @@ def _collect(name: str, *aliases: str) -> FunctionSpec:
         aliases=aliases,
         object_hash=True,
         order_sensitive=True,
+        sql_suffix=_collect_sql_suffix,
         notes={"null_treatment": True, "result_name": _collect_result_name},
     )
 
@@ -140,31 +162,40 @@ def _distinct_pretty(call: Call, show: Show) -> str:
 def _distinct_forms(call: Call) -> AggregateForms:
     bits = precision_of(call)
     words = (1 << bits) // 10 + 1  # ten registers of six bits in a bigint
+    value = call.arguments[0]
+
+    def row() -> tuple[Expression, ...]:
+        used = build("isnotnull", value) if value.nullable else None
+        return (listed(_register(value, bits), used, INT),)
+
+    def partial(over: Over) -> tuple[Expression, ...]:
+        register = when(build("isnotnull", value), _register(value, bits))
+        return (over(build("collect_set", register)),)
+
     return AggregateForms(
-        buffers=(Buffer("registers", ArrayType(INT, False)),),
-        partial=(_register_sql(first_type(call), bits),),
+        buffers=(Buffer("registers", ArrayType(INT, False), empty=()),),
         merges=(Merge("registers", (0,)),),
-        final="{b0}",
-        finish=f"distinct_estimate:{bits}",
+        partial=partial,
+        row=row,
+        finish=Finish("distinct_estimate", (bits,)),
         plan=tuple(Buffer(f"MS[{i}]", LONG, False) for i in range(words)),
     )
 
 
-def _register_sql(data_type: DataType, bits: int) -> str:
-    """The registers that the values touch, each `index * 64 + rank`: at most 64 * 2^bits numbers.
+def _register(value: Expression, bits: int) -> Expression:
+    """The register that a value touches, `index * 64 + rank`: one of 64 * 2^bits numbers.
 
     A value's register is the first bits of its hash; its rank is one more than the number of
     leading zeros in the rest. The set is as good as the highest rank of each register, which the
     merge keeps.
     """
     # Spark hashes no maps in SQL, but the function does, as its entries one after the other.
-    value = "map_entries({0})" if isinstance(data_type, MapType) else "{0}"
-    hashed = f"xxhash64({value})"
-    rest = f"shiftleft({hashed}, {bits}) | {1 << (bits - 1)}L"
-    register = f"CAST(shiftrightunsigned({hashed}, {64 - bits}) AS INT) * 64"
-    return (
-        f"collect_set(CASE WHEN {{0}} IS NOT NULL THEN {register} + 65 - length(bin({rest})) END)"
-    )
+    is_map = isinstance(value.data_type, MapType)
+    hashed = build("xxhash64", build("map_entries", value) if is_map else value)
+    rest = build("|", build("shiftleft", hashed, lit(bits)), long(1 << (bits - 1)))
+    index = Cast(child=build("shiftrightunsigned", hashed, lit(64 - bits)), type_=INT)
+    digits = build("length", build("bin", rest))
+    return build("+", build("*", index, lit(64)), build("-", lit(65), digits))
 
 
 SPECS = (

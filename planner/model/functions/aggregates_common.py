@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Expression
+from ..expressions import Call, Expression, Literal
 from ..registry import AggregateForms, Buffer, Merge, Show
 from ..text import pretty
 from ..tree import replace
@@ -27,6 +27,7 @@ from ..types import (
     StructType,
     YearMonthIntervalType,
 )
+from .build import call, if_else, is_any_null, long
 from .coercion import cast_unless_same
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 
@@ -132,24 +133,50 @@ def typed_text(*more: str) -> Callable[[Call, Show], str]:
 
 
 def simple_forms(
-    name: str, partial: str, operation: str, data_type: DataType, row: str = "{0}"
+    buffer: Buffer, function: Call, operation: str, row: Expression | None = None
 ) -> AggregateForms:
-    """One buffer that one merge operation maintains and that is the result."""
+    """One buffer that one merge operation maintains and that is the result.
+
+    Args:
+        buffer: the buffer.
+        function: the aggregate that gives it over rows.
+        operation: the merge.
+        row: the buffer over one row; by default the only argument as it is.
+    """
+    value = function.arguments[0] if row is None else row
     return AggregateForms(
-        buffers=(Buffer(name, data_type),),
-        partial=(partial,),
+        buffers=(buffer,),
         merges=(Merge(operation, (0,)),),
-        final="{b0}",
-        row=(row,),
+        partial=lambda over: (over(function),),
+        row=lambda: (value,),
     )
 
 
 def planned_only(*buffers: Buffer) -> AggregateForms:
     """The forms of an aggregate that has Spark's buffers in plans but no merge here."""
-    return AggregateForms(buffers=(), partial=(), merges=(), final="", plan=buffers)
+    return AggregateForms(plan=buffers)
 
 
-COUNT_BUFFER = Buffer("count", LONG, False)
+def counted(values: tuple[Expression, ...]) -> Expression:
+    """1 where no value is null, else 0; a literal where none ever is."""
+    missing = is_any_null(values)
+    return long(1) if missing is None else if_else(missing, long(0), long(1))
+
+
+def listed(value: Expression, used: Expression | None, element: DataType) -> Expression:
+    """The value as a list of one, or an empty list where it is not used.
+
+    Args:
+        value: the element.
+        used: whether it is; None: always.
+        element: its type.
+    """
+    one = call("array", value)
+    empty = Literal(value=(), type_=ArrayType(element, False))
+    return one if used is None else if_else(used, one, empty)
+
+
+COUNT_BUFFER = Buffer("count", LONG, False, empty=0)
 """The number of values so far."""
 
 

@@ -1,14 +1,14 @@
 """Aggregates of how often each value occurs: percentiles, median, mode; and ordered lists.
 
-Their state is what Spark's is: each value with its count (Spark keeps a hash map). The results are
-computed from it by Spark, in SQL over an array of such pairs.
+Their state is what Spark's is: each value with its count (Spark keeps a hash map), or the values in
+a list. A kernel makes the results of it (`runtime/kernels/percentiles.py`).
 """
 
 from __future__ import annotations
 
+from ..evaluation import evaluate
 from ..expressions import Call, Expression, Literal, SortOrder
-from ..registry import AggregateForms, Buffer, Merge
-from ..spark_sql import spark_sql, type_sql
+from ..registry import AggregateForms, Buffer, Finish, Merge, Over, Show
 from ..types import (
     BINARY,
     LONG,
@@ -19,101 +19,80 @@ from ..types import (
     StructField,
     StructType,
 )
-from .aggregates_common import first_type, planned_only
+from .aggregates_common import first_type, listed, planned_only
+from .build import call as build
+from .build import cast_as, every, long, struct, when
 
 _BUFFER = Buffer("buf", BINARY)
 _PLANNED = planned_only(_BUFFER)
 
 
-def _counted(data_type: DataType) -> DataType:
-    """The buffer's type: values with their counts."""
-    return ArrayType(StructType((StructField("v", data_type), StructField("n", LONG))), False)
+def _list_forms(
+    value: Expression, used: Expression | None, element: DataType, operation: str, finish: Finish
+) -> AggregateForms:
+    """A list of what the used rows bring, and what a kernel makes of it."""
 
+    def partial(over: Over) -> tuple[Expression, ...]:
+        return (over(build("collect_list", value if used is None else when(used, value))),)
 
-def _forms(call: Call, count: str, final: str) -> AggregateForms:
-    pair = f"named_struct('v', {{0}}, 'n', {count})"
-    used = f"{{0}} IS NOT NULL AND {count} > 0"
     return AggregateForms(
-        buffers=(Buffer("buf", _counted(first_type(call))),),
-        partial=(f"collect_list(CASE WHEN {used} THEN {pair} END)",),
-        merges=(Merge("counts", (0,)),),
-        final=final,
+        buffers=(Buffer("buf", ArrayType(element, False), empty=()),),
+        merges=(Merge(operation, (0,)),),
+        partial=partial,
+        row=lambda: (listed(value, used, element),),
+        finish=finish,
         plan=(_BUFFER,),
     )
 
 
-def _constant(expression: Expression) -> str:
-    """A constant argument in SQL, as a part of a format."""
-
-    def unknown(column: object) -> str:
-        raise TypeError(f"{column} is no constant")
-
-    return spark_sql(expression, unknown).replace("{", "{{").replace("}", "}}")
-
-
-def _let(name: str, value: str, body: str) -> str:
-    """The SQL of something over a name for the value of something else."""
-    return f"element_at(transform(array({value}), {name} -> {body}), 1)"
-
-
-def _over_pairs(body: str) -> str:
-    """`body` over `x.s`, the pairs in order, and `x.n`, how many values there are; else null."""
-    pairs = f"named_struct('s', {_sorted()}, 'n', aggregate({{b0}}, 0L, (a, e) -> a + e.n))"
-    return _let("x", pairs, f"CASE WHEN x.n > 0 THEN {body} END")
-
-
-def _sorted() -> str:
-    return "array_sort({b0})"
-
-
-def _at(index: str, data_type: str) -> str:
-    """The value at a position among all values in order."""
-    start = f"named_struct('c', 0L, 'v', CAST(NULL AS {data_type}))"
-    step = f"named_struct('c', a.c + e.n, 'v', CAST(e.v AS {data_type}))"
-    return f"aggregate(x.s, {start}, (a, e) -> IF(a.c > {index}, a, {step})).v"
-
-
-def _per_share(call: Call, body: str) -> str:
-    """`body` over the share `p`; an array of it if there are several shares."""
-    shares = call.arguments[1]
-    several = isinstance(shares.data_type, ArrayType)
-    given = _constant(shares) if several else f"array({_constant(shares)})"
-    each = f"transform({given}, p -> {body})"
-    return _over_pairs(each if several else f"element_at({each}, 1)")
+def _count_forms(call: Call, finish: Finish, count: Expression | None = None) -> AggregateForms:
+    """Values with their counts: how often each row's value counts, once unless said."""
+    value = call.arguments[0]
+    tests = [build("isnotnull", value)] if value.nullable else []
+    if count is not None:
+        tests.append(build(">", count, long(0)))
+    pair = struct(v=value, n=long(1) if count is None else count)
+    fields = (StructField("v", value.data_type), StructField("n", LONG))
+    used = every(*tests) if tests else None
+    return _list_forms(pair, used, StructType(fields), "counts", finish)
 
 
 # --------------------------------------------------------------------------------- percentiles
 
 
-def _is_supported(call: Call) -> bool:
-    numeric = isinstance(first_type(call), NumericType)
-    return numeric and all(a.foldable for a in call.arguments[1:2])
+def _shares(call: Call) -> tuple[tuple[float, ...], bool] | None:
+    """The shares and whether they are an array; None if only Spark knows them."""
+    found = evaluate(call.arguments[1])
+    if found is None or not isinstance(first_type(call), NumericType):
+        return None
+    several = isinstance(found.value, tuple)
+    given = found.value if isinstance(found.value, tuple) else (found.value,)
+    shares = tuple(share for share in given if isinstance(share, float))
+    return (shares, several) if len(shares) == len(given) else None
+
+
+def _is_reversed(call: Call) -> bool:
+    """Whether WITHIN GROUP orders downwards."""
+    return bool(call.options and call.options[0])
 
 
 def percentile_forms(call: Call) -> AggregateForms:
     """`percentile(value, share, frequency)`: between the two nearest values, weighted."""
-    if not _is_supported(call):
+    known = _shares(call)
+    if known is None:
         return _PLANNED
-    low, high = _at("floor(q)", "DOUBLE"), _at("ceil(q)", "DOUBLE")
-    between = f"(ceil(q) - q) * {low} + (q - floor(q)) * {high}"
-    value = f"CASE WHEN floor(q) = ceil(q) OR {low} = {high} THEN {low} ELSE {between} END"
-    place = "p * (x.n - 1)"
-    frequency = "CAST({2} AS BIGINT)" if len(call.arguments) > 2 else "1L"
-    return _forms(call, frequency, _downwards(call, _per_share(call, _let("q", place, value))))
+    frequency = call.arguments[2]
+    once = isinstance(frequency, Literal) and frequency.value == 1
+    finish = Finish("percentile", (*known, _is_reversed(call)))
+    return _count_forms(call, finish, None if once else cast_as(frequency, LONG))
 
 
 def discrete_forms(call: Call) -> AggregateForms:
     """`percentile_disc`: the first value that so large a share of all is not above."""
-    if not _is_supported(call):
+    known = _shares(call)
+    if known is None:
         return _PLANNED
-    value = _at("greatest(ceil(p * x.n) - 1, 0L)", "DOUBLE")
-    return _forms(call, "1L", _downwards(call, _per_share(call, value)))
-
-
-def _downwards(call: Call, sql: str) -> str:
-    """The same with the values in descending order, if WITHIN GROUP says so."""
-    reverse = bool(call.options and call.options[0])
-    return sql.replace(_sorted(), f"reverse({_sorted()})") if reverse else sql
+    return _count_forms(call, Finish("percentile_disc", (*known, _is_reversed(call))))
 
 
 def approximate_forms(call: Call) -> AggregateForms:
@@ -121,33 +100,50 @@ def approximate_forms(call: Call) -> AggregateForms:
 
     Spark's sketch has none either up to half as many values as the accuracy says.
     """
-    accuracy = call.arguments[2]
-    if not (_is_supported(call) and isinstance(accuracy, Literal)):
+    known, accuracy = _shares(call), evaluate(call.arguments[2])
+    if known is None or accuracy is None or not isinstance(accuracy.value, int):
         return _PLANNED
-    error = f"1.0D / {_constant(accuracy)}"
-    data_type = type_sql(first_type(call))
-    rank = f"CASE WHEN p <= {error} THEN 0L WHEN p >= 1 - {error} THEN x.n - 1 ELSE "
-    value = _at(f"({rank} greatest(ceil(p * x.n) - 1, 0L) END)", data_type)
-    return _forms(call, "1L", _per_share(call, value))
+    return _count_forms(call, Finish("percentile_approx", (*known, accuracy.value)))
+
+
+def percentile_sql(call: Call, show: Show) -> str:
+    """Spark's percentile, or where it counts downwards the name that takes an order."""
+    if _is_reversed(call):
+        return _within_group("percentile_cont", (call.arguments[1],), call, show, " DESC")
+    return f"percentile({', '.join(map(show, call.arguments))})"
+
+
+def discrete_sql(call: Call, show: Show) -> str:
+    """`percentile_disc(share) WITHIN GROUP (ORDER BY value)`."""
+    direction = " DESC" if _is_reversed(call) else ""
+    return _within_group(call.name, (call.arguments[1],), call, show, direction)
+
+
+def _within_group(
+    name: str, arguments: tuple[Expression, ...], call: Call, show: Show, direction: str
+) -> str:
+    order = f"{show(call.arguments[0])}{direction}"
+    return f"{name}({', '.join(map(show, arguments))}) WITHIN GROUP (ORDER BY {order})"
 
 
 # ----------------------------------------------------------------------------------------- mode
 
 
+def _prefers_highest(call: Call) -> bool:
+    """Whether of values that occur equally often the highest is the mode."""
+    return bool(call.options) and not call.options[0]
+
+
 def mode_forms(call: Call) -> AggregateForms:
     """`mode(value)`: of values that occur equally often the lowest, or the highest if asked."""
-    data_type = type_sql(first_type(call))
-    highest = bool(call.options) and not call.options[0]
-    null = f"CAST(NULL AS {data_type})"
-    start = f"named_struct('v', {null}, 'n', 0L, 'bv', {null}, 'bn', 0L)"
-    # Equal values stand together.
-    count = "IF(a.v <=> e.v, a.n, 0L) + e.n"
-    better = f"({count} {'>=' if highest else '>'} a.bn)"
-    step = (
-        f"named_struct('v', e.v, 'n', {count}, 'bv', IF({better}, e.v, a.bv), "
-        f"'bn', IF({better}, {count}, a.bn))"
-    )
-    return _forms(call, "1L", f"aggregate({_sorted()}, {start}, (a, e) -> {step}).bv")
+    return _count_forms(call, Finish("mode", (_prefers_highest(call),)))
+
+
+def mode_sql(call: Call, show: Show) -> str:
+    """The mode that does not depend on the order of rows."""
+    if _prefers_highest(call):
+        return _within_group(call.name, (), call, show, " DESC")
+    return f"{call.name}({show(call.arguments[0])}, true)"
 
 
 # -------------------------------------------------------------------------------- ordered lists
@@ -158,38 +154,20 @@ def listagg_forms(call: Call) -> AggregateForms:
     value, separator, *order = call.arguments
     if not (isinstance(separator, Literal) and isinstance(call.data_type, StringType)):
         return _PLANNED
-    between = (
-        _constant(Literal(value=separator.value or "", type_=separator.type_))
-        if (separator.value is not None)
-        else "''"
-    )
     orders = [o for o in order if isinstance(o, SortOrder)]
-    texts, element = "{b0}", value.data_type
-    collected = "collect_list({0})"
-    if orders:
-        keys = "".join(f", 'k{i}', {{{i + 2}}}" for i in range(len(orders)))
-        pair = f"named_struct('v', {{0}}{keys})"
-        collected = f"collect_list(CASE WHEN {{0}} IS NOT NULL THEN {pair} END)"
-        fields = [StructField(f"k{i}", o.data_type) for i, o in enumerate(orders)]
-        element = StructType((StructField("v", value.data_type), *fields))
-        texts = f"transform(array_sort({{b0}}, (a, b) -> {_comparison(orders)}), e -> e.v)"
-    return AggregateForms(
-        buffers=(Buffer("buf", ArrayType(element, False)),),
-        partial=(collected,),
-        merges=(Merge("concat", (0,)),),
-        final=f"CASE WHEN cardinality({{b0}}) > 0 THEN array_join({texts}, {between}) END",
-        plan=(_BUFFER,),
-    )
+    directions = tuple((o.ascending, o.nulls_first) for o in orders)
+    finish = Finish("listagg", (separator.value or "", directions))
+    used = build("isnotnull", value) if value.nullable else None
+    if not orders:
+        return _list_forms(value, used, value.data_type, "concat", finish)
+    keys = {f"k{i}": o.child for i, o in enumerate(orders)}
+    fields = (StructField(name, key.data_type) for name, key in keys.items())
+    element = StructType((StructField("v", value.data_type), *fields))
+    return _list_forms(struct(v=value, **keys), used, element, "concat", finish)
 
 
-def _comparison(orders: list[SortOrder]) -> str:
-    """-1, 0 or 1 for two elements `a` and `b`; the sort is stable."""
-    branches = []
-    for i, order in enumerate(orders):
-        nulls, other = ("-1", "1") if order.nulls_first else ("1", "-1")
-        below, above = ("-1", "1") if order.ascending else ("1", "-1")
-        branches.append(
-            f"WHEN NOT a.k{i} <=> b.k{i} THEN CASE WHEN a.k{i} IS NULL THEN {nulls} "
-            f"WHEN b.k{i} IS NULL THEN {other} WHEN a.k{i} < b.k{i} THEN {below} ELSE {above} END"
-        )
-    return f"CASE {' '.join(branches)} ELSE 0 END"
+def listagg_sql(call: Call, show: Show) -> str:
+    """`listagg(value, separator) WITHIN GROUP (ORDER BY ...)`."""
+    text = f"{call.name}({', '.join(map(show, call.arguments[:2]))})"
+    order = ", ".join(map(show, call.arguments[2:]))
+    return f"{text} WITHIN GROUP (ORDER BY {order})" if order else text

@@ -6,11 +6,13 @@ moment) or are turned back into them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show
+from ..tree import replace
 from ..types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
 from .aggregates_common import (
     always,
@@ -20,90 +22,136 @@ from .aggregates_common import (
     require_count,
     with_arguments,
 )
+from .build import call as call_of
+from .build import cast_as, double, every, if_else, is_any_null, null, when
 from .coercion import cast_unless_same
 from .mismatch import unexpected_type
 
-_M2 = "regr_sxx({0}, {0}){filter}"
-_COUNT = "count({0}){filter}"
 _MOMENTS = (
-    (Buffer("n", DOUBLE), f"CAST({_COUNT} AS DOUBLE)"),
-    (Buffer("avg", DOUBLE), "avg({0})"),
-    (Buffer("m2", DOUBLE), _M2),
-    (
-        Buffer("m3", DOUBLE),
-        f"CASE WHEN {_M2} > 0 THEN skewness({{0}}){{filter}} * sqrt({_M2} / {_COUNT}) * {_M2} "
-        "ELSE 0D END",
-    ),
-    (
-        Buffer("m4", DOUBLE),
-        f"CASE WHEN {_M2} > 0 THEN (kurtosis({{0}}){{filter}} + 3) * {_M2} / {_COUNT} * {_M2} "
-        "ELSE 0D END",
-    ),
+    Buffer("n", DOUBLE, empty=0.0),
+    *(Buffer(name, DOUBLE) for name in ("avg", "m2", "m3", "m4")),
 )
 _CO_MOMENTS = (
-    (Buffer("n", DOUBLE), "CAST(regr_count({0}, {1}){filter} AS DOUBLE)"),
-    (Buffer("xAvg", DOUBLE), "regr_avgy({0}, {1})"),
-    (Buffer("yAvg", DOUBLE), "regr_avgx({0}, {1})"),
-    (Buffer("ck", DOUBLE), "regr_sxy({0}, {1})"),
-    (Buffer("xMk", DOUBLE), "regr_syy({0}, {1})"),
-    (Buffer("yMk", DOUBLE), "regr_sxx({0}, {1})"),
+    Buffer("n", DOUBLE, empty=0.0),
+    *(Buffer(name, DOUBLE) for name in ("xAvg", "yAvg", "ck", "xMk", "yMk")),
 )
 
-# Over one row: no distance from the mean, but for NaN and infinity.
-_ROW = ("CAST({counted} AS DOUBLE)", "{0}", "{0} - {0}", "{0} - {0}", "{0} - {0}")
-_BOTH = "IF({counted} = 0L, NULL, "
-_ROW_PAIR = (
-    "CAST({counted} AS DOUBLE)",
-    f"{_BOTH}{{0}})",
-    f"{_BOTH}{{1}})",
-    f"{_BOTH}({{0}} - {{0}}) + ({{1}} - {{1}}))",
-    f"{_BOTH}{{0}} - {{0}})",
-    f"{_BOTH}{{1}} - {{1}})",
-)
+Columns = Sequence[Expression]
+Final = Callable[[Columns], Expression]
 
 
-def _forms(
-    parts: tuple[tuple[Buffer, str], ...],
-    operation: str,
-    final: str,
-    row: tuple[str, ...],
-    plan: tuple[Buffer, ...] | None = None,
-) -> AggregateForms:
-    return AggregateForms(
-        buffers=tuple(buffer for buffer, _ in parts),
-        partial=tuple(text for _, text in parts),
-        merges=(Merge(operation, tuple(range(len(parts)))),),
-        final=final,
-        plan=plan,
-        row=row,
+def _moments_over(value: Expression, over: Over) -> tuple[Expression, ...]:
+    """n, the mean, and the sums of the powers of the distances from it."""
+    n = cast_as(over(call_of("count", value)), DOUBLE)
+    m2 = over(call_of("regrreplacement", value))
+    spread = call_of(">", m2, double(0.0))
+    deviation = call_of("sqrt", _ratio(m2, n))
+    m3 = _product(over(call_of("skewness", value)), deviation, m2)
+    kurtosis = call_of("+", over(call_of("kurtosis", value)), double(3.0))
+    m4 = _product(_ratio(_product(kurtosis, m2), n), m2)
+    return (
+        n,
+        over(call_of("avg", value)),
+        m2,
+        when(spread, m3, double(0.0)),
+        when(spread, m4, double(0.0)),
     )
 
 
-def _central(name: str, moments: int, final: str) -> FunctionSpec:
-    """A function of one column; `final` over b0 = n, b2 = m2, b3 = m3, b4 = m4."""
+def _moments_of_row(value: Expression) -> tuple[Expression, ...]:
+    """No distance from the mean, but for NaN and infinity."""
+    distance = call_of("-", value, value)
+    return (_counted((value,)), value, distance, distance, distance)
+
+
+def _co_moments_over(call: Call, over: Over) -> tuple[Expression, ...]:
+    names = ("regr_avgy", "regr_avgx", "regr_sxy", "regr_syy", "regr_sxx")
+    count = over(call_of("regr_count", *call.arguments))
+    others = (over(call_of(name, *call.arguments)) for name in names)
+    return (cast_as(count, DOUBLE), *others)
+
+
+def _co_moments_of_row(call: Call) -> tuple[Expression, ...]:
+    one, other = call.arguments
+    first, second = (call_of("-", value, value) for value in (one, other))
+    values: tuple[Expression, ...] = (one, other, call_of("+", first, second), first, second)
+    missing = is_any_null(call.arguments)
+    if missing is not None:
+        values = tuple(if_else(missing, null(DOUBLE), value) for value in values)
+    return (_counted(call.arguments), *values)
+
+
+def _counted(values: tuple[Expression, ...]) -> Expression:
+    missing = is_any_null(values)
+    return double(1.0) if missing is None else if_else(missing, double(0.0), double(1.0))
+
+
+def _ratio(one: Expression, other: Expression) -> Expression:
+    return call_of("/", one, other)
+
+
+def _product(*factors: Expression) -> Expression:
+    return reduce(lambda one, other: call_of("*", one, other), factors)
+
+
+def _above(value: Expression, bound: float) -> Expression:
+    return call_of(">", value, double(bound))
+
+
+def _differs(value: Expression) -> Expression:
+    return call_of("not", call_of("=", value, double(0.0)))
+
+
+def _less_one(value: Expression) -> Expression:
+    return call_of("-", value, double(1.0))
+
+
+def _central(name: str, moments: int, final: Final) -> FunctionSpec:
+    """A function of one column; `final` over n, mean, m2, m3, m4, as many as there are."""
+    size = moments + 1
+
+    def forms(call: Call) -> AggregateForms:
+        value = call.arguments[0]
+        return AggregateForms(
+            buffers=_MOMENTS[:size],
+            merges=(Merge("moments", tuple(range(size))),),
+            partial=lambda over: _moments_over(value, over)[:size],
+            row=lambda: _moments_of_row(value)[:size],
+            final=final,
+        )
+
     return FunctionSpec(
         name=name,
         kind="aggregate",
         data_type=always(DOUBLE),
         nullable=nullable,
         check=doubles(1),
-        forms=lambda call: _forms(_MOMENTS[: moments + 1], "moments", final, _ROW[: moments + 1]),
+        forms=forms,
     )
 
 
 def _paired(
-    name: str, buffers: int, final: str, plan: tuple[Buffer, ...] | None = None
+    name: str, size: int, final: Final, plan: tuple[Buffer, ...] | None = None
 ) -> FunctionSpec:
-    """A function of two columns; `final` over b0 = n, b1, b2 = means, b3 = ck, b4, b5 = moments."""
+    """A function of two columns; `final` over n, the means, ck and the moments of both."""
+
+    def forms(call: Call) -> AggregateForms:
+        return AggregateForms(
+            buffers=_CO_MOMENTS[:size],
+            merges=(Merge("covariance", tuple(range(size))),),
+            partial=lambda over: _co_moments_over(call, over)[:size],
+            row=lambda: _co_moments_of_row(call)[:size],
+            final=final,
+            plan=plan,
+        )
+
     return FunctionSpec(
         name=name,
         kind="aggregate",
         data_type=always(DOUBLE),
         nullable=nullable,
         check=doubles(2),
-        forms=lambda call: _forms(
-            _CO_MOMENTS[:buffers], "covariance", final, _ROW_PAIR[:buffers], plan
-        ),
+        forms=forms,
     )
 
 
@@ -156,6 +204,11 @@ def _spread_of(position: int) -> Callable[[Call], Expression]:
     return replacement
 
 
+def _spread_sql(call: Call, show: Show) -> str:
+    value = show(call.arguments[0])
+    return f"regr_sxx({value}, {value})"
+
+
 def _replaced(
     name: str, data_type: DataType, replacement: Callable[[Call], Expression]
 ) -> FunctionSpec:
@@ -177,46 +230,73 @@ _FIT_BUFFERS = (
     *(Buffer(name, DOUBLE) for name in ("n", "xAvg", "yAvg", "ck")),
     *(Buffer(name, DOUBLE) for name in ("n", "avg", "m2")),
 )
-_POPULATION = "CASE WHEN {b0} > 0 THEN {b2} / {b0} END"
-_SAMPLE = "CASE WHEN {b0} > 1 THEN {b2} / ({b0} - 1) END"
+
+
+def _population(c: Columns) -> Expression:
+    return when(_above(c[0], 0), _ratio(c[2], c[0]))
+
+
+def _sample(c: Columns) -> Expression:
+    return when(_above(c[0], 1), _ratio(c[2], _less_one(c[0])))
+
+
+def _root(of: Final) -> Final:
+    return lambda c: call_of("sqrt", of(c))
+
+
+def _skewness(c: Columns) -> Expression:
+    value = _ratio(_product(call_of("sqrt", c[0]), c[3]), call_of("sqrt", _product(*[c[2]] * 3)))
+    return when(every(_above(c[0], 0), _differs(c[2])), value)
+
+
+def _kurtosis(c: Columns) -> Expression:
+    value = _ratio(_product(c[0], c[4]), _product(c[2], c[2]))
+    return when(
+        every(_above(c[0], 0), _differs(c[2])),
+        call_of("-", value, double(3.0)),
+    )
+
+
+def _correlation(c: Columns) -> Expression:
+    value = _ratio(c[3], call_of("sqrt", _product(c[4], c[5])))
+    return when(every(_above(c[0], 1), _differs(c[4]), _differs(c[5])), value)
+
+
+def _determination(c: Columns) -> Expression:
+    value = _ratio(_product(c[3], c[3]), _product(c[4], c[5]))
+    fit = when(call_of("=", c[4], double(0.0)), double(1.0), value)
+    return when(every(_above(c[0], 0), _differs(c[5])), fit)
+
+
+def _slope(c: Columns) -> Expression:
+    return when(every(_above(c[0], 0), _differs(c[5])), _ratio(c[3], c[5]))
+
+
+def _intercept(c: Columns) -> Expression:
+    value = call_of("-", c[1], _product(_ratio(c[3], c[5]), c[2]))
+    return when(every(_above(c[0], 0), _differs(c[5])), value)
+
+
+def _spread(at: int) -> Final:
+    return lambda c: when(_above(c[0], 0), c[at])
+
 
 SPECS = (
-    *(_central(name, 2, f"sqrt({_SAMPLE})") for name in ("stddev", "stddev_samp", "std")),
-    *(_central(name, 2, _SAMPLE) for name in ("variance", "var_samp")),
-    _central("stddev_pop", 2, f"sqrt({_POPULATION})"),
-    _central("var_pop", 2, _POPULATION),
-    _central("regrreplacement", 2, "CASE WHEN {b0} > 0 THEN {b2} END"),
-    _central(
-        "skewness",
-        3,
-        "CASE WHEN {b0} > 0 AND {b2} <> 0 THEN sqrt({b0}) * {b3} / sqrt({b2} * {b2} * {b2}) END",
-    ),
-    _central(
-        "kurtosis",
-        4,
-        "CASE WHEN {b0} > 0 AND {b2} <> 0 THEN {b0} * {b4} / ({b2} * {b2}) - 3 END",
-    ),
-    _paired("covar_pop", 4, "CASE WHEN {b0} > 0 THEN {b3} / {b0} END"),
-    _paired("covar_samp", 4, "CASE WHEN {b0} > 1 THEN {b3} / ({b0} - 1) END"),
-    _paired(
-        "corr",
-        6,
-        "CASE WHEN {b0} > 1 AND {b4} <> 0 AND {b5} <> 0 THEN {b3} / sqrt({b4} * {b5}) END",
-    ),
-    _paired(
-        "regr_r2",
-        6,
-        "CASE WHEN {b0} > 0 AND {b5} <> 0 THEN "
-        "CASE WHEN {b4} = 0 THEN 1D ELSE {b3} * {b3} / ({b4} * {b5}) END END",
-    ),
-    _paired("regr_sxy", 4, "CASE WHEN {b0} > 0 THEN {b3} END"),
-    _paired("regr_slope", 6, "CASE WHEN {b0} > 0 AND {b5} <> 0 THEN {b3} / {b5} END", _FIT_BUFFERS),
-    _paired(
-        "regr_intercept",
-        6,
-        "CASE WHEN {b0} > 0 AND {b5} <> 0 THEN {b1} - {b3} / {b5} * {b2} END",
-        _FIT_BUFFERS,
-    ),
+    *(_central(name, 2, _root(_sample)) for name in ("stddev", "stddev_samp", "std")),
+    *(_central(name, 2, _sample) for name in ("variance", "var_samp")),
+    _central("stddev_pop", 2, _root(_population)),
+    _central("var_pop", 2, _population),
+    # What the optimizer makes of regr_sxx and regr_syy; SQL has no name of its own for it.
+    replace(_central("regrreplacement", 2, _spread(2)), sql=_spread_sql),
+    _central("skewness", 3, _skewness),
+    _central("kurtosis", 4, _kurtosis),
+    _paired("covar_pop", 4, lambda c: when(_above(c[0], 0), _ratio(c[3], c[0]))),
+    _paired("covar_samp", 4, lambda c: when(_above(c[0], 1), _ratio(c[3], _less_one(c[0])))),
+    _paired("corr", 6, _correlation),
+    _paired("regr_r2", 6, _determination),
+    _paired("regr_sxy", 4, _spread(3)),
+    _paired("regr_slope", 6, _slope, _FIT_BUFFERS),
+    _paired("regr_intercept", 6, _intercept, _FIT_BUFFERS),
     _replaced("regr_count", LONG, _regr_count),
     _replaced("regr_avgx", DOUBLE, _mean_of(1)),
     _replaced("regr_avgy", DOUBLE, _mean_of(0)),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..expressions import Call, Expression, Literal
-from ..literal_sql import literal_sql
 from ..literal_text import literal_text
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
 from ..types import ArrayType, BooleanType, DataType, NumericType
 from .aggregates_common import not_nullable
+from .build import call as build
+from .build import if_else, null
 
 
 def keeps_values_of(data_type: DataType) -> bool:
@@ -32,12 +33,17 @@ def _forms(call: Call) -> AggregateForms:
     kind = call.arguments[1].data_type
     literals = [value for value in _values(call) if isinstance(value, Literal)]
     names = ["null" if v.value is None else literal_text(v) for v in literals]
-    tests = [f"{{0}} <=> {literal_sql(v, lambda t: t.sql)}" for v in literals]
+    column, result = call.arguments
+
+    def chosen() -> tuple[Call, ...]:
+        return tuple(if_else(build("<=>", column, v), result, null(kind)) for v in literals)
+
     return AggregateForms(
         buffers=tuple(Buffer(f"b{i}", kind) for i in range(len(literals))),
-        partial=tuple(f"max(IF({test}, {{1}}, NULL)){{filter}}" for test in tests),
         merges=tuple(Merge("max", (i,)) for i in range(len(literals))),
-        final=f"array({', '.join(f'{{b{i}}}' for i in range(len(literals)))})",
+        partial=lambda over: tuple(over(build("max", value)) for value in chosen()),
+        row=chosen,
+        final=lambda columns: build("array", *columns),
         plan=tuple(Buffer(name, kind) for name in names),
     )
 

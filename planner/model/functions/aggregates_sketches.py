@@ -39,9 +39,13 @@ from .aggregates_common import (
 from .aggregates_counts import (
     approximate_forms,
     discrete_forms,
+    discrete_sql,
     listagg_forms,
+    listagg_sql,
     mode_forms,
+    mode_sql,
     percentile_forms,
+    percentile_sql,
 )
 from .coercion import cast_unless_same
 from .inputs import parameter
@@ -262,6 +266,7 @@ SPECS = (
         data_type=_percentile_type,
         check=_check_percentile,
         text=_percentile_text,
+        sql=percentile_sql,
         forms=percentile_forms,
     ),
     _object(
@@ -278,6 +283,7 @@ SPECS = (
         check=_check_ordered_percentile,
         text=_discrete_text,
         pretty=_ordered_pretty,
+        sql=discrete_sql,
         forms=discrete_forms,
     ),
     *(
@@ -298,6 +304,7 @@ SPECS = (
         check=_check_mode,
         text=_mode_text,
         pretty=_one_name,
+        sql=mode_sql,
         forms=mode_forms,
     ),
     _object("histogram_numeric", data_type=_histogram_type, check=_check_histogram),
@@ -307,6 +314,7 @@ SPECS = (
             data_type=first_type,
             check=_check_listagg,
             pretty=_list_name,
+            sql=listagg_sql,
             forms=listagg_forms,
             order_sensitive=True,
         )

@@ -6,12 +6,16 @@ in precision and scale. Year-month intervals travel as whole months (Arrow has n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..conf import Conf
-from ..expressions import Call, Expression
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge
+from ..expressions import Call, Cast, EvalMode, Expression, lit
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge
+from ..tree import replace
 from ..types import (
     BOOLEAN,
     DOUBLE,
+    INT,
     LONG,
     DataType,
     DayTimeIntervalType,
@@ -27,23 +31,34 @@ from ..types import (
 from .aggregates_common import (
     COUNT_BUFFER,
     NUMERIC_OR_INTERVAL,
+    counted,
     first_type,
     is_ansi_interval,
     nullable,
     require_count,
     with_arguments,
 )
+from .build import call as build
+from .build import cast_as, double, if_else, long, when
 from .coercion import bounded_decimal, cast_unless_same
 from .mismatch import unexpected_type
 
-_MONTHS = "CAST(EXTRACT(YEAR FROM {0}) * 12 + EXTRACT(MONTH FROM {0}) AS BIGINT)"
 
-# A sum begins with 0.0: that of one -0.0 is 0.0.
-_ROW_DOUBLE = "CAST({0} AS DOUBLE) + 0D"
+def _months(value: Expression) -> Expression:
+    """A year-month interval as a number of months."""
+    years = build("*", build("extractansiintervalyears", value), lit(12))
+    rest = cast_as(build("extractansiintervalmonths", value), INT)
+    return cast_as(build("+", years, rest), LONG)
 
 
-def _as(data_type: DataType) -> str:
-    return f"CAST({{0}} AS {data_type.sql})"
+def _of_months(months: Expression, data_type: DataType) -> Expression:
+    """The year-month interval of a number of months, an INT."""
+    return cast_as(build("make_ym_interval", lit(0), months), data_type)
+
+
+def _row_double(value: Expression) -> Expression:
+    # A sum begins with 0.0: that of one -0.0 is 0.0.
+    return build("+", cast_as(value, DOUBLE), double(0.0))
 
 
 def _check(call: Call, conf: Conf) -> Expression:
@@ -84,105 +99,126 @@ def _is_try(call: Call) -> bool:
 
 
 def _sum_forms(call: Call) -> AggregateForms:
-    result = call.data_type
+    result, value = call.data_type, call.arguments[0]
     plan: tuple[Buffer, ...] = (Buffer("sum", result),)
     if isinstance(result, DecimalType) or (_is_try(call) and result != DOUBLE):
         plan = (*plan, Buffer("isEmpty", BOOLEAN, False))
-    if result == DOUBLE:
-        return AggregateForms(
-            buffers=plan,
-            partial=("sum({0})",),
-            merges=(Merge("sum", (0,)),),
-            final="{b0}",
-            row=(_ROW_DOUBLE,),
-        )
     if isinstance(result, YearMonthIntervalType):
         return _month_sum(call, plan)
-    if _is_try(call) or (isinstance(result, DecimalType) and not call.ansi):
+    if result != DOUBLE and (_is_try(call) or (isinstance(result, DecimalType) and not call.ansi)):
         return AggregateForms(
-            buffers=(Buffer("sum", result), Buffer("isEmpty", BOOLEAN)),
-            partial=("try_sum({0})", "every({0} IS NULL)"),
+            buffers=(Buffer("sum", result), Buffer("isEmpty", BOOLEAN, empty=True)),
             merges=(Merge("try_sum", (0, 1)),),
-            final="{b0}",
+            partial=lambda over: (
+                over(replace(call, name="try_sum")),
+                over(build("every", build("isnull", value))),
+            ),
+            row=lambda: (cast_as(value, result), build("isnull", value)),
             plan=plan,
-            row=(_as(result), "{0} IS NULL"),
         )
     wraps = isinstance(result, type(LONG)) and not call.ansi
     return AggregateForms(
         buffers=(Buffer("sum", result),),
-        partial=("sum({0})",),
         merges=(Merge("sum_wrap" if wraps else "sum", (0,)),),
-        final="{b0}",
+        partial=lambda over: (over(replace(call, name="sum")),),
+        row=lambda: (_row_double(value) if result == DOUBLE else cast_as(value, result),),
         plan=plan,
-        row=(_as(result),),
     )
 
 
 def _month_sum(call: Call, plan: tuple[Buffer, ...]) -> AggregateForms:
     # 2^31 months at most fit an interval, so that a bigint sum never overflows in practice and
     # the cast down at the end finds what is too much.
-    cast = "try_cast({b0} AS INT)" if _is_try(call) else "CAST({b0} AS INT)"
+    def final(columns: Sequence[Expression]) -> Expression:
+        mode: EvalMode = "TRY" if _is_try(call) else "ANSI"
+        return _of_months(Cast(child=columns[0], type_=INT, mode=mode), call.data_type)
+
     return AggregateForms(
         buffers=(Buffer("sum", LONG),),
-        partial=(f"sum({_MONTHS})",),
         merges=(Merge("sum", (0,)),),
-        final=_interval(call.data_type, f"make_ym_interval(0, {cast})"),
+        partial=lambda over: (over(build("sum", _months(call.arguments[0]))),),
+        row=lambda: (_months(call.arguments[0]),),
+        final=final,
         plan=plan,
-        row=(_MONTHS,),
     )
-
-
-def _interval(data_type: DataType, sql: str) -> str:
-    return f"CAST({sql} AS {data_type.sql})"
 
 
 def _avg_forms(call: Call) -> AggregateForms:
-    match first_type(call):
+    value = call.arguments[0]
+    match value.data_type:
         case DecimalType() as decimal:
             return _decimal_avg(call, decimal)
         case DayTimeIntervalType() as interval:
-            total = "try_sum({0})" if _is_try(call) else "sum({0})"
-            return _avg(call, total, interval, _as(interval))
-        case YearMonthIntervalType() as interval:
-            forms = _avg(call, f"sum({_MONTHS})", LONG, _MONTHS)
-            mean = "make_ym_interval(0, CAST(ROUND(CAST({b0} AS DECIMAL(20, 0)) / {b1}) AS INT))"
             return AggregateForms(
-                buffers=forms.buffers,
-                partial=forms.partial,
-                merges=forms.merges,
-                final=f"CASE WHEN {{b1}} > 0 THEN {_interval(interval, mean)} END",
+                buffers=(Buffer("sum", interval), COUNT_BUFFER),
+                merges=_LENIENT if _is_try(call) else _STRICT,
+                partial=lambda over: (
+                    over(build("try_sum" if _is_try(call) else "sum", value)),
+                    over(build("count", value)),
+                ),
+                row=lambda: (value, counted(call.arguments)),
+                final=lambda columns: _mean(columns, build("divide_interval", *columns)),
+            )
+        case YearMonthIntervalType() as interval:
+            return AggregateForms(
+                buffers=(Buffer("sum", LONG), COUNT_BUFFER),
+                merges=_LENIENT if _is_try(call) else _STRICT,
+                partial=lambda over: (
+                    over(build("sum", _months(value))),
+                    over(build("count", value)),
+                ),
+                row=lambda: (_months(value), counted(call.arguments)),
+                final=lambda columns: _mean(columns, _month_mean(columns, interval)),
                 plan=(Buffer("sum", interval), COUNT_BUFFER),
-                row=forms.row,
             )
         case _:
-            return _avg(call, "sum(CAST({0} AS DOUBLE))", DOUBLE, _ROW_DOUBLE)
+            return AggregateForms(
+                buffers=(Buffer("sum", DOUBLE), COUNT_BUFFER),
+                merges=_STRICT,
+                partial=lambda over: (
+                    over(build("sum", cast_as(value, DOUBLE))),
+                    over(build("count", value)),
+                ),
+                row=lambda: (_row_double(value), counted(call.arguments)),
+                final=lambda columns: _mean(
+                    columns, build("/", columns[0], cast_as(columns[1], DOUBLE))
+                ),
+            )
 
 
-def _avg(call: Call, partial: str, sum_type: DataType, row: str) -> AggregateForms:
-    lenient = _is_try(call) and sum_type != DOUBLE
-    return AggregateForms(
-        buffers=(Buffer("sum", sum_type), COUNT_BUFFER),
-        partial=(partial, "count({0})"),
-        merges=(Merge("try_sum_count" if lenient else "sum", (0, 1) if lenient else (0,)),)
-        + (() if lenient else (Merge("sum_wrap", (1,)),)),
-        final="CASE WHEN {b1} > 0 THEN {b0} / {b1} END",
-        row=(row, "{counted}"),
-    )
+_STRICT = (Merge("sum", (0,)), Merge("sum_wrap", (1,)))
+_LENIENT = (Merge("try_sum_count", (0, 1)),)
+
+
+def _mean(columns: Sequence[Expression], mean: Expression) -> Expression:
+    return when(build(">", columns[1], long(0)), mean)
+
+
+def _month_mean(columns: Sequence[Expression], interval: DataType) -> Expression:
+    """Whole months, halves away from zero: (2x + n) div 2n."""
+    total, count = columns
+    twice = build("*", total, long(2))
+    below = build("<", total, long(0))
+    half = if_else(below, build("-", twice, count), build("+", twice, count))
+    rounded = build("div", half, build("*", count, long(2)))
+    return _of_months(cast_as(rounded, INT), interval)
 
 
 def _decimal_avg(call: Call, decimal: DecimalType) -> AggregateForms:
+    value = call.arguments[0]
     total = bounded_decimal(decimal.precision + 10, decimal.scale)
     lenient = _is_try(call) or not call.ansi
     result = call.data_type
     assert isinstance(result, DecimalType)
-    strict = (Merge("sum", (0,)), Merge("sum_wrap", (1,)))
     return AggregateForms(
         buffers=(Buffer("sum", total), COUNT_BUFFER),
-        partial=("try_sum({0})" if lenient else "sum({0})", "count({0})"),
-        merges=(Merge("try_sum_count", (0, 1)),) if lenient else strict,
-        final="{b0}",
-        finish=f"decimal_average:{result.precision}:{result.scale}:{int(lenient)}",
-        row=(_as(total), "{counted}"),
+        merges=_LENIENT if lenient else _STRICT,
+        partial=lambda over: (
+            over(build("try_sum" if lenient else "sum", value)),
+            over(build("count", value)),
+        ),
+        row=lambda: (cast_as(value, total), counted(call.arguments)),
+        finish=Finish("decimal_average", (result.precision, result.scale, lenient)),
     )
 
 

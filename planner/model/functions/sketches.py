@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from ..conf import Conf
-from ..expressions import Call, Expression, Literal
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, null_if_any, register
+from ..expressions import Call, Expression, LambdaFunction, LambdaVariable, Literal
+from ..registry import (
+    AggregateForms,
+    Buffer,
+    FunctionSpec,
+    Merge,
+    Over,
+    null_if_any,
+    register,
+)
 from ..tree import replace
 from ..types import (
     BINARY,
@@ -19,6 +27,8 @@ from ..types import (
     DataType,
 )
 from .aggregates_common import always, not_nullable, nullable, planned_only, typed_text
+from .build import call as build
+from .build import double, long, when
 from .mismatch import non_foldable, wrong_argument_count
 from .shapes import always_null, check_types, invoked, scalar
 
@@ -67,12 +77,22 @@ def _check_product(call: Call, conf: Conf) -> Expression:
 
 
 def _product_forms(call: Call) -> AggregateForms:
-    numbers = "aggregate(collect_list({0}){filter}, 1D, (a, e) -> a * e)"
+    value = call.arguments[0]
+
+    def partial(over: Over) -> tuple[Expression, ...]:
+        # SQL has no name for it: the values are gathered and multiplied.
+        total, factor = (LambdaVariable(name=n, type_=DOUBLE, expr_id=0) for n in ("a", "e"))
+        step = LambdaFunction(body=build("*", total, factor), parameters=(total, factor))
+        same = LambdaFunction(body=total, parameters=(total,))
+        gathered = over(build("collect_list", value))
+        numbers = build("aggregate", gathered, double(1.0), step, same)
+        return (when(build(">", over(build("count", value)), long(0)), numbers),)
+
     return AggregateForms(
         buffers=(Buffer("product", DOUBLE),),
-        partial=(f"CASE WHEN count({{0}}){{filter}} > 0 THEN {numbers} END",),
         merges=(Merge("product", (0,)),),
-        final="{b0}",
+        partial=partial,
+        row=lambda: (value,),
     )
 
 

@@ -1,0 +1,58 @@
+"""Every explain mode: those of the physical plan, and those of the runtime plan above it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..physical.explain import MODES as PHYSICAL_MODES
+from ..physical.explain import explain as explain_physical
+from ..physical.explain.modes import Explainable
+from .model.errors import DescriptionError
+from .model.literal_text import time_zone_scope
+
+if TYPE_CHECKING:
+    from ..runtime.plan import RuntimePlan
+
+RUNTIME_MODES = ("runtime", "runtime-json")
+MODES = (*PHYSICAL_MODES, *RUNTIME_MODES)
+
+
+def check_mode(mode: str) -> None:
+    """Raise DescriptionError for an explain mode that there is not."""
+    if mode not in MODES:
+        raise DescriptionError(
+            "STATEPLAN_UNKNOWN_EXPLAIN_MODE",
+            f"There is no explain mode '{mode}'.",
+            hint=f"Use one of {', '.join(MODES)}.",
+        )
+
+
+def explain(execution: Explainable, mode: str = "simple") -> str:
+    """The text of a query's plan, ending without a line break.
+
+    Args:
+        execution: the query's phases.
+        mode: a mode of the physical plan (physical/explain/modes.py); `runtime`: what we do in the
+            query's first micro-batch on Spark; `runtime-json`: the same as JSON.
+
+    Raises:
+        DescriptionError: there is no such mode.
+        StateplanError: what planning the query raises; a function of it cannot be run.
+    """
+    check_mode(mode)
+    if mode not in RUNTIME_MODES:
+        return explain_physical(execution, mode)
+    from ..runtime.plan import runtime_json, runtime_text
+
+    plan = _runtime_plan(execution)
+    widest = execution.conf.integer("spark.sql.debug.maxToStringFields")
+    with time_zone_scope(execution.conf.time_zone):
+        return runtime_text(plan, widest) if mode == "runtime" else runtime_json(plan)
+
+
+def _runtime_plan(execution: Explainable) -> RuntimePlan:
+    from ..runtime.plan import BatchFacts, runtime_plan
+
+    stores = execution.conf.shuffle_partitions
+    facts = BatchFacts(conf=execution.conf, tasks=stores)
+    return runtime_plan(execution.executed_plan, facts)

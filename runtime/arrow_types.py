@@ -1,0 +1,98 @@
+"""The Arrow types of Spark's types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from ..planner.model.errors import RuntimeFailure
+from ..planner.model.expressions import AttributeReference
+from ..planner.model.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+_ARROW: dict[type[DataType], Any] = {
+    NullType: pa.null(),
+    BooleanType: pa.bool_(),
+    ByteType: pa.int8(),
+    ShortType: pa.int16(),
+    IntegerType: pa.int32(),
+    LongType: pa.int64(),
+    FloatType: pa.float32(),
+    DoubleType: pa.float64(),
+    StringType: pa.string(),
+    BinaryType: pa.binary(),
+    DateType: pa.date32(),
+    TimestampType: pa.timestamp("us", "UTC"),
+    TimestampNTZType: pa.timestamp("us"),
+    DayTimeIntervalType: pa.duration("us"),
+}
+
+
+def arrow_type(data_type: DataType) -> Any:
+    """The Arrow type that Spark gives a column, all of it nullable, timestamps in UTC.
+
+    Raises:
+        RuntimeFailure: values of the type cannot leave the JVM as Arrow.
+    """
+    match data_type:
+        case DecimalType(precision=precision, scale=scale):
+            return pa.decimal128(precision, scale)
+        case ArrayType(element_type=element):
+            return pa.list_(pa.field("element", arrow_type(element)))
+        case MapType(key_type=key, value_type=value):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case StructType(fields=fields):
+            return pa.struct([pa.field(f.name, arrow_type(f.data_type)) for f in fields])
+    found = _ARROW.get(type(data_type))
+    if found is None:
+        raise RuntimeFailure(
+            "UNSUPPORTED_ARROWTYPE",
+            f"Values of type {data_type.sql} cannot go through a stateful operator.",
+            hint="Cast them to another type, such as STRING or BIGINT, before the operator.",
+        )
+    return found
+
+
+def arrow_schema(columns: Iterable[AttributeReference]) -> Any:
+    """The Arrow schema of some columns, named by their ids."""
+    return pa.schema([pa.field(column_name(c), arrow_type(c.data_type)) for c in columns])
+
+
+def column_name(attribute: AttributeReference) -> str:
+    """A column's name where an engine has it: names of the query may repeat, ids do not."""
+    return f"c{attribute.expr_id}"
+
+
+_SPARK: dict[Any, DataType] = {kind: spark() for spark, kind in _ARROW.items()}
+
+
+def spark_type(kind: Any) -> DataType:
+    """The type of Spark's that an Arrow type stands for: the reverse of `arrow_type`.
+
+    Raises:
+        KeyError: it stands for none, or has parts.
+    """
+    if pa.types.is_decimal128(kind):
+        return DecimalType(kind.precision, kind.scale)
+    return _SPARK[kind]

@@ -1,0 +1,1 @@
+"""The engines that run runtime plans: Spark, and the embedded one."""

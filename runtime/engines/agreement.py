@@ -1,0 +1,259 @@
+"""What the embedded engine computes exactly as Spark does: the table, and questions to it.
+
+The table, `agreement.json`, is measured and written by `tests/compare_engines.py`, never by hand.
+What is not in it is not used. No engine is needed to read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from ...planner.model.expressions import Call, CaseWhen, Expression, LambdaFunction
+from ...planner.model.types import BooleanType, DataType, StructType
+from .exact import ExactForm
+from .rewrites_times import UTC
+from .signatures import Signature, kinds, option_signature, signatures
+
+TABLE = Path(__file__).with_name("agreement.json")
+EQUAL = "equal"
+FAILS = ", also where it fails"
+RAISES = EQUAL + FAILS
+"""The verdict on what agrees and can fail: the failing rows and Spark's condition agree, too."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A part of an expression that the embedded engine cannot be asked for, and the reason."""
+
+    expression: Expression
+    reason: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What decides a verdict besides the signature: the session's ANSI mode and time zone."""
+
+    ansi: bool
+    time_zone: str
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The table's keys for verdicts under this setting."""
+        mode = "ansi" if self.ansi else "legacy"
+        zone = "UTC" if self.time_zone in UTC else "other zones"
+        return f"{mode}, {zone}", mode, zone
+
+
+def disagreements(
+    expression: Expression, *, ansi: bool, time_zone: str
+) -> tuple[Disagreement, ...]:
+    """The parts of a resolved expression that the engine does not compute as Spark does.
+
+    Args:
+        expression: as the optimizer leaves it; columns may be of any input.
+        ansi: the session's `spark.sql.ansi.enabled`.
+        time_zone: the session's `spark.sql.session.timeZone`.
+
+    Returns:
+        From the outermost part to the innermost, none where all agrees. A part is named for what
+        it does itself: in `upper(f(x))` with a wrong `f` that is `f(x)` alone.
+    """
+    setting = Setting(ansi, time_zone)
+    found = []
+    for part in _parts(expression):
+        reason = _exact_reason(part, setting)
+        if reason is not None:
+            found.append(Disagreement(part, reason))
+    return tuple(found)
+
+
+def can_fail(expression: Expression, *, ansi: bool, time_zone: str) -> bool:
+    """Whether a part of the expression can stop a query (a division by zero, a bad cast)."""
+    return any(_fails(part, Setting(ansi, time_zone)) for part in _parts(expression))
+
+
+def reader_disagreements(
+    format: str,
+    schema: StructType,
+    options: Mapping[str, str],
+    *,
+    ansi: bool,
+    time_zone: str,
+) -> tuple[str, ...]:
+    """Why the engine cannot read these files as Spark does; none where it can.
+
+    Args:
+        format: json, parquet, csv, orc or text.
+        schema: the columns read.
+        options: the reader's options, those of a stream left out.
+        ansi: the session's `spark.sql.ansi.enabled`.
+        time_zone: the session's `spark.sql.session.timeZone`.
+    """
+    setting = Setting(ansi, time_zone)
+    columns = sorted({kind for field in schema.fields for kind in kinds(field.data_type)})
+    wanted = [Signature(format, kind) for kind in columns]
+    wanted += [option_signature(format, key, value) for key, value in sorted(options.items())]
+    found = (_reason("readers", (signature,), setting) for signature in wanted)
+    return tuple(reason for reason in found if reason is not None)
+
+
+def reader_limits(format: str, *, ansi: bool, time_zone: str) -> tuple[str, ...]:
+    """What files may hold that the engine reads otherwise than Spark, malformed lines above all.
+
+    Only the files themselves can tell. A verdict `is refused` means that the read fails.
+    """
+    setting = Setting(ansi, time_zone)
+    files = table()["readers"].get(f"{format} files", {})
+    wanted = (Signature(f"{format} files", what) for what in files)
+    found = (_reason("readers", (signature,), setting) for signature in wanted)
+    return tuple(reason for reason in found if reason is not None)
+
+
+def step_disagreements(
+    step: str, types: Iterable[DataType], *, ansi: bool, time_zone: str
+) -> tuple[str, ...]:
+    """Why the engine cannot do a relational step over keys of these types as Spark does.
+
+    Args:
+        step: `group by`, `distinct`, `sort asc nulls first`, `join left`, `union`, ...; the
+            table's section `steps` has all of them.
+        types: those of the step's keys; of all columns where it has none (`union`).
+        ansi: the session's `spark.sql.ansi.enabled`.
+        time_zone: the session's `spark.sql.session.timeZone`.
+    """
+    setting = Setting(ansi, time_zone)
+    columns = sorted({kind for data_type in types for kind in kinds(data_type)})
+    wanted = [Signature(step, kind) for kind in columns]
+    found = (_reason("steps", (signature,), setting) for signature in wanted)
+    return tuple(reason for reason in found if reason is not None)
+
+
+# -------------------------------------------------------------------------------- the table
+
+Verdicts = dict[str, dict[str, str | dict[str, str]]]
+
+
+@cache
+def table() -> dict[str, Verdicts]:
+    """The table's sections: section -> name -> arguments -> verdict, or verdict per setting."""
+    content = json.loads(TABLE.read_text(encoding="utf-8"))
+    return cast(dict[str, Verdicts], content["sections"])
+
+
+def verdict_on(signature: Signature, setting: Setting) -> str | None:
+    """The table's word on an expression in its plain form; None where it has none."""
+    return _verdict("expressions", signature, setting)
+
+
+def rewritten_as(signature: Signature, setting: Setting) -> str | None:
+    """The rewrite that is equal, with `FAILS` behind where it can fail; None where none is."""
+    return _verdict("rewritten", signature, setting)
+
+
+def _verdict(section: str, signature: Signature, setting: Setting) -> str | None:
+    found = table()[section].get(signature.name, {}).get(signature.arguments)
+    if isinstance(found, dict):
+        return next((found[key] for key in setting.keys if key in found), None)
+    return found
+
+
+def _reason(section: str, wanted: Iterable[Signature], setting: Setting) -> str | None:
+    for signature in wanted:
+        verdict = _verdict(section, signature, setting)
+        if verdict is None:
+            return f"{signature} was not compared with Spark"
+        if verdict not in (EQUAL, RAISES):
+            return f"{signature} {verdict}"
+    return None
+
+
+# ------------------------------------------------------------------------------------- the walk
+
+
+def _parts(expression: Expression) -> Iterable[Expression]:
+    yield expression
+    for child in children_of(expression):
+        yield from _parts(child)
+
+
+def children_of(expression: Expression) -> tuple[Expression, ...]:
+    """The parts of an expression that the engine computes (a lambda's parameters are none)."""
+    if isinstance(expression, LambdaFunction):
+        return (expression.body,)
+    if isinstance(expression, ExactForm):
+        return children_of(expression.original)
+    return expression.children
+
+
+def plain_reason(part: Expression, setting: Setting) -> str | None:
+    """Why the engine cannot be given a part as Spark is, its children aside; None if it can."""
+    return _reason("expressions", signatures(part), setting)
+
+
+def _exact_reason(part: Expression, setting: Setting) -> str | None:
+    if isinstance(part, ExactForm):
+        name = rewrite_for(part.original, setting)
+        if name == part.rewrite:
+            return None
+        if guards_a_failure(part.original, setting):
+            guard = _guard(part.original, f" {part.rewrite}")
+            return _reason("guards", (guard,), setting) or plain_reason(part.original, setting)
+        return f"the form '{part.rewrite}' was not compared with Spark"
+    if guards_a_failure(part, setting):
+        return "the engine may compute a branch, and fail in it, where Spark does not"
+    return plain_reason(part, setting)
+
+
+def rewrite_for(part: Expression, setting: Setting) -> str | None:
+    """The name of the rewrite that is equal for all of a part's signatures, if there is one."""
+    names = {rewritten_as(signature, setting) for signature in signatures(part)}
+    found = names.pop() if len(names) == 1 else None
+    return None if found is None else found.removesuffix(FAILS)
+
+
+def _fails(part: Expression, setting: Setting) -> bool:
+    original = part.original if isinstance(part, ExactForm) else part
+    return any(
+        verdict_on(signature, setting) == RAISES
+        or (rewritten_as(signature, setting) or "").endswith(FAILS)
+        for signature in signatures(original)
+    )
+
+
+def guards_a_failure(part: Expression, setting: Setting) -> bool:
+    """Whether a part that fails stands where Spark computes it for some rows only.
+
+    The section `guards` says for which functions the engine computes no more than Spark does.
+    """
+    guarded = guarded_arguments(part)
+    if not guarded or _verdict("guards", _guard(part), setting) == EQUAL:
+        return False
+    return any(_fails(inner, setting) for argument in guarded for inner in _parts(argument))
+
+
+def _guard(part: Expression, suffix: str = "") -> Signature:
+    """The signature in the section `guards`: the engine computes booleans in other ways."""
+    name = part.name if isinstance(part, Call) else "case"
+    boolean = isinstance(part.data_type, BooleanType)
+    return Signature(name + suffix, "boolean" if boolean else "")
+
+
+def guarded_arguments(part: Expression) -> tuple[Expression, ...]:
+    """What Spark computes only where the parts before it leave the answer open."""
+    match part:
+        case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+            return (*conditions[1:], *values, *(() if otherwise is None else (otherwise,)))
+        case Call(name=name, arguments=arguments) if name in GUARDING:
+            return arguments[1:]
+        case _:
+            return ()
+
+
+_GUARDING = "and or if coalesce in nvl ifnull nvl2 nullif nanvl"
+GUARDING = frozenset(_GUARDING.split())
+"""Functions that compute their later arguments for some rows only."""

@@ -1,0 +1,461 @@
+"""Sail as the engine: a Spark-compatible one in the Python process, without Java.
+
+It computes the rows that a kernel takes and those that the sink gets; between the two, kernels run
+in this process, once, on a thread a task. Rows get here and back as Arrow batches of shared memory:
+a Python function of the engine's runs in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from os import cpu_count
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from ...planner.model.conf import Conf
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.expressions import AttributeReference
+from ...planner.model.types import StructType, as_nullable
+from ..arrow_types import arrow_type, column_name
+from ..frames import rows_frame, spark_schema, spark_schema_of
+from ..kernels.errors import KernelError
+from ..kernels.expressions.evaluator import Evaluator
+from ..kernels.hashing import hashes_of, places_of
+from ..kernels.json_files import read_json
+from ..kernels.json_support import unsupported
+from ..kernels.kernel import Input, Int32, Int64
+from ..kernels.reports import TaskReport
+from ..kernels.scan import Scan, ScannedRows, SeenTimes, row_groups, scan_part
+from ..kernels.task import StartedTask, TaskSpec, arrived_input, emitted_batches, start_task
+from ..plan.facts import Reader
+from ..sources.tables import FilesTable, Table
+from .context import EventTimeStats
+from .embedded_errors import spark_error
+from .embedded_exactness import EMBEDDED
+from .engine import Engine, EventTimes, Reading, Reports
+from .placing import Placing, placing
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..checkpoint import Offset
+    from ..plan.nodes import Kernel
+    from ..sources import Source
+
+_NUMBER = "number long"
+_HELD_BY_BATCH, _HELD_BY_QUERY = "batch", "query"
+
+
+class EmbeddedEngine(Engine):
+    """Sail, on a session of its own.
+
+    Args:
+        spark: a session on the engine in this process (`embedded_session.py`).
+    """
+
+    facts = EMBEDDED
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._held: dict[str, list[str]] = {_HELD_BY_BATCH: [], _HELD_BY_QUERY: []}
+        self._zone = "UTC"
+        self._failures: list[Exception] = []
+
+    def configure(self, conf: Conf, tasks: int) -> None:
+        self._zone = conf.time_zone
+        self.spark.conf.set("spark.sql.session.timeZone", conf.time_zone)
+        self.spark.conf.set("spark.sql.ansi.enabled", conf["spark.sql.ansi.enabled"])
+
+    def task_count(self, conf: Conf) -> int:
+        return max(1, min(conf.shuffle_partitions, cpu_count() or 1))
+
+    def reads_here(self, reader: Reader) -> bool:
+        return reader.format == "json" and unsupported(reader.schema, reader.options) is None
+
+    def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
+        reader = source.reader
+        if reader is None or not self.reads_here(reader):
+            return source.batch(self.spark, start, end)
+        return self._read(source.batch_paths(start, end), reader, _HELD_BY_BATCH)
+
+    def read_table(self, table: Table) -> DataFrame:
+        reader = table.reader
+        if not isinstance(table, FilesTable) or reader is None or not self.reads_here(reader):
+            return table.frame(self.spark)
+        return self._read(table.paths, reader, _HELD_BY_QUERY)
+
+    def _read(self, paths: Sequence[str], reader: Reader, holder: str) -> DataFrame:
+        """The rows of JSON files, read by our own code: a partition for each file."""
+        for path in paths:
+            if "=" in os.path.dirname(path):
+                raise RuntimeFailure(
+                    "STATEPLAN_NOT_EXACT",
+                    f"The embedded engine reads no columns from the names of folders: '{path}'.",
+                    hint="Run the query on Spark: --engine spark.",
+                )
+        fields = [(f.name, arrow_type(f.data_type)) for f in reader.schema.fields]
+        files = [
+            _JsonFile(path, pa.schema(fields), dict(reader.options), self._zone, self._failures)
+            for path in paths
+        ]
+        schema = as_nullable(reader.schema)
+        assert isinstance(schema, StructType)
+        if not files:
+            return rows_frame(self.spark, schema, [])
+        return self._given(files, spark_schema(schema), holder)
+
+    def exchange(
+        self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
+    ) -> DataFrame:
+        # The rows of a kernel are dealt out where they arrive in this process.
+        return frame.coalesce(1) if to == "one" else frame
+
+    def aggregate(
+        self,
+        frame: DataFrame,
+        keys: Sequence[str],
+        aggregates: Sequence[str],
+        tasks: int,
+        *,
+        placed: bool,
+    ) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        if not aggregates:
+            return frame.select(*keys).distinct()
+        return frame.groupBy(*keys).agg(*map(F.expr, aggregates))
+
+    def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
+        passed = _Passed()
+        if list(aggregates.values()) == ["count(1)"]:
+            frame = self._watched(frame, passed.count)
+            return frame, _Count(next(iter(aggregates)), passed)
+        columns = [f"c{i}" for i in range(len(aggregates))]
+        raise RuntimeFailure(
+            "STATEPLAN_CANNOT_RUN",
+            f"The embedded engine observes no metrics ({', '.join(aggregates)}, {columns}).",
+            hint="Leave observe(...) out, or run the query on Spark: --engine spark.",
+        )
+
+    def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:
+        times = _Times(frame.columns.index(column))
+        return self._watched(frame, times.look), times
+
+    def _watched(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
+        """The rows, each batch of which a function in this process sees."""
+        return frame.mapInArrow(_Watching(self._hold(look)), frame.schema)
+
+    def run_kernel(
+        self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
+    ) -> tuple[DataFrame, Reports]:
+        if spec.scan is not None:
+            arrived = _Arrived(spec, None)
+            arrived.scan(spec.scan)
+        else:
+            arrived = _Arrived(spec, None if node.single else placing(node))
+            self._hand_over(frame, arrived.take)
+        reports = _Running(spec)
+        outputs = reports.run(arrived)
+        return self._given(outputs, spark_schema_of(node.output)), reports
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        kept = _Kept()
+        schema = frame.schema
+        names = [f"c{i}" for i in range(len(frame.columns))]
+        self._hand_over(frame.toDF(*names), kept.take)
+        typed = type(schema)([_renamed(f, n) for f, n in zip(schema.fields, names, strict=True)])
+        return self._given([kept.batches], typed).toDF(*frame.columns)
+
+    def compute(
+        self,
+        frame: DataFrame,
+        evaluators: Sequence[Evaluator],
+        columns: Sequence[AttributeReference],
+    ) -> DataFrame:
+        names = [column_name(column) for column in columns]
+
+        def computed(batches: Iterator[Any]) -> Iterator[Any]:
+            try:
+                for batch in batches:
+                    for evaluator in evaluators:
+                        results, _ = evaluator.select(batch)
+                        yield pa.RecordBatch.from_arrays(results, names=names)
+            except KernelError as error:
+                self._failures.append(error)
+                raise
+
+        return frame.mapInArrow(_Mapping(self._hold(computed)), spark_schema_of(columns))
+
+    def failure(self, error: Exception) -> Exception:
+        failures = list(self._failures)
+        self._failures.clear()
+        if failures:
+            return failures[0]
+        found = spark_error(str(error))
+        return error if found is None else KernelError(found.condition, found.text)
+
+    def _hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
+        """Let the engine compute rows, and hand them to a function, partition by partition."""
+
+        def taking(batches: Iterator[Any]) -> Iterator[Any]:
+            rows = _Rows(batches)
+            try:
+                take(rows)
+            except Exception as error:
+                if not rows.failed:
+                    self._failures.append(error)
+                raise
+            return iter(())
+
+        handed = frame.mapInArrow(_Mapping(self._hold(taking)), _NUMBER)
+        handed.write.format("noop").mode("overwrite").save()
+
+    def _given(
+        self, parts: Sequence[Iterable[Any]], schema: Any, holder: str = _HELD_BY_BATCH
+    ) -> DataFrame:
+        """A DataFrame of batches of this process: a partition for each of some parts."""
+        giving = _Giving(self._hold(parts, holder))
+        return self.spark.range(0, len(parts), 1, len(parts)).mapInArrow(giving, schema)
+
+    def _hold(self, value: Any, holder: str = _HELD_BY_BATCH) -> str:
+        """Keep a value where the engine's Python functions find it, until its holder ends."""
+        key = str(uuid.uuid4())
+        _HELD[key] = value
+        self._held[holder].append(key)
+        return key
+
+    def release(self) -> None:
+        self._let_go(_HELD_BY_BATCH)
+
+    def _let_go(self, holder: str) -> None:
+        for key in self._held[holder]:
+            _HELD.pop(key, None)
+        self._held[holder].clear()
+
+    def close(self) -> None:
+        self.release()
+        self._let_go(_HELD_BY_QUERY)
+        self.spark.stop()
+
+
+def _renamed(field: Any, name: str) -> Any:
+    return type(field)(name, field.dataType, field.nullable)
+
+
+# ------------------------------------------------------------- functions that the engine calls
+
+
+_HELD: dict[str, Any] = {}
+"""What functions of batches under way find here by key: they are pickled on their way, and come
+back to life in this process."""
+
+
+@dataclass(frozen=True)
+class _Watching:
+    """Lets rows pass, and shows them to a function."""
+
+    key: str
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        look = _HELD[self.key]
+        for batch in batches:
+            look(batch)
+            yield batch
+
+
+@dataclass(frozen=True)
+class _Mapping:
+    """Calls a function with the rows."""
+
+    key: str
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        found: Iterator[Any] = _HELD[self.key](batches)
+        return found
+
+
+@dataclass(frozen=True)
+class _JsonFile:
+    """The rows of a file, read as often as they are asked for."""
+
+    path: str
+    schema: Any
+    options: Mapping[str, str]
+    time_zone: str
+    failures: list[Exception]
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from read_json(self.path, self.schema, self.options, self.time_zone)
+        except KernelError as error:
+            self.failures.append(error)
+            raise
+
+
+@dataclass(frozen=True)
+class _Giving:
+    """Gives the batches of the parts whose numbers it gets."""
+
+    key: str
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        parts = _HELD[self.key]
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from parts[number]
+
+
+class _Rows:
+    """Batches of the engine's, which says when it is its own computing of them that fails."""
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self._batches = batches
+        self.failed = False
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from self._batches
+        except Exception:
+            self.failed = True
+            raise
+
+
+# ---------------------------------------------------------------------------- what is seen of rows
+
+
+class _Passed:
+    def __init__(self) -> None:
+        self.rows = 0
+        self._lock = threading.Lock()
+
+    def count(self, batch: Any) -> None:
+        """Take in a batch."""
+        with self._lock:
+            self.rows += batch.num_rows
+
+
+@dataclass(frozen=True)
+class _Count(Reading):
+    name: str
+    passed: _Passed
+
+    def values(self, deadline: float) -> Mapping[str, Any] | None:
+        return {self.name: self.passed.rows}
+
+
+class _Times(EventTimes):
+    """Event times of a column by its place."""
+
+    def __init__(self, column: int) -> None:
+        self._column = column
+        self._seen = SeenTimes()
+        self._lock = threading.Lock()
+
+    def look(self, batch: Any) -> None:
+        """Take in a batch."""
+        seen = SeenTimes().with_times(batch.column(self._column).cast(pa.timestamp("us")))
+        with self._lock:
+            self._seen = self._seen.with_seen(seen)
+
+    def stats(self, deadline: float) -> EventTimeStats | None:
+        return event_time_stats(self._seen)
+
+
+def event_time_stats(seen: SeenTimes) -> EventTimeStats | None:
+    """The figures of some event times; None if there are none."""
+    if not seen.count:
+        return None
+    average = seen.sum_ms / seen.count
+    return EventTimeStats(max_ms=seen.max_ms, min_ms=seen.min_ms, avg_ms=average, count=seen.count)
+
+
+# --------------------------------------------------------------------------------- running kernels
+
+
+class _Kept:
+    """Rows as they came."""
+
+    def __init__(self) -> None:
+        self.batches: list[Any] = []
+
+    def take(self, batches: Iterable[Any]) -> None:
+        """Take in a partition."""
+        self.batches += list(batches)
+
+
+class _Arrived:
+    """The rows of a kernel, dealt out to its tasks as they arrive."""
+
+    def __init__(self, spec: TaskSpec, placing: Placing | None) -> None:
+        self._spec = spec
+        self._placing = placing
+        self._parts: list[list[ScannedRows]] = [[] for _ in range(spec.tasks)]
+        self.seen = SeenTimes()
+
+    def take(self, batches: Iterable[Any]) -> None:
+        """Take in a partition that the engine has computed."""
+        for batch in batches:
+            if batch.num_rows:
+                rows = ScannedRows(*self._places(batch), batch, 0)
+                for task, own in enumerate(rows.by_task(self._spec.tasks)):
+                    self._parts[task] += own
+
+    def _places(self, batch: Any) -> tuple[Int32, Int64]:
+        """The place and the hash of each row."""
+        count = batch.num_rows
+        if self._placing is None:
+            return np.zeros(count, np.int32), np.zeros(count, np.int64)
+        keys = self._placing(batch)
+        return places_of(keys, count), hashes_of(keys, count)
+
+    def scan(self, scan: Scan) -> None:
+        """Read files, several row groups at a time."""
+        tasks = self._spec.tasks
+        units = [(file, part) for file in scan.files for part in range(row_groups(file))]
+        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+            for parts, seen in pool.map(lambda unit: scan_part(scan, unit, tasks), units):
+                self.seen = self.seen.with_seen(seen)
+                for task, own in enumerate(parts):
+                    self._parts[task] += own
+
+    def rows(self, task: int) -> Input:
+        """All rows of a task."""
+        parts, self._parts[task] = self._parts[task], []
+        return arrived_input(self._spec, parts)
+
+
+class _Running(Reports):
+    """A kernel's tasks in this process; state is written while the engine takes the rows."""
+
+    def __init__(self, spec: TaskSpec) -> None:
+        self._spec = spec
+        self._reports: list[Future[TaskReport]] = []
+        self._seen = SeenTimes()
+
+    def run(self, arrived: _Arrived) -> list[list[Any]]:
+        """Run all tasks; what each of them emits."""
+        spec, cores = self._spec, cpu_count() or 1
+        self._seen = arrived.seen
+
+        def run_task(task: int) -> StartedTask:
+            return start_task(spec, task, arrived.rows(task), writers)
+
+        writers = ThreadPoolExecutor(cores)
+        with ThreadPoolExecutor(min(spec.tasks, cores)) as pool:
+            started = list(pool.map(run_task, range(spec.tasks)))
+        writers.shutdown(wait=False)
+        self._reports = [one.report for one in started]
+        return [list(emitted_batches(self._spec, one.outcome.output)) for one in started]
+
+    def texts(self, deadline: float) -> tuple[list[str], int] | None:
+        reports = [report.result() for report in self._reports]
+        # The tasks have read files together: one report has what all of them saw.
+        texts = [replace(r, seen=self._seen if not i else r.seen) for i, r in enumerate(reports)]
+        return [text.to_json() for text in texts], len(texts)

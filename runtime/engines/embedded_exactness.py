@@ -1,0 +1,46 @@
+"""The embedded engine's table of what agrees, as the runtime plan asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import Expression
+from ...planner.model.types import DataType
+from ..plan.facts import EngineFacts, Reader
+from .agreement import disagreements, reader_disagreements, step_disagreements
+from .rewriting import exact_form
+
+
+class AgreementTable:
+    """An `Exactness` by the table that `tests/compare_engines.py` has measured."""
+
+    def exact(self, expression: Expression, conf: Conf) -> Expression:
+        return exact_form(expression, ansi=conf.ansi, time_zone=conf.time_zone)
+
+    def disagreements(self, exact: Expression, conf: Conf) -> Sequence[tuple[Expression, str]]:
+        found = disagreements(exact, ansi=conf.ansi, time_zone=conf.time_zone)
+        return [(one.expression, one.reason) for one in found]
+
+    def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
+        return step_disagreements(step, types, ansi=conf.ansi, time_zone=conf.time_zone)
+
+    def reader_disagreements(self, reader: Reader, conf: Conf) -> Sequence[str]:
+        return reader_disagreements(
+            reader.format,
+            reader.schema,
+            reader.options,
+            ansi=conf.ansi,
+            time_zone=conf.time_zone,
+        )
+
+
+EMBEDDED = EngineFacts(
+    name="embedded",
+    hashes=False,
+    groups_first=False,
+    repeats=False,
+    numbers_partitions=False,
+    exactness=AgreementTable(),
+)
+"""What the runtime plan has to know of the embedded engine."""

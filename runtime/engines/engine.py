@@ -1,0 +1,171 @@
+"""What differs between the engines that run a batch: one interface, two implementations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from ...planner.model.conf import Conf
+from ...planner.model.errors import InternalError
+from ...planner.model.expressions import AttributeReference
+from ..kernels.expressions.evaluator import Evaluator
+from ..kernels.task import TaskSpec
+from ..plan.facts import EngineFacts, Reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..checkpoint import Offset
+    from ..plan.nodes import Kernel
+    from ..sources import Source
+    from ..sources.tables import Table
+    from .context import EventTimeStats
+
+
+class Reading(Protocol):
+    """Figures of the rows that pass through a DataFrame in its first action."""
+
+    def values(self, deadline: float) -> Mapping[str, Any] | None:
+        """The figures by name; None if there are none by the deadline (`time.monotonic`)."""
+
+
+class EventTimes(Protocol):
+    """The event times of the rows that pass through a DataFrame in its first action."""
+
+    def stats(self, deadline: float) -> EventTimeStats | None:
+        """The figures; None if there are none by the deadline, or there were no rows."""
+
+
+class Reports(Protocol):
+    """The reports of an operator's tasks in one batch."""
+
+    def texts(self, deadline: float) -> tuple[list[str], int] | None:
+        """The reports; how many there were: more than these if a task ran again.
+
+        None if there are none by the deadline (`time.monotonic`).
+        """
+
+
+class Engine(ABC):
+    """An engine, and the session on which a query's batches run.
+
+    Attributes:
+        facts: what the runtime plan has to know of it.
+        spark: the query's own session.
+    """
+
+    facts: EngineFacts
+    spark: SparkSession
+
+    @abstractmethod
+    def configure(self, conf: Conf, tasks: int) -> None:
+        """Put a query's settings on the session.
+
+        Raises:
+            RuntimeFailure: the engine refuses a setting.
+        """
+
+    @abstractmethod
+    def task_count(self, conf: Conf) -> int:
+        """How many tasks run each stateful operator of a large batch."""
+
+    def prepare_workers(self, *, stateful: bool) -> None:  # noqa: B027  most have none
+        """Give workers the code that their tasks need; `stateful`: whether there are kernels.
+
+        Raises:
+            RuntimeFailure: they cannot run it.
+        """
+
+    def reads_here(self, reader: Reader) -> bool:
+        """Whether our own code reads such files, instead of the engine."""
+        return False
+
+    def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
+        """The rows of a source between two offsets.
+
+        Raises:
+            RuntimeFailure: rows of the range are not there any more.
+        """
+        return source.batch(self.spark, start, end)
+
+    def read_table(self, table: Table) -> DataFrame:
+        """The rows of a table at rest."""
+        return table.frame(self.spark)
+
+    @abstractmethod
+    def exchange(
+        self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
+    ) -> DataFrame:
+        """The rows in `tasks` partitions by the hash of their keys (in SQL), or in one, or any."""
+
+    @abstractmethod
+    def aggregate(
+        self,
+        frame: DataFrame,
+        keys: Sequence[str],
+        aggregates: Sequence[str],
+        tasks: int,
+        *,
+        placed: bool,
+    ) -> DataFrame:
+        """One row for each group.
+
+        Args:
+            frame: the rows.
+            keys: columns by name.
+            aggregates: named aggregates in SQL.
+            tasks: how many partitions.
+            placed: whether groups must lie in the partition of Spark's hash of their keys.
+        """
+
+    @abstractmethod
+    def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
+        """The DataFrame, and aggregates (in SQL) over its rows."""
+
+    @abstractmethod
+    def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:
+        """The DataFrame, and the event times that a column (in SQL) has."""
+
+    @abstractmethod
+    def run_kernel(
+        self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
+    ) -> tuple[DataFrame, Reports]:
+        """A kernel over rows that lie where its stores are; the columns that travel from it.
+
+        Args:
+            frame: the rows; for a kernel whose tasks read files, one row a task with its number.
+            node: the kernel's node.
+            spec: what each task gets.
+            one_action: whether one action alone reads what comes out.
+        """
+
+    def compute(
+        self,
+        frame: DataFrame,
+        evaluators: Sequence[Evaluator],
+        columns: Sequence[AttributeReference],
+    ) -> DataFrame:
+        """What our own Arrow code makes of the rows.
+
+        Args:
+            frame: the rows, their columns in the order in which the evaluators number them.
+            evaluators: each computes the columns, of the rows that fulfil its conditions.
+            columns: what they give.
+        """
+        raise InternalError(f"{self.facts.name} computes all expressions itself")
+
+    def failure(self, error: Exception) -> Exception:
+        """What was really raised, where the engine knows more of it than an error that it gave."""
+        return error
+
+    @abstractmethod
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """The rows, computed now and once, whatever reads them from here on."""
+
+    def release(self) -> None:  # noqa: B027  most engines hold nothing
+        """Let go of what a batch held: its rows have been read."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the session, without touching the engine behind it."""

@@ -1,0 +1,61 @@
+"""An expression in the form that the embedded engine is given, where the plain one differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...planner.model.bound import Written
+from ...planner.model.expressions import Expression
+from ...planner.model.types import DataType
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactForm(Written):
+    """An expression that the embedded engine is given in another form.
+
+    Attributes:
+        original: what it computes; its children stay expressions that may be changed.
+        rewrite: the name of the rewrite.
+        template: the form.
+    """
+
+    child_fields = ("original",)
+
+    original: Expression
+    rewrite: str
+    template: str
+
+    @property
+    def data_type(self) -> DataType:
+        return self.original.data_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.original.nullable
+
+    @property
+    def text(self) -> str:
+        """The form in plans."""
+        return f"exact[{self.rewrite}]"
+
+    def sql_over(self, show: Callable[[Expression], str]) -> str:
+        """The engine's SQL, the children's SQL in it."""
+        arguments = [show(child) for child in self.original.children]
+        plain = show(self.original) if "{plain}" in self.template else ""
+        return self.template.format(*arguments, plain=plain)
+
+
+def text(message: str) -> str:
+    """A constant text in SQL."""
+    return "'" + message.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def failure(message: str, value: str, type_sql: str) -> str:
+    """SQL that fails with a message, as part of a CASE.
+
+    The message is made of a value of the row: a branch of constants would be computed, and fail,
+    for every row.
+    """
+    words = f"concat({text(message)}, left(CAST({value} AS STRING), 0))"
+    return f"CAST(raise_error({words}) AS {type_sql})"

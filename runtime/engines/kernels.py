@@ -1,0 +1,127 @@
+"""The kernels that run, from what the runtime plan says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+from ..arrow_types import arrow_schema
+from ..kernels.aggregate import AggregateKernel
+from ..kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
+from ..kernels.deduplicate import DeduplicateKernel
+from ..kernels.kernel import Kernel
+from ..kernels.limit import LimitKernel
+from ..kernels.session import SessionKernel
+from ..kernels.windows import Windows
+from ..plan.carried import Carried, plain
+from ..plan.nodes import Kernel as KernelNode
+from ..plan.specs import (
+    AggregateSpec,
+    BufferedFunction,
+    DeduplicateSpec,
+    KernelSpec,
+    LimitSpec,
+    SessionSpec,
+)
+
+
+def kernel_of(node: KernelNode) -> Kernel:
+    """The kernel of a node."""
+    return _kernel(node.spec, node.taken)
+
+
+@singledispatch
+def _kernel(spec: KernelSpec, taken: Sequence[Carried]) -> Kernel:
+    raise TypeError(f"no kernel for {type(spec).__name__}")
+
+
+@_kernel.register
+def _(spec: AggregateSpec, taken: Sequence[Carried]) -> Kernel:
+    rows = None
+    if spec.sources is not None:
+        empty = tuple(b.empty for f in spec.functions for b in f.forms.buffers)
+        rows = RowBuffers(_behind(taken, len(spec.keys)), spec.sources, empty)
+    return AggregateKernel(
+        keys=arrow_schema(spec.keys),
+        buffers=buffers_of(spec.functions),
+        mode=spec.mode,
+        time=spec.time,
+        late=spec.late,
+        evict=spec.evict,
+        rows=rows,
+    )
+
+
+@_kernel.register
+def _(spec: SessionSpec, taken: Sequence[Carried]) -> Kernel:
+    return SessionKernel(
+        keys=arrow_schema(spec.keys),
+        session=arrow_schema([spec.session]).field(0),
+        gap=spec.gap,
+        position=spec.position,
+        buffers=buffers_of(spec.functions),
+        mode=spec.mode,
+        made=RowBuffers(_behind(taken, len(spec.keys) + 1), spec.sources),
+        merge_first=spec.merge_first,
+        late=spec.late,
+        evict=spec.evict,
+    )
+
+
+@_kernel.register
+def _(spec: DeduplicateSpec, taken: Sequence[Carried]) -> Kernel:
+    return DeduplicateKernel(
+        rows=arrow_schema(spec.rows),
+        keys=spec.keys,
+        time=spec.time,
+        within=spec.within,
+        late=spec.late,
+        evict=spec.evict,
+    )
+
+
+@_kernel.register
+def _(spec: LimitSpec, taken: Sequence[Carried]) -> Kernel:
+    return LimitKernel(arrow_schema(spec.rows), spec.limit)
+
+
+def _behind(taken: Sequence[Carried], width: int) -> object:
+    """The Arrow schema of the columns behind the keys."""
+    return arrow_schema(part for column in taken[width:] for part in column.parts)
+
+
+def windows_taken(node: KernelNode) -> Windows:
+    """Which columns of a kernel's input are windows that travel in parts."""
+    if isinstance(node.spec, SessionSpec):
+        # It takes the bounds of sessions as they travel.
+        return {}
+    return windows_of(node.taken)
+
+
+def windows_of(columns: Sequence[Carried]) -> Windows:
+    """Which columns are windows that travel in parts, by position, and their length."""
+    return {i: column.size for i, column in enumerate(columns) if column.is_window}
+
+
+def buffers_of(functions: Sequence[BufferedFunction]) -> Buffers:
+    """How the buffer columns of all functions merge."""
+    merges: list[MergeStep] = []
+    outputs: list[OutputColumn] = []
+    start = 0
+    for function in functions:
+        forms = function.forms
+        for merge in forms.merges:
+            columns = tuple(start + position for position in merge.buffers)
+            merges.append(MergeStep(merge.operation, columns))
+        own = tuple(range(start, start + len(forms.buffers)))
+        if forms.finish is None:
+            outputs.extend(OutputColumn((i,)) for i in own)
+        else:
+            outputs.append(OutputColumn(own, forms.finish))
+        start += len(own)
+    return Buffers(
+        arrow_schema(plain(b).seen for f in functions for b in f.buffers),
+        tuple(merges),
+        tuple(outputs),
+        arrow_schema(plain(e).seen for f in functions for e in f.emitted),
+    )

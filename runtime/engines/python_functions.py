@@ -1,0 +1,211 @@
+"""Operators that run the user's Python functions without state.
+
+PySpark's client sends a function pickled; here it goes to PySpark's own API for it. The function of
+an operator sees the columns under the names that the query has for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...physical.aggregate import result_column
+from ...physical.python_operators import (
+    AggregateInPythonExec,
+    Attributes,
+    EvalPythonExec,
+    FlatMapCoGroupsInPythonExec,
+    FlatMapGroupsInPythonExec,
+    MapInPythonExec,
+)
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
+from ...planner.model.python_functions import PythonUDF
+from ...planner.model.spark_sql import quote
+from ...planner.model.types import StructField, StructType
+from ..arrow_types import column_name
+from ..frames import spark_schema
+from .as_is import Frames, run_as_is
+from .render import sql_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+    from .batch import Batch
+
+Function = Callable[..., Any]
+
+
+def unpickled(call: PythonUDF) -> tuple[Function, Any]:
+    """A call's function, and the type that it was declared with, as the client sent them.
+
+    Raises:
+        RuntimeFailure: the call was made without a client, so there is no function.
+    """
+    from pyspark.serializers import CloudPickleSerializer
+
+    if not call.options:
+        raise RuntimeFailure(
+            "STATEPLAN_CANNOT_RUN",
+            f"The Python function {call.function_name} is known by name only.",
+            hint="Write the query in PySpark.",
+        )
+    command = call.options[2]
+    function, data_type = CloudPickleSerializer().loads(command)  # type: ignore[no-untyped-call]
+    return function, data_type
+
+
+# ---------------------------------------------------------------------------------- in expressions
+
+
+@run_as_is.register(EvalPythonExec)
+def _(node: EvalPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
+    made = (
+        _column(call).alias(column_name(result))
+        for call, result in zip(node.functions, node.results, strict=True)
+    )
+    return inputs[0].select("*", *made)
+
+
+def _column(expression: Expression) -> SparkColumn:
+    """An argument; calls of like functions within each other run together."""
+    from pyspark.sql import functions as F
+
+    if not isinstance(expression, PythonUDF):
+        return F.expr(sql_of(expression))
+    arguments = list(map(_column, expression.arguments))
+    names = expression.names or ("",) * len(arguments)
+    by_place = [column for name, column in zip(names, arguments, strict=True) if not name]
+    by_name = {name: column for name, column in zip(names, arguments, strict=True) if name}
+    result: SparkColumn = _user_function(expression)(*by_place, **by_name)
+    return result
+
+
+def _user_function(call: PythonUDF) -> Any:
+    from pyspark.sql import functions
+    from pyspark.util import PythonEvalType
+
+    function, data_type = unpickled(call)
+    F: Any = functions
+    kind: Any = call.exact_kind
+    with warnings.catch_warnings():
+        # That a kind is given rather than told by type hints.
+        warnings.simplefilter("ignore", UserWarning)
+        match kind:
+            case PythonEvalType.SQL_BATCHED_UDF | PythonEvalType.SQL_ARROW_BATCHED_UDF:
+                arrow = kind == PythonEvalType.SQL_ARROW_BATCHED_UDF
+                made = F.udf(function, data_type, useArrow=arrow)
+            case PythonEvalType.SQL_SCALAR_ARROW_UDF | PythonEvalType.SQL_SCALAR_ARROW_ITER_UDF:
+                made = F.arrow_udf(function, data_type, kind)
+            case _:
+                made = F.pandas_udf(function, data_type, kind)
+    return made if call.is_deterministic else made.asNondeterministic()
+
+
+# ----------------------------------------------------------------------------------- as operators
+
+
+@run_as_is.register(MapInPythonExec)
+def _(node: MapInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
+    function, _ = unpickled(node.function)
+    rows = inputs[0].selectExpr(*_under_their_names(_columns(node.function)))
+    run = rows.mapInArrow if node.arrow else rows.mapInPandas
+    return _renamed(run(function, _schema(node.attributes), node.barrier), node.attributes)
+
+
+@run_as_is.register(FlatMapGroupsInPythonExec)
+def _(node: FlatMapGroupsInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
+    columns = _columns(node.function)
+    grouped, hidden = _grouped(inputs[0], node.keys, columns)
+    function = _without(unpickled(node.function)[0], [hidden], arrow=node.arrow)
+    run = grouped.applyInArrow if node.arrow else grouped.applyInPandas
+    return _renamed(run(function, _schema(node.attributes)), node.attributes)
+
+
+@run_as_is.register(AggregateInPythonExec)
+def _(node: AggregateInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
+    made = [
+        _column(aggregate.function).alias(column_name(result_column(aggregate)))
+        for aggregate in node.aggregates
+    ]
+    keys = [column_name(to_attribute(key)) for key in node.keys]
+    groups = inputs[0].groupBy(*keys).agg(*made)
+    bare = (result.child if isinstance(result, Alias) else result for result in node.results)
+    named = zip(bare, node.output, strict=True)
+    return groups.selectExpr(*(f"{sql_of(e)} AS {column_name(a)}" for e, a in named))
+
+
+@run_as_is.register(FlatMapCoGroupsInPythonExec)
+def _(node: FlatMapCoGroupsInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
+    columns = _columns(node.function)
+    count = len(node.left.output) - len(node.left_keys)
+    left, left_hidden = _grouped(inputs[0], node.left_keys, columns[:count])
+    right, right_hidden = _grouped(inputs[1], node.right_keys, columns[count:])
+    function = _without(unpickled(node.function)[0], [left_hidden, right_hidden], arrow=node.arrow)
+    both = left.cogroup(right)
+    run = both.applyInArrow if node.arrow else both.applyInPandas
+    return _renamed(run(function, _schema(node.attributes)), node.attributes)
+
+
+def _columns(call: PythonUDF) -> Attributes:
+    """What an operator's function gets."""
+    return tuple(a for a in call.arguments if isinstance(a, AttributeReference))
+
+
+def _under_their_names(columns: Attributes) -> list[str]:
+    return [f"{column_name(a)} AS {quote(a.name)}" for a in columns]
+
+
+def _schema(attributes: Attributes) -> Any:
+    return spark_schema(
+        StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in attributes))
+    )
+
+
+def _renamed(frame: DataFrame, attributes: Attributes) -> DataFrame:
+    return frame.toDF(*(column_name(a) for a in attributes))
+
+
+def _grouped(frame: DataFrame, keys: Attributes, columns: Attributes) -> tuple[Any, list[str]]:
+    """The rows by their keys; and the columns of keys that the function knows nothing about."""
+    names = {a.expr_id: a.name for a in columns}
+    hidden = [key for key in keys if key.expr_id not in names]
+    more = [column_name(key) for key in hidden]
+    rows = frame.selectExpr(*_under_their_names(columns), *more)
+    by = (names.get(key.expr_id, column_name(key)) for key in keys)
+    return rows.groupBy(*map(quote, by)), more
+
+
+def _without(function: Function, hidden: Sequence[list[str]], *, arrow: bool) -> Function:
+    """A function that gets its groups' rows, the last of its arguments, without some columns."""
+    if not any(hidden):
+        return function
+    parameters = inspect.getfullargspec(function).args
+    with_key = len(parameters) > len(hidden)
+
+    def cut(rows: Any, names: list[str]) -> Any:
+        if hasattr(rows, "__next__"):  # the parts of a group one after the other
+            return (cut(part, names) for part in rows)
+        return rows.drop_columns(names) if arrow else rows.drop(columns=names)
+
+    # PySpark counts the parameters: with one more than there are sides, the first is the key.
+    def one(rows: Any) -> Any:
+        return function(cut(rows, hidden[0]))
+
+    def one_by_key(key: Any, rows: Any) -> Any:
+        return function(key, cut(rows, hidden[0]))
+
+    def two(left: Any, right: Any) -> Any:
+        return function(cut(left, hidden[0]), cut(right, hidden[1]))
+
+    def two_by_key(key: Any, left: Any, right: Any) -> Any:
+        return function(key, cut(left, hidden[0]), cut(right, hidden[1]))
+
+    several = len(hidden) > 1
+    if with_key:
+        return functools.wraps(function)(two_by_key if several else one_by_key)
+    return functools.wraps(function)(two if several else one)

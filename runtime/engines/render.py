@@ -1,0 +1,168 @@
+"""From a runtime plan to one DataFrame program. SQL is made here, once for each select."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from ...planner.model.errors import InternalError
+from ...planner.model.expressions import Alias, Expression, to_attribute
+from ...planner.model.spark_sql import spark_sql
+from ..arrow_types import column_name
+from ..plan.nodes import (
+    Aggregate,
+    CountRows,
+    Exchange,
+    ExpandInArrow,
+    Kernel,
+    ObserveEventTime,
+    ObserveMetrics,
+    PassingLimit,
+    ReadFiles,
+    ReadSource,
+    ReadTable,
+    RuntimeNode,
+    Select,
+)
+from .evaluating import evaluator
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from .batch import Batch
+
+_NOTHING = "spark_partition_id() < 0"
+"""Lets no row through, and no optimizer sees it beforehand: all rows are read."""
+
+
+@singledispatch
+def render(node: RuntimeNode, batch: Batch) -> DataFrame:
+    """The DataFrame of a node, its columns named by id.
+
+    Raises:
+        RuntimeFailure: an operator cannot be run on the batch's engine.
+    """
+    raise InternalError(f"the runtime plan has a node that nothing renders: {node.node_name}")
+
+
+def sql_of(expression: Expression) -> str:
+    """An expression over rendered columns, in Spark SQL."""
+    return spark_sql(expression, column_name)
+
+
+def named(expression: Expression) -> str:
+    """A named expression in SQL, under its column's name."""
+    column = to_attribute(expression)
+    if not isinstance(expression, Alias):
+        return column_name(column)
+    return f"{sql_of(expression.child)} AS {column_name(column)}"
+
+
+def conjunction(conditions: Iterable[Expression]) -> str:
+    """Several conditions as one, in SQL."""
+    return " AND ".join(f"({sql_of(condition)})" for condition in conditions)
+
+
+@render.register(ReadSource)
+def _(node: ReadSource, batch: Batch) -> DataFrame:
+    frame = batch.context.sources.get(node.name)
+    if frame is None:
+        raise InternalError(f"no rows were given for the source {node.name}")
+    return frame.toDF(*map(column_name, node.attributes))
+
+
+@render.register(ReadTable)
+def _(node: ReadTable, batch: Batch) -> DataFrame:
+    frame = batch.context.sources.get(node.name)
+    if frame is None:
+        raise InternalError(f"no rows were given for the table {node.name}")
+    places = {name.lower(): i for i, name in enumerate(frame.columns)}
+    renamed = frame.toDF(*(f"t{i}" for i in range(len(frame.columns))))
+    read = (f"t{places[a.name.lower()]} AS {column_name(a)}" for a in node.attributes)
+    return renamed.selectExpr(*read)
+
+
+@render.register(Select)
+def _(node: Select, batch: Batch) -> DataFrame:
+    frame = render(node.child, batch)
+    if node.in_arrow:
+        values = [c.child if isinstance(c, Alias) else c for c in node.columns]
+        program = evaluator(values, node.child.output, node.conditions)
+        return batch.engine.compute(frame, [program], node.output)
+    if node.conditions:
+        frame = frame.where(conjunction(node.conditions))
+    if node.columns == node.child.output:
+        return frame
+    return frame.selectExpr(*map(named, node.columns))
+
+
+@render.register(ExpandInArrow)
+def _(node: ExpandInArrow, batch: Batch) -> DataFrame:
+    columns = node.child.output
+    programs = [evaluator(projection, columns) for projection in node.projections]
+    return batch.engine.compute(render(node.child, batch), programs, node.output)
+
+
+@render.register(Exchange)
+def _(node: Exchange, batch: Batch) -> DataFrame:
+    keys = list(map(sql_of, node.keys))
+    frame = render(node.child, batch)
+    return batch.engine.exchange(frame, node.to, keys, batch.context.tasks)
+
+
+@render.register(Aggregate)
+def _(node: Aggregate, batch: Batch) -> DataFrame:
+    child = node.child
+    frame = render(child, batch)
+    keys = list(map(to_attribute, node.keys))
+    ids = {key.expr_id for key in keys}
+    used = frozenset[int]().union(*(e.references for e in node.aggregates))
+    others = [a for a in child.output if a.expr_id in used - ids]
+    frame = frame.selectExpr(*map(named, node.keys), *map(column_name, others))
+    names = [column_name(key) for key in keys]
+    return batch.engine.aggregate(
+        frame, names, list(map(named, node.aggregates)), batch.context.tasks, placed=node.placed
+    )
+
+
+@render.register(ObserveEventTime)
+def _(node: ObserveEventTime, batch: Batch) -> DataFrame:
+    frame = render(node.child, batch)
+    frame, times = batch.engine.observe_event_times(frame, sql_of(node.event_time))
+    batch.add_event_times(node.node_id, times)
+    return frame
+
+
+@render.register(ObserveMetrics)
+def _(node: ObserveMetrics, batch: Batch) -> DataFrame:
+    metrics = {to_attribute(e).name: sql_of(e.children[0]) for e in node.metrics}
+    frame, reading = batch.engine.observe(render(node.child, batch), metrics)
+    batch.add_metrics(node.name, reading)
+    return frame
+
+
+@render.register(CountRows)
+def _(node: CountRows, batch: Batch) -> DataFrame:
+    frame, reading = batch.engine.observe(render(node.child, batch), {"rows": "count(1)"})
+    batch.add_count(node.source, reading)
+    return frame
+
+
+@render.register(Kernel)
+def _(node: Kernel, batch: Batch) -> DataFrame:
+    (rows,) = node.inputs
+    if isinstance(rows, ReadFiles):
+        return batch.run_kernel_over_files(node, rows)
+    return batch.run_kernel(node, render(rows, batch))
+
+
+@render.register(PassingLimit)
+def _(node: PassingLimit, batch: Batch) -> DataFrame:
+    frame = render(node.child, batch)
+    reading = None
+    if node.counted:
+        # The state does not depend on the action, but the event times that it sees do.
+        frame, reading = batch.engine.observe(frame, {"rows": "count(1)"})
+    batch.pass_limit(node, reading)
+    return frame if node.passes else frame.where(_NOTHING)

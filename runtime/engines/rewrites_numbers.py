@@ -1,0 +1,224 @@
+"""Exact forms of arithmetic, comparisons and casts of numbers (rewrites.py)."""
+
+from __future__ import annotations
+
+from ...planner.model.expressions import Call, Cast, Expression
+from ...planner.model.spark_sql import type_sql
+from ...planner.model.types import (
+    ByteType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    FractionalType,
+    IntegerType,
+    IntegralType,
+    LongType,
+    ShortType,
+)
+from .exact import failure
+
+_RANGES = {
+    ByteType: (-(2**7), 2**7 - 1),
+    ShortType: (-(2**15), 2**15 - 1),
+    IntegerType: (-(2**31), 2**31 - 1),
+    LongType: (-(2**63), 2**63 - 1),
+}
+_ADVICE = (
+    'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003'
+)
+_TRY = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
+
+
+def checked(expression: Expression, time_zone: str) -> str | None:
+    """Arithmetic on whole numbers that fails where the result leaves its type."""
+    if not isinstance(expression, Call) or expression.name not in ("+", "-", "*", "negative"):
+        return None
+    kind = expression.data_type
+    if not isinstance(kind, IntegralType):
+        return None
+    # Wide enough for any result of two numbers of that type.
+    long = isinstance(kind, LongType)
+    wide = "DECIMAL(19,0)" if long else "BIGINT"
+    operands = [f"CAST({{{i}}} AS {wide})" for i in range(len(expression.arguments))]
+    sign = "-" if expression.name == "negative" else expression.name
+    result = f"({operands[0]} {sign} {operands[1]})" if len(operands) == 2 else f"(- {operands[0]})"
+    low, high = (
+        f"CAST('{bound}' AS DECIMAL(38,0))" if long else f"{bound}L"
+        for bound in _RANGES[type(kind)]
+    )
+    fails = failure(_overflow(expression), "{0}", type_sql(kind))
+    otherwise = "NULL" if "TRY" in expression.options else fails
+    return (
+        f"(CASE WHEN {result} < {low} OR {result} > {high} THEN {otherwise} "
+        f"ELSE CAST({result} AS {type_sql(kind)}) END)"
+    )
+
+
+def _overflow(expression: Call) -> str:
+    """Spark's message for a result that leaves its type."""
+    kind = expression.data_type
+    if isinstance(kind, ByteType | ShortType):
+        return (
+            "[BINARY_ARITHMETIC_OVERFLOW] The operation leaves the type "
+            f'"{kind.sql}". SQLSTATE: 22003'
+        )
+    name = "long" if isinstance(kind, LongType) else "integer"
+    hint = _TRY.get(expression.name)
+    advice = "" if hint is None else f"Use '{hint}' to tolerate overflow and return NULL instead. "
+    return f"[ARITHMETIC_OVERFLOW] {name} overflow. {advice}{_ADVICE}"
+
+
+def by_cases(expression: Expression, time_zone: str) -> str | None:
+    """What Spark makes null, zero or one before anything else is computed."""
+    if not isinstance(expression, Call):
+        return None
+    match expression.name, expression.arguments:
+        case "try_divide" | "/", (_, right) if "TRY" in expression.options:
+            zero = f"CAST(0 AS {type_sql(right.data_type)})"
+            return f"(CASE WHEN {{1}} = {zero} THEN NULL ELSE ({{0}} / {{1}}) END)"
+        case "nullif", (_, _):
+            return "(CASE WHEN {0} = {1} THEN NULL ELSE {0} END)"
+        case "equal_null", (_, _):
+            return "({0} <=> {1})"
+        case "zeroifnull", (_,):
+            return "coalesce({0}, 0)"
+    return None
+
+
+def floating(expression: Expression, time_zone: str) -> str | None:
+    """Comparisons of floating point numbers: NaN is equal to itself and above all others."""
+    if not isinstance(expression, Call) or len(expression.arguments) != 2:
+        return None
+    if not isinstance(expression.arguments[0].data_type, FloatType | DoubleType):
+        return None
+    nan_0, nan_1 = "isnan({0})", "isnan({1})"
+    either = "({0}) IS NULL OR ({1}) IS NULL"
+    forms = {
+        "=": f"CASE WHEN {either} THEN NULL WHEN {nan_0} OR {nan_1} "
+        f"THEN ({nan_0} AND {nan_1}) ELSE {{0}} + 0 = {{1}} + 0 END",
+        "<": f"CASE WHEN {either} THEN NULL WHEN {nan_0} THEN false WHEN {nan_1} THEN true "
+        "ELSE {0} + 0 < {1} + 0 END",
+        ">": f"CASE WHEN {either} THEN NULL WHEN {nan_1} THEN false WHEN {nan_0} THEN true "
+        "ELSE {0} + 0 > {1} + 0 END",
+        "<=": f"CASE WHEN {either} THEN NULL WHEN {nan_1} THEN true WHEN {nan_0} THEN false "
+        "ELSE {0} + 0 <= {1} + 0 END",
+        ">=": f"CASE WHEN {either} THEN NULL WHEN {nan_0} THEN true WHEN {nan_1} THEN false "
+        "ELSE {0} + 0 >= {1} + 0 END",
+    }
+    form = forms.get(expression.name)
+    return None if form is None else f"({form})"
+
+
+def through_wider(expression: Expression, time_zone: str) -> str | None:
+    """A cast of a whole number to a decimal, or of one kind of number to another, in two steps."""
+    if not isinstance(expression, Cast):
+        return None
+    one, other = expression.child.data_type, expression.type_
+    if isinstance(one, IntegralType) and isinstance(other, FractionalType):
+        step = "DECIMAL(20,0)" if isinstance(other, DecimalType) else "BIGINT"
+        return f"CAST(CAST({{0}} AS {step}) AS {type_sql(other)})"
+    if isinstance(one, DecimalType) and isinstance(other, IntegralType):
+        return f"CAST(CAST({{0}} AS DECIMAL(38,{one.scale})) AS {type_sql(other)})"
+    return None
+
+
+_ZERO_DIVISOR = {
+    "/": ("DIVIDE_BY_ZERO", "Division by zero. Use `try_divide`"),
+    "div": ("DIVIDE_BY_ZERO", "Division by zero. Use `try_divide`"),
+    "%": ("REMAINDER_BY_ZERO", "Remainder by zero. Use `try_mod`"),
+    "mod": ("REMAINDER_BY_ZERO", "Remainder by zero. Use `try_mod`"),
+    "pmod": ("REMAINDER_BY_ZERO", "Remainder by zero. Use `try_mod`"),
+}
+
+
+def divided(expression: Expression, time_zone: str) -> str | None:
+    """Division that fails on a zero divisor only where both sides have a value."""
+    return _divided(expression, lenient=False)
+
+
+def divided_to_null(expression: Expression, time_zone: str) -> str | None:
+    """Division that gives null for a zero divisor: that of try_ functions, or without ANSI."""
+    return _divided(expression, lenient=True)
+
+
+def _divided(expression: Expression, *, lenient: bool) -> str | None:
+    if not isinstance(expression, Call) or expression.name not in _ZERO_DIVISOR:
+        return None
+    condition, words = _ZERO_DIVISOR[expression.name]
+    result = type_sql(expression.data_type)
+    kind = expression.arguments[1].data_type
+    zero = f"CAST(0 AS {type_sql(kind)})"
+    message = (
+        f"[{condition}] {words} to tolerate divisor being 0 and return NULL instead. "
+        f"{_ADVICE.replace('22003', '22012')}"
+    )
+    value = _quotient(expression)
+    if isinstance(kind, IntegralType):
+        minus = f"{{1}} = CAST(-1 AS {type_sql(kind)})"
+        if expression.name != "div":
+            # The lowest number by -1 leaves the type before the remainder is taken.
+            value = f"CASE WHEN {minus} AND ({{0}}) IS NOT NULL THEN {zero} ELSE {value} END"
+        elif not lenient:
+            low = "{0} = CAST('-9223372036854775808' AS BIGINT)"
+            value = _unless(f"{minus} AND {low}", _too_large(result), value)
+    if not lenient:
+        found = f"{{1}} = {zero} AND ({{0}}) IS NOT NULL"
+        value = _unless(found, failure(message, "{1}", result), value)
+    return f"({value})"
+
+
+def _unless(condition: str, fails: str, value: str) -> str:
+    """A failure on a condition. The engine computes each of several branches: there is one."""
+    return f"CASE WHEN coalesce({condition}, false) THEN {fails} ELSE {value} END"
+
+
+def _too_large(result: str) -> str:
+    words = "Overflow in integral divide. Use `try_divide` to tolerate overflow and return NULL"
+    return failure(f"[ARITHMETIC_OVERFLOW] {words} instead. {_ADVICE}", "{1}", result)
+
+
+def _quotient(expression: Call) -> str:
+    """The engine's SQL of a division, with null for a zero divisor (-0.0 is none to NULLIF)."""
+    zero = f"CAST(0 AS {type_sql(expression.arguments[1].data_type)})"
+    divisor = f"(CASE WHEN {{1}} = {zero} THEN NULL ELSE {{1}} END)"
+    if expression.name == "pmod":
+        return f"pmod({{0}}, {divisor})"
+    kind = expression.data_type
+    if expression.name == "/" and isinstance(kind, DecimalType):
+        # The engine cuts the quotient four digits after those of the dividend: one more than the
+        # result has, for rounding, needs three less there.
+        scale = max(kind.scale - 3, 0)
+        return f"CAST((CAST({{0}} AS DECIMAL(38,{scale})) / {divisor}) AS {type_sql(kind)})"
+    name = "%" if expression.name == "mod" else expression.name
+    return f"({{0}} {name} {divisor})"
+
+
+def rounded(expression: Expression, time_zone: str) -> str | None:
+    """Rounding: a decimal in Spark's type, of the same scale; a floating zero without a sign."""
+    if not isinstance(expression, Call) or expression.name not in _ROUNDING:
+        return None
+    kind = expression.data_type
+    if isinstance(kind, DecimalType):
+        return f"CAST({{plain}} AS {type_sql(kind)})"
+    if isinstance(kind, FloatType | DoubleType):
+        zero = f"CAST(0 AS {type_sql(kind)})"
+        return f"(CASE WHEN {{plain}} = {zero} THEN {zero} ELSE {{plain}} END)"
+    return None
+
+
+_ROUNDING = ("round", "bround", "ceil", "ceiling", "floor")
+
+
+def item(expression: Expression, time_zone: str) -> str | None:
+    """An array's element at an index that is a column; outside the array it fails."""
+    if not isinstance(expression, Call) or expression.name != "get_array_item":
+        return None
+    words = "The index is out of bounds. Use the SQL function `get()` to tolerate accessing element"
+    message = f"[INVALID_ARRAY_INDEX] {words} at invalid index and return NULL instead. {_ADVICE}"
+    outside = "{1} < 0 OR {1} >= size({0})"
+    value = _unless(
+        f"({outside}) AND ({{0}}) IS NOT NULL",
+        failure(message, "{1}", type_sql(expression.data_type)),
+        "get({0}, {1})",
+    )
+    return f"({value})"

@@ -1,0 +1,122 @@
+"""A stateful operator in one batch: what its tasks reported, and what comes of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ...physical.plan import StateStoreWriter
+from ..kernels.reports import TaskReport
+from ..kernels.scan import SeenTimes
+from ..kernels.task import TaskSpec
+from ..plan.facts import GROUPS, RECEIVED
+from ..state import StateVersion
+from .context import EventTimeStats, OperatorResult, RanAgain
+from .engine import Reports
+from .metrics import custom_metrics
+
+
+@dataclass(kw_only=True)
+class RunningOperator(ABC):
+    """A stateful operator in one batch.
+
+    Attributes:
+        node: the operator.
+        spec: what its tasks got.
+        reports: what each of them did, once `collect` has been called.
+        watermark: the `node_id` of the EventTimeWatermark whose rows the tasks read themselves.
+    """
+
+    node: StateStoreWriter
+    spec: TaskSpec
+    reports: tuple[TaskReport, ...] = ()
+    watermark: str | None = None
+
+    @abstractmethod
+    def collect(self, deadline: float, *, whole: bool) -> bool:
+        """Take in what the tasks reported; False if one is missing.
+
+        Args:
+            deadline: until when to wait for it (`time.monotonic`).
+            whole: whether it is known that the action read the batch to its end.
+        """
+
+    @property
+    def seen(self) -> EventTimeStats | None:
+        """The event times of the rows that the tasks read themselves."""
+        seen = SeenTimes()
+        for report in self.reports:
+            seen = seen.with_seen(report.seen)
+        if not seen.count:
+            return None
+        average = seen.sum_ms / seen.count
+        return EventTimeStats(
+            max_ms=seen.max_ms, min_ms=seen.min_ms, avg_ms=average, count=seen.count
+        )
+
+    @cached_property
+    def next_version(self) -> StateVersion:
+        """The version that the tasks' writes make."""
+        received = sum(report.figures.received for report in self.reports)
+        groups = sum(report.figures.groups for report in self.reports)
+        version = self.spec.base.next(
+            [report.writes for report in self.reports],
+            schema=self.spec.kernel.layout.text,
+            added=sum(report.figures.added for report in self.reports),
+            evicted=self.spec.kernel.evicts,
+        )
+        # A batch without rows says nothing of the next.
+        last = {RECEIVED: received, GROUPS: groups} if received else self.spec.base.extra
+        return replace(version, extra=last)
+
+    def result(self, times: int = 1) -> OperatorResult:
+        """The operator's figures, of as many runs as Spark makes of it in a batch."""
+        figures = [report.figures for report in self.reports]
+        info = self.node.state_info
+        assert info is not None
+        return OperatorResult(
+            operator_id=info.operator_id,
+            operator_name=self.node.operator_name,
+            num_rows_total=self.next_version.total * times,
+            num_rows_updated=sum(f.updated for f in figures) * times,
+            num_rows_removed=sum(f.removed for f in figures) * times,
+            num_rows_dropped_by_watermark=sum(f.dropped for f in figures) * times,
+            memory_used_bytes=self.next_version.size,
+            num_shuffle_partitions=info.num_partitions,
+            num_state_store_instances=self.spec.base.stores,
+            all_updates_time_ms=sum(r.update_ms - r.removal_ms for r in self.reports),
+            all_removals_time_ms=sum(report.removal_ms for report in self.reports),
+            commit_time_ms=sum(report.commit_ms for report in self.reports),
+            custom_metrics=custom_metrics(self.spec.base, self.next_version, self.reports),
+        )
+
+
+@dataclass(kw_only=True)
+class KernelOperator(RunningOperator):
+    """An operator whose tasks run a kernel, and tell what they did.
+
+    Attributes:
+        told: by what way they tell it.
+    """
+
+    told: Reports
+
+    def collect(self, deadline: float, *, whole: bool) -> bool:
+        told = self.told.texts(deadline)
+        if told is None:
+            return False
+        self.reports = _one_per_task(*told)
+        return len(self.reports) == self.spec.tasks
+
+
+def _one_per_task(texts: Sequence[str], count: int) -> tuple[TaskReport, ...]:
+    found = [TaskReport.from_json(text) for text in texts]
+    reports = {report.writes.task: report for report in found}
+    if len(reports) < count:
+        # Rows came in another order, so a sum of doubles, or which row of a key was the first, may
+        # be another: what has read the first run's output and what has read the second's, and the
+        # state of either, need not fit together.
+        raise RanAgain()
+    return tuple(reports[task] for task in sorted(reports))

@@ -1,0 +1,139 @@
+"""Spark as the engine, classic or through Spark Connect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ...planner.model.conf import Conf
+from ..frames import spark_schema_of
+from ..kernels.prompt import prompt
+from ..kernels.reports import META
+from ..kernels.task import TaskSpec, run_task
+from ..plan.facts import SPARK
+from .engine import Engine, EventTimes, Reading, Reports
+from .probes import EventTimeProbe, Probe
+from .reports import task_reports
+from .shipping import is_this_python, ship
+from .spark_session import close_session, configure, own_session, task_count
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..plan.nodes import Kernel
+
+
+class SparkEngine(Engine):
+    """Spark, on a session of its own beside the user's.
+
+    Args:
+        spark: the user's session; its settings and views are neither used nor changed.
+    """
+
+    facts = SPARK
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = own_session(spark)
+        self._kept: list[DataFrame] = []
+
+    def configure(self, conf: Conf, tasks: int) -> None:
+        configure(self.spark, conf, tasks)
+
+    def task_count(self, conf: Conf) -> int:
+        return task_count(self.spark, conf)
+
+    def prepare_workers(self, *, stateful: bool) -> None:
+        if stateful and not is_this_python(self.spark):
+            ship(self.spark)
+
+    def exchange(
+        self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
+    ) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        if to == "any":
+            # Spark would drop an exchange right below another one, such as a range.
+            return frame.repartition(tasks).where("spark_partition_id() >= 0")
+        if tasks == 1 and to == "keys":
+            return frame.coalesce(1)  # one task needs no exchange
+        if to == "one":
+            return frame.coalesce(1) if tasks == 1 else frame.repartition(1)
+        return frame.repartition(tasks, *map(F.expr, keys))
+
+    def aggregate(
+        self,
+        frame: DataFrame,
+        keys: Sequence[str],
+        aggregates: Sequence[str],
+        tasks: int,
+        *,
+        placed: bool,
+    ) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        if tasks == 1:
+            frame = frame.coalesce(1)  # grouping exchanges nothing then
+        elif placed:
+            frame = _unclustered(frame, keys)
+        if not aggregates:
+            return frame.select(*keys).distinct()
+        return frame.groupBy(*keys).agg(*map(F.expr, aggregates))
+
+    def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
+        probe = Probe(**aggregates)
+        return probe.over(frame), probe
+
+    def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:
+        probe = EventTimeProbe(column)
+        return probe.over(frame), probe
+
+    def run_kernel(
+        self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
+    ) -> tuple[DataFrame, Reports]:
+        reports = task_reports(self.spark, spec.tasks, one_action=one_action)
+        schema = spark_schema_of(node.output)
+        if reports.tell is None:
+            schema = schema.add(META, "string")
+        made = frame.mapInArrow(_task_function(spec, reports.tell), schema)
+        return reports.over(made), reports
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        # Computed first: kernels need partitions of their own, which a reader may put together.
+        kept = frame.persist()
+        self._kept.append(kept)
+        kept.write.format("noop").mode("overwrite").save()
+        return kept
+
+    def release(self) -> None:
+        for frame in self._kept:
+            frame.unpersist()
+        self._kept.clear()
+
+    def close(self) -> None:
+        close_session(self.spark)
+
+
+def _unclustered(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Rows of which Spark does not know how they lie.
+
+    Where it knows that rows are clustered by the keys of a grouping already (a range, an earlier
+    aggregate), or are in one partition, it leaves out the exchange, and groups lie elsewhere than
+    their stores: so a key is hidden behind an expression, and a single partition behind a union
+    with no rows.
+    """
+    hidden = {key: f"if(spark_partition_id() >= 0, {key}, NULL) AS {key}" for key in keys}
+    none = frame.sparkSession.createDataFrame([], frame.schema)
+    return frame.union(none).selectExpr(*(hidden.get(name, name) for name in frame.columns))
+
+
+def _task_function(
+    spec: TaskSpec, tell: Callable[[str], None] | None
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        return run_task(spec, context.partitionId(), prompt(batches), tell)
+
+    return run

@@ -1,0 +1,250 @@
+"""Expressions of the planner as programs for tasks, if tasks can compute them.
+
+Nothing here needs Arrow: a pass asks `unsupported`, and `compile_program` gives what travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    GetStructField,
+    Literal,
+    split_conjuncts,
+)
+from ....planner.model.fragments import fragment_context
+from ....planner.model.literal_text import session_time_zone
+from ....planner.model.types import (
+    DataType,
+    DayTimeIntervalType,
+    StructType,
+    YearMonthIntervalType,
+)
+from ....planner.model.windows import PreciseTimestampConversion
+from .program import Kind, Mode, Program, Step, decimal_of
+from .supported import (
+    FLOATS,
+    OPERATIONS,
+    ORDERED,
+    can_cast,
+    cast_raises,
+    family,
+    takes,
+)
+from .zone_names import known_zone
+
+
+class Unsupported(Exception):
+    """Only Spark computes an expression; the text says which part of it."""
+
+
+def kind_of(data_type: DataType) -> Kind:
+    """A type as programs have it.
+
+    Raises:
+        Unsupported: values of the type are not computed here.
+    """
+    match data_type:
+        case DayTimeIntervalType():
+            return "daytime"
+        case YearMonthIntervalType():
+            return "yearmonth"
+        case StructType(fields=fields):
+            names = tuple(field.name for field in fields)
+            return "struct", names, tuple(kind_of(field.data_type) for field in fields)
+    kind = data_type.simple
+    if kind != "void" and family(kind) not in ORDERED:
+        raise Unsupported(f"type {kind}")
+    return kind
+
+
+def unsupported(expression: Expression, columns: Sequence[AttributeReference]) -> str | None:
+    """What in an expression tasks cannot compute; None: they compute it."""
+    try:
+        _Compiler(columns).place(expression)
+    except Unsupported as reason:
+        return str(reason)
+    return None
+
+
+def compile_program(
+    expressions: Sequence[Expression],
+    columns: Sequence[AttributeReference],
+    conditions: Sequence[Expression] = (),
+) -> Program | None:
+    """Expressions over columns as a program; None: only Spark computes them.
+
+    Args:
+        expressions: what to compute, with or without names.
+        columns: the columns of the batches, in their order.
+        conditions: which rows to compute it of: their conjuncts, one after the other.
+    """
+    compiler = _Compiler(columns)
+    try:
+        conjuncts = [part for condition in conditions for part in split_conjuncts(condition)]
+        places = tuple(compiler.place(conjunct) for conjunct in conjuncts)
+        results = tuple(compiler.place(expression) for expression in expressions)
+    except Unsupported:
+        return None
+    return Program(tuple(compiler.steps), places, results)
+
+
+class _Compiler:
+    """Steps as they come up, each once."""
+
+    def __init__(self, columns: Sequence[AttributeReference]) -> None:
+        self.steps: list[Step] = []
+        self._places: dict[Step, int] = {}
+        self._columns: dict[int, int] = {}
+        for position, column in enumerate(columns):
+            self._columns.setdefault(column.expr_id, position)
+
+    def place(self, expression: Expression) -> int:
+        """Where the step that computes an expression stands."""
+        match expression:
+            case Alias(child=child):
+                return self.place(child)
+            case AttributeReference():
+                return self._column(expression)
+            case Literal(value=value, type_=data_type):
+                kind = kind_of(data_type)
+                if isinstance(kind, tuple):
+                    raise Unsupported(f"a constant of type {data_type.simple}")
+                return self._add(Step("literal", (), kind, options=(value,)))
+            case Cast():
+                return self._cast(expression)
+            case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+                rest = otherwise or Literal(value=None, type_=expression.data_type)
+                pairs = zip(conditions, values, strict=True)
+                inputs = [part for pair in pairs for part in pair]
+                return self._branches("case", expression, [*inputs, rest])
+            case GetStructField(child=child, ordinal=ordinal):
+                return self._operation("get_struct_field", expression, [child], options=(ordinal,))
+            case PreciseTimestampConversion(child=child):
+                return self._operation("precise_timestamp_conversion", expression, [child])
+            case Call():
+                return self._call(expression)
+        raise Unsupported(type(expression).__name__)
+
+    def _add(self, step: Step) -> int:
+        if step not in self._places:
+            self._places[step] = len(self.steps)
+            self.steps.append(step)
+        return self._places[step]
+
+    def _column(self, column: AttributeReference) -> int:
+        if column.expr_id not in self._columns:
+            raise Unsupported(f"column {column.name}")
+        options = (self._columns[column.expr_id],)
+        return self._add(Step("column", (), kind_of(column.data_type), options=options))
+
+    def _cast(self, cast: Cast) -> int:
+        place = self.place(cast.child)
+        source, target = self.steps[place].kind, kind_of(cast.data_type)
+        if source == "void":
+            return self._add(Step("literal", (), target, options=(None,)))
+        if not can_cast(source, target, cast.mode):
+            raise Unsupported(f"cast of {cast.child.data_type.simple} to {cast.data_type.simple}")
+        raises = self.steps[place].raises or cast_raises(source, target, cast.mode)
+        zone = self._zone(cast.time_zone, source, target)
+        context = _context(cast)
+        step = Step("cast", (place,), target, (source,), cast.mode, zone, (), raises, context)
+        return self._add(step)
+
+    def _zone(self, zone: str | None, *kinds: Kind) -> str:
+        if "timestamp" not in kinds:
+            return "UTC"
+        name = zone or session_time_zone()
+        if not known_zone(name):
+            raise Unsupported(f"time zone {name}")
+        return name
+
+    def _call(self, call: Call) -> int:
+        name = call.name
+        if name not in OPERATIONS:
+            if call.spec.replacement is None:
+                raise Unsupported(f"function {name}")
+            return self.place(call.spec.replacement(call))
+        if name in ("if", "coalesce", "and", "or"):
+            return self._branches(name, call, call.arguments)
+        if name == "named_struct":
+            return self._operation(name, call, call.arguments[1::2])
+        mode: Mode = "TRY" if "TRY" in call.options else "ANSI" if call.ansi else "LEGACY"
+        options = () if mode == "TRY" or name in ("negative",) else call.options
+        return self._operation(name, call, call.arguments, mode, call.time_zone, options)
+
+    def _operation(
+        self,
+        name: str,
+        expression: Expression,
+        arguments: Sequence[Expression],
+        mode: Mode = "LEGACY",
+        zone: str | None = None,
+        options: tuple[object, ...] = (),
+    ) -> int:
+        inputs = tuple(self.place(argument) for argument in arguments)
+        kinds = tuple(self.steps[place].kind for place in inputs)
+        values = [self._constant(place) for place in inputs]
+        known, kind = OPERATIONS[name], kind_of(expression.data_type)
+        fits = takes(known, kinds, values)
+        if not fits or (known.accepts and not known.accepts(kinds, values, options)):
+            types = ", ".join(argument.data_type.simple for argument in arguments)
+            raise Unsupported(f"{name}({types})")
+        below = any(self.steps[place].raises for place in inputs)
+        if below and name in ("in", "inset"):
+            raise Unsupported(f"{name} of what can fail")
+        own = known.raises == "always" or (known.raises == "ANSI" and mode == "ANSI")
+        step = Step(
+            name=name,
+            inputs=inputs,
+            kind=kind,
+            kinds=kinds,
+            mode=mode,
+            zone=self._zone(zone, kind, *kinds),
+            options=options,
+            raises=below or (own and self._can_raise(name, kinds, values)),
+            context=_context(expression),
+        )
+        return self._add(step)
+
+    def _can_raise(self, name: str, kinds: Sequence[Kind], values: Sequence[object]) -> bool:
+        """Whether an operation can raise with these arguments."""
+        if name in ("/", "%", "mod", "pmod", "div") and values[1] not in (..., None, 0):
+            return name == "div" and values[1] == -1
+        if name in ("floor", "ceil", "ceiling"):
+            return kinds[0] == "double"
+        exact = kinds[0] not in FLOATS and decimal_of(kinds[0]) is None
+        return exact or name in ("/", "%", "mod", "pmod", "div")
+
+    def _branches(self, name: str, expression: Expression, parts: Sequence[Expression]) -> int:
+        inputs = [self.place(part) for part in parts]
+        kind = kind_of(expression.data_type)
+        # A bare NULL among the branches is one of their type.
+        for i, place in enumerate(inputs):
+            if self.steps[place].kind == "void" and kind != "void":
+                inputs[i] = self._add(Step("literal", (), kind, options=(None,)))
+        kinds = tuple(self.steps[place].kind for place in inputs)
+        values = kinds[1::2] + kinds[-1:] if name in ("if", "case") else kinds
+        if any(value != kind for value in values):
+            raise Unsupported(f"{name} of several types")
+        raises = any(self.steps[place].raises for place in inputs)
+        return self._add(Step(name, tuple(inputs), kind, kinds, raises=raises))
+
+    def _constant(self, place: int) -> object:
+        """The value of a literal; `...` for anything else."""
+        step = self.steps[place]
+        return step.options[0] if step.name == "literal" else ...
+
+
+def _context(expression: Expression) -> str:
+    """Where in the query an expression stands, as Spark's messages end."""
+    origin = expression.origin
+    if origin is None or not origin.source:
+        return ""
+    return fragment_context(origin) or ""

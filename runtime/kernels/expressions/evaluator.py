@@ -1,0 +1,323 @@
+"""Programs of expressions over record batches, a column at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import arithmetic, comparing, structs, texts, times
+from .casts import cast
+from .constants import constant
+from .program import Program, Step
+from .supported import OPERATIONS as KNOWN
+from .vectors import Value, has_nulls, plain, plain_type, repeated, shown, spread, truths
+
+CHUNK = 65_536
+"""Rows that are computed at a time: their columns stay in the processor's cache."""
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "not": comparing.inverse,
+    "isnull": comparing.is_null,
+    "isnotnull": comparing.is_not_null,
+    "isnan": comparing.is_nan,
+    **dict.fromkeys(("=", "<", "<=", ">", ">="), comparing.compare),
+    "<=>": comparing.same,
+    **dict.fromkeys(("in", "inset"), comparing.is_in),
+    **dict.fromkeys(("greatest", "least"), comparing.extreme),
+    "normalizenanandzero": comparing.normalized,
+    **dict.fromkeys(
+        (
+            *("knownnullable", "knownnotnull", "knownfloatingpointnormalized", "positive"),
+            *("unix_date", "date_from_unix_date", "precise_timestamp_conversion"),
+        ),
+        times.unchanged,
+    ),
+    "cast": cast,
+    **dict.fromkeys(("+", "-", "*"), arithmetic.add_like),
+    "/": arithmetic.divide,
+    "div": arithmetic.integral_divide,
+    **dict.fromkeys(("%", "mod"), arithmetic.remainder),
+    "pmod": arithmetic.positive_remainder,
+    "negative": arithmetic.negative,
+    "abs": arithmetic.absolute,
+    **dict.fromkeys(("&", "|", "^"), arithmetic.bits),
+    "~": arithmetic.inverted,
+    **dict.fromkeys(
+        ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), arithmetic.shift
+    ),
+    **dict.fromkeys(("floor", "ceil", "ceiling"), arithmetic.whole),
+    "sqrt": arithmetic.square_root,
+    **dict.fromkeys(("signum", "sign"), arithmetic.signum),
+    **dict.fromkeys(("upper", "lower"), texts.cased),
+    "length": texts.length,
+    **dict.fromkeys(("octet_length", "bit_length"), texts.octets),
+    "reverse": texts.reverse,
+    "concat": texts.concat,
+    "concat_ws": texts.concat_ws,
+    "substring": texts.substring,
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), texts.trimmed),
+    **dict.fromkeys(("contains", "startswith", "endswith"), texts.contains),
+    "like": texts.like,
+    "replace": texts.replaced,
+    "instr": texts.position,
+    "locate": texts.located,
+    "repeat": texts.repeated_text,
+    **dict.fromkeys(("lpad", "rpad"), texts.padded),
+    **dict.fromkeys(
+        (
+            *("year", "quarter", "month", "dayofmonth", "day", "dayofyear", "dayofweek"),
+            *("weekday", "weekofyear", "last_day"),
+        ),
+        times.date_field,
+    ),
+    **dict.fromkeys(("hour", "minute", "second"), times.clock_field),
+    "date_trunc": times.date_trunc,
+    "trunc": times.trunc,
+    **dict.fromkeys(("unix_micros", "unix_millis", "unix_seconds"), times.unix),
+    **dict.fromkeys(("timestamp_micros", "timestamp_millis", "timestamp_seconds"), times.from_unix),
+    **dict.fromkeys(("date_add", "date_sub"), times.moved_days),
+    "datediff": times.days_between,
+    **dict.fromkeys(("subtract_dates", "subtract_timestamps"), times.interval_between),
+    **dict.fromkeys(("add_months", "date_add_ym_interval"), times.moved_months),
+    "timestamp_add_ym_interval": times.moved_by_months,
+    "timestamp_add_interval": times.moved,
+    "extractansiintervaldays": times.whole_days,
+    "named_struct": structs.struct,
+    "get_struct_field": structs.field,
+    **dict.fromkeys(("hash", "xxhash64"), structs.hashed),
+}
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Computes expressions over batches; small, and it can be pickled.
+
+    Attributes:
+        program: what is computed.
+    """
+
+    program: Program
+
+    def evaluate(self, batch: Any) -> list[Any]:
+        """The results, an Arrow array each, over the rows that pass the conditions.
+
+        Args:
+            batch: columns in the order in which the program numbers them.
+
+        Raises:
+            KernelError: a value cannot be computed; condition and text are Spark's.
+        """
+        return self.select(batch)[0]
+
+    def select(self, batch: Any) -> tuple[list[Any], Any]:
+        """The results over the rows that pass the conditions, and which rows these are.
+
+        Returns:
+            The results, and a boolean array over the batch's rows; None: all rows pass.
+        """
+        parts = [self._chunk(part) for part in _chunks(batch)]
+        if len(parts) == 1:
+            return parts[0]
+        results = [
+            pa.concat_arrays(columns) for columns in zip(*(p[0] for p in parts), strict=True)
+        ]
+        if all(kept is None for _, kept in parts):
+            return results, None
+        masks = [
+            pa.repeat(True, min(CHUNK, batch.num_rows - i * CHUNK)) if kept is None else kept
+            for i, (_, kept) in enumerate(parts)
+        ]
+        return results, pa.concat_arrays(masks)
+
+    def _chunk(self, batch: Any) -> tuple[list[Any], Any]:
+        rows, kept = _Rows(self.program.steps, batch, batch.num_rows), None
+        for condition in self.program.conditions:
+            passed = truths(repeated(rows.value(condition), rows.count))
+            if passed.false_count:
+                rows = rows.where(passed)
+                kept = passed if kept is None else truths(spread(passed, kept))
+        steps = self.program.steps
+        results = [
+            shown(repeated(rows.value(place), rows.count), steps[place].kind)
+            for place in self.program.results
+        ]
+        return results, kept
+
+
+def _chunks(batch: Any) -> Iterable[Any]:
+    if batch.num_rows <= CHUNK:
+        return [batch]
+    return (batch.slice(start, CHUNK) for start in range(0, batch.num_rows, CHUNK))
+
+
+class _Rows:
+    """Some rows of a batch, and what is known of them, each step once."""
+
+    def __init__(
+        self,
+        steps: tuple[Step, ...],
+        batch: Any,
+        count: int,
+        upper: _Rows | None = None,
+        mask: Any = None,
+    ) -> None:
+        self._steps = steps
+        self._batch = batch
+        self._upper = upper
+        self._mask = mask
+        self._known: dict[int, Value] = {}
+        self.count = count
+
+    def where(self, mask: Any) -> _Rows:
+        """The rows where a boolean array without nulls is true."""
+        return _Rows(self._steps, None, mask.true_count, self, mask)
+
+    def value(self, place: int) -> Value:
+        """What a step gives."""
+        found = self._known.get(place)
+        if found is None:
+            found = self._inherited(place)
+            if found is None:
+                found = self._computed(place)
+            self._known[place] = found
+        return found
+
+    def _inherited(self, place: int) -> Value | None:
+        """What more rows know of it already."""
+        if self._upper is None:
+            return None
+        is_column = self._steps[place].name == "column"
+        known = self._upper.value(place) if is_column else self._upper.known(place)
+        if known is None or isinstance(known, pa.Scalar):
+            return known
+        return known.filter(self._mask)
+
+    def known(self, place: int) -> Value | None:
+        """What a step gave, if it was computed."""
+        return self._known.get(place)
+
+    def _computed(self, place: int) -> Value:
+        step = self._steps[place]
+        match step.name:
+            case "column":
+                assert isinstance(step.options[0], int)
+                return plain(self._batch.column(step.options[0]), step.kind)
+            case "literal":
+                return constant(step)
+            case "and" | "or":
+                return self._logic(step)
+            case "if":
+                return self._case(step, step.inputs)
+            case "case":
+                return self._case(step, step.inputs)
+            case "coalesce":
+                return self._first(step)
+        return OPERATIONS[step.name](step, *self._inputs(step))
+
+    def _inputs(self, step: Step) -> list[Value]:
+        """The inputs of a step, each computed only where Spark computes it."""
+        places = step.inputs
+        known = KNOWN.get(step.name)
+        lazy = known is not None and not known.eager
+        order = range(len(places))
+        found: dict[int, Value] = {}
+        for i in reversed(order) if known is not None and known.right_first else order:
+            value = None
+            if lazy and found and self._steps[places[i]].raises:
+                # Without ANSI a dividend is left alone where the divisor is 0, as where it is null.
+                skips_zero = known is not None and known.right_first and step.mode != "ANSI"
+                needed = (
+                    [_null_if_zero(v) for v in found.values()] if skips_zero else found.values()
+                )
+                valid = self._all_valid(needed)
+                value = None if valid is None else self.only_where(valid, places[i])
+            found[i] = self.value(places[i]) if value is None else value
+        values = [found[i] for i in order]
+        if values and all(isinstance(value, pa.Scalar) for value in values):
+            # Of constants alone: Arrow's and numpy's functions work on columns. What must stay a
+            # constant does: an operation has one argument at least that need not be one.
+            column = next(i for i in order if not _is_constant(known, i))
+            values[column] = pa.repeat(values[column], self.count)
+        return values
+
+    def _all_valid(self, values: Iterable[Value]) -> Any:
+        """Where none of some values is null; None: everywhere."""
+        masks = [
+            repeated(
+                v.is_valid() if not isinstance(v, pa.Scalar) else pa.scalar(v.is_valid), self.count
+            )
+            for v in values
+            if has_nulls(v)
+        ]
+        if not masks:
+            return None
+        mask = masks[0]
+        for other in masks[1:]:
+            mask = pc.and_(mask, other)
+        return mask
+
+    def only_where(self, mask: Any, place: int) -> Value:
+        """What a step gives where a mask is true; elsewhere null, or what it gives there."""
+        if not self._steps[place].raises or not mask.false_count:
+            return self.value(place)
+        if not mask.true_count:
+            return pa.scalar(None, plain_type(self._steps[place].kind))
+        part = self.where(mask).value(place)
+        return part if isinstance(part, pa.Scalar) else spread(part, mask)
+
+    def _logic(self, step: Step) -> Any:
+        left = repeated(self.value(step.inputs[0]), self.count)
+        # What decides the result alone: false for AND, true for OR.
+        if step.name == "and":
+            needed = truths(left, null=True)
+            return pc.and_kleene(left, self.only_where(needed, step.inputs[1]))
+        needed = pc.invert(truths(left))
+        return pc.or_kleene(left, self.only_where(needed, step.inputs[1]))
+
+    def _case(self, step: Step, inputs: tuple[int, ...]) -> Any:
+        """Inputs are condition, value, condition, value, ..., otherwise."""
+        raising = any(self._steps[place].raises for place in inputs)
+        left = pa.repeat(True, self.count) if raising else None
+        branches = []
+        for condition, value in zip(inputs[:-1:2], inputs[1:-1:2], strict=True):
+            if left is None:
+                chosen = repeated(self.value(condition), self.count)
+                branches.append((truths(chosen), self.value(value)))
+                continue
+            chosen = truths(repeated(self.only_where(left, condition), self.count))
+            chosen = pc.and_(chosen, left)
+            left = pc.and_not(left, chosen)
+            branches.append((chosen, self.only_where(chosen, value)))
+        rest = inputs[-1]
+        result = self.value(rest) if left is None else self.only_where(left, rest)
+        for chosen, value in reversed(branches):
+            result = pc.if_else(chosen, value, result)
+        return result
+
+    def _first(self, step: Step) -> Any:
+        result = repeated(self.value(step.inputs[0]), self.count)
+        for place in step.inputs[1:]:
+            if not result.null_count:
+                break
+            result = pc.coalesce(result, self.only_where(pc.is_null(result), place))
+        return result
+
+
+def _null_if_zero(value: Value) -> Value:
+    zero = pa.scalar(0).cast(value.type)
+    return pc.if_else(pc.equal(value, zero), pa.scalar(None, value.type), value)
+
+
+def _is_constant(known: Any, argument: int) -> bool:
+    """Whether all signatures take a constant there."""
+    if known is None:
+        return False
+    return all(
+        signature[min(argument, len(signature) - 1)].startswith("=")
+        for signature in known.signatures
+        if argument < len(signature) or known.variadic
+    )

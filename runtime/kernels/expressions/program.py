@@ -1,0 +1,65 @@
+"""A compiled expression: what travels to tasks. Neither the planner nor Arrow is needed to hold it.
+
+A program is a flat tuple of steps; a step names its inputs by their places, so that what two
+expressions share is computed once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Kind = str | tuple[str, tuple[str, ...], tuple["Kind", ...]]
+"""A type: Spark's simple name (`bigint`, `decimal(10,2)`), `daytime` and `yearmonth` for intervals,
+and for a struct `("struct", names, kinds)`."""
+
+Mode = str
+"""`ANSI`: a value that does not fit is an error. `LEGACY`: Spark's older rules. `TRY`: null."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation.
+
+    Attributes:
+        name: `column`, `literal`, or an operation of `OPERATIONS` (evaluator.py).
+        inputs: the places of its inputs, each less than its own.
+        kind: the type of its result.
+        kinds: the types of its inputs.
+        mode: what happens to a value that does not fit.
+        zone: the time zone that it reckons in.
+        options: constants: a column's position, a literal's value.
+        raises: whether it or an input of it can raise; rows that Spark skips must be skipped then.
+        context: where in the query it stands, for messages.
+    """
+
+    name: str
+    inputs: tuple[int, ...]
+    kind: Kind
+    kinds: tuple[Kind, ...] = ()
+    mode: Mode = "ANSI"
+    zone: str = "UTC"
+    options: tuple[object, ...] = ()
+    raises: bool = False
+    context: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Steps in an order in which they can be computed, and which of them are results.
+
+    Attributes:
+        conditions: the places of conditions, in the order in which rows have to pass them.
+        results: the places of the results.
+    """
+
+    steps: tuple[Step, ...]
+    conditions: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+def decimal_of(kind: Kind) -> tuple[int, int] | None:
+    """Precision and scale of a decimal's kind; None: it is another one."""
+    if not isinstance(kind, str) or not kind.startswith("decimal("):
+        return None
+    precision, scale = kind[8:-1].split(",")
+    return int(precision), int(scale)

@@ -1,0 +1,54 @@
+"""Structs, and Spark's hashes of columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..hashing import hashes_of, places_of
+from .program import Step, decimal_of
+from .vectors import Value, made, numbers, plain_type, repeated
+
+
+def struct(step: Step, *values: Value) -> Any:
+    """`named_struct`: the names are in the kind."""
+    count = next(len(v) for v in values if not isinstance(v, pa.Scalar))
+    fields = list(plain_type(step.kind))
+    return pa.StructArray.from_arrays([repeated(v, count) for v in values], fields=fields)
+
+
+def field(step: Step, value: Any) -> Any:
+    """A field of a struct, null where the struct is."""
+    place = step.options[0]
+    assert isinstance(place, int)
+    return pc.struct_field(value, [place])
+
+
+def hashed(step: Step, *values: Value) -> Any:
+    """`hash` and `xxhash64`."""
+    count = next(len(v) for v in values if not isinstance(v, pa.Scalar))
+    columns = [
+        _hashable(repeated(value, count), kind)
+        for value, kind in zip(values, step.kinds, strict=True)
+    ]
+    found = (places_of if step.name == "hash" else hashes_of)(columns, count)
+    return made(found)
+
+
+def _hashable(value: Any, kind: object) -> Any:
+    """A column as what Spark hashes for it."""
+    if kind in ("float", "double"):
+        data = numbers(value)
+        data = np.where(data == 0, data.dtype.type(0), data)
+        data = np.where(np.isnan(data), data.dtype.type("nan"), data)
+        return made(data.view(np.int32 if kind == "float" else np.int64), value)
+    if isinstance(kind, str) and decimal_of(kind):
+        # At most 18 digits: the lower of two words.
+        words = np.frombuffer(value.buffers()[1], np.int64).reshape(-1, 2)
+        return made(words[value.offset : value.offset + len(value), 0], value)
+    if kind == "binary":
+        return pa.Array.from_buffers(pa.string(), len(value), value.buffers(), offset=value.offset)
+    return value

@@ -1,0 +1,221 @@
+"""String functions: by code points, as Spark's UTF8String counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .program import Step
+from .vectors import Value, repeated
+
+_MAX = 2**31 - 1
+
+
+def cased(step: Step, text: Any) -> Any:
+    """`upper` and `lower`: ASCII as a whole column, other strings one by one."""
+    upper = step.name == "upper"
+    found = (pc.ascii_upper if upper else pc.ascii_lower)(text)
+    if _is_ascii(text):
+        return found
+    others = pc.invert(pc.fill_null(pc.string_is_ascii(text), True))
+    function = _upper if upper else _lower
+    return pc.replace_with_mask(found, others, _each(text.filter(others), function, pa.string()))
+
+
+_NEWER = (
+    *((0x19B, 0xA7DC), (0x264, 0xA7CB), (0x1C8A, 0x1C89), (0xA7CD, 0xA7CC), (0xA7CF, 0xA7CE)),
+    *((0xA7D3, 0xA7D2), (0xA7D5, 0xA7D4), (0xA7DB, 0xA7DA)),
+    *((0x10D70 + i, 0x10D50 + i) for i in range(22)),
+    *((0x16EBB + i, 0x16EA0 + i) for i in range(25)),
+)
+"""Small and capital letters of Unicode 15 to 17, which Spark's ICU knows and Python may not."""
+_TO_UPPER = dict(_NEWER)
+_TO_LOWER = {capital: small for small, capital in _NEWER}
+
+
+def _upper(text: str) -> str:
+    return text.upper().translate(_TO_UPPER)
+
+
+def _lower(text: str) -> str:
+    return text.lower().translate(_TO_LOWER)
+
+
+def _is_ascii(text: Any) -> bool:
+    _, offsets, content = text.buffers()
+    if content is None or not len(text):
+        return True
+    ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
+    return not (np.frombuffer(content, np.int8)[ends[0] : ends[-1]] < 0).any()
+
+
+def _each(text: Any, function: Callable[[str], Any], kind: Any) -> Any:
+    """What a function makes of each distinct string."""
+    coded = text.dictionary_encode()
+    made_of = [None if item is None else function(item) for item in coded.dictionary.to_pylist()]
+    return pa.array(made_of, kind).take(coded.indices)
+
+
+def length(step: Step, text: Any) -> Any:
+    """`length`: code points of a string, bytes of a binary."""
+    found = pc.utf8_length(text) if step.kinds[0] == "string" else pc.binary_length(text)
+    return found.cast(pa.int32())
+
+
+def octets(step: Step, text: Any) -> Any:
+    """`octet_length` and `bit_length`."""
+    found = pc.binary_length(text)
+    return found if step.name == "octet_length" else pc.multiply(found, pa.scalar(8, pa.int32()))
+
+
+def substring(step: Step, text: Any, start: Value, size: Value) -> Any:
+    """`substring(text, start, size)`: counts from 1, or from the end; constants behind the text."""
+    first, count = start.as_py(), size.as_py()
+    if first is None or count is None:
+        return pa.nulls(len(text), text.type)
+    if count <= 0:
+        return pc.if_else(pc.is_valid(text), pa.scalar("", text.type), text)
+    begin = first - 1 if first > 0 else first
+    end = begin + count
+    stop = None if (begin < 0 <= end) or end > _MAX else end
+    return pc.utf8_slice_codeunits(text, begin, stop)
+
+
+def concat(step: Step, *texts: Value) -> Any:
+    """`concat`: null if any is."""
+    return pc.binary_join_element_wise(*texts, pa.scalar("", texts[0].type))
+
+
+def concat_ws(step: Step, separator: Value, *texts: Value) -> Any:
+    """`concat_ws` with a constant separator: nulls are left out."""
+    between = separator.as_py()
+    count = next(len(text) for text in texts if not isinstance(text, pa.Scalar))
+    if between is None:
+        return pa.nulls(count, pa.string())
+    parts = [
+        pc.fill_null(pc.binary_join_element_wise(between, repeated(text, count), ""), "")
+        for text in texts
+    ]
+    # Each text has the separator in front, the first too.
+    joined = pc.binary_join_element_wise(*parts, "")
+    return pc.utf8_slice_codeunits(joined, len(between)) if between else joined
+
+
+def trimmed(step: Step, text: Any, characters: Value | None = None) -> Any:
+    """`trim`, `ltrim`, `rtrim`: of blanks or of any of some constant characters."""
+    chosen = " " if characters is None else characters.as_py()
+    if chosen is None:
+        return pa.nulls(len(text), text.type)
+    if not chosen:
+        return text
+    functions = {"trim": pc.utf8_trim, "ltrim": pc.utf8_ltrim, "rtrim": pc.utf8_rtrim}
+    return functions[step.name](text, characters=chosen)
+
+
+def contains(step: Step, text: Any, part: Value) -> Any:
+    """`contains`, `startswith`, `endswith` of a constant."""
+    pattern = part.as_py()
+    if pattern is None:
+        return pa.nulls(len(text), pa.bool_())
+    functions = {
+        "contains": pc.match_substring,
+        "startswith": pc.starts_with,
+        "endswith": pc.ends_with,
+    }
+    return functions[step.name](text, pattern)
+
+
+def like(step: Step, text: Any, pattern: Value) -> Any:
+    """`LIKE` with a constant pattern."""
+    chosen = pattern.as_py()
+    if chosen is None:
+        return pa.nulls(len(text), pa.bool_())
+    escape = str(step.options[0]) if step.options else "\\"
+    return pc.match_substring_regex(text, like_pattern(chosen, escape))
+
+
+def like_pattern(pattern: str, escape: str) -> str:
+    """A LIKE pattern as a regular expression of RE2.
+
+    Raises:
+        ValueError: the escape character stands where it must not.
+    """
+    parts = []
+    rest = iter(pattern)
+    for character in rest:
+        if character == escape:
+            following = next(rest, None)
+            if following is None or following not in ("%", "_", escape):
+                raise ValueError(pattern)
+            parts.append(_quoted(following))
+        else:
+            parts.append({"%": ".*", "_": "."}.get(character) or _quoted(character))
+    return rf"(?s)\A{''.join(parts)}\z"
+
+
+def _quoted(character: str) -> str:
+    return re.escape(character) if character.isascii() else character
+
+
+def replaced(step: Step, text: Any, search: Value, by: Value) -> Any:
+    """`replace(text, search, by)` with constants."""
+    wanted, instead = search.as_py(), by.as_py()
+    if wanted is None or instead is None:
+        return pa.nulls(len(text), text.type)
+    return pc.replace_substring(text, wanted, instead) if wanted else text
+
+
+def position(step: Step, text: Any, part: Value) -> Any:
+    """`instr(text, part)` of a constant: counts code points from 1; 0: it is not there."""
+    wanted = part.as_py()
+    if wanted is None:
+        return pa.nulls(len(text), pa.int32())
+    if not wanted:
+        return pc.if_else(pc.is_valid(text), pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32()))
+    if _is_ascii(text):
+        return pc.add(pc.find_substring(text, wanted), pa.scalar(1, pa.int32()))
+    return _each(text, lambda value: value.find(wanted) + 1, pa.int32())
+
+
+def located(step: Step, part: Value, text: Any, start: Value) -> Any:
+    """`locate(part, text, 1)` of a constant."""
+    return position(step, text, part)
+
+
+def reverse(step: Step, text: Any) -> Any:
+    """`reverse` of a string."""
+    return pc.utf8_reverse(text)
+
+
+def repeated_text(step: Step, text: Any, times: Value) -> Any:
+    """`repeat(text, n)`, n constant."""
+    count = times.as_py()
+    if count is None:
+        return pa.nulls(len(text), text.type)
+    return pc.binary_repeat(text, max(count, 0))
+
+
+def padded(step: Step, text: Any, size: Value, fill: Value) -> Any:
+    """`lpad` and `rpad` with constants: cut, or filled, to a number of code points."""
+    width, characters = size.as_py(), fill.as_py()
+    if width is None or characters is None:
+        return pa.nulls(len(text), text.type)
+    if width <= 0:
+        return pc.if_else(pc.is_valid(text), pa.scalar("", text.type), text)
+    short = pc.utf8_slice_codeunits(text, 0, width)
+    if not characters:
+        return short
+    if len(characters) == 1:
+        pad = pc.utf8_lpad if step.name == "lpad" else pc.utf8_rpad
+        return pad(short, width, padding=characters)
+
+    def filled(value: str) -> str:
+        filling: str = (characters * width)[: width - len(value)]
+        return filling + value if step.name == "lpad" else value + filling
+
+    return _each(short, filled, pa.string())

@@ -1,0 +1,79 @@
+"""Floats in one form of zero and of NaN, as Spark's NormalizeFloatingNumbers brings grouping keys.
+
+Spark takes 0.0 and -0.0 for equal, and every NaN for equal to every other. Keys that are compared
+by their bytes are normalised first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def canonical(values: NDArray[Any]) -> NDArray[Any]:
+    """The floats with 0.0 for -0.0 and Java's NaN for any NaN, in memory of their own."""
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
+        found: NDArray[Any] = values + values.dtype.type(0.0)
+    nans = np.isnan(found)
+    if nans.any():
+        found[nans] = np.nan
+    return found
+
+
+def holds_floats(kind: Any) -> bool:
+    """Whether values of an Arrow type may have to be normalised.
+
+    The keys of a map do not count: Spark normalises them where it makes a map, and leaves those of
+    a map that it reads as they are.
+    """
+    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        return True
+    if pa.types.is_struct(kind):
+        return any(holds_floats(field.type) for field in kind)
+    if pa.types.is_map(kind):
+        return holds_floats(kind.item_type)
+    return (is_list(kind) or pa.types.is_dictionary(kind)) and holds_floats(kind.value_type)
+
+
+def normalised(column: Any) -> Any:
+    """An Arrow array of the same type whose floats are normalised; itself if it has none."""
+    kind = column.type
+    if not holds_floats(kind):
+        return column
+    nulls = column.is_null() if column.null_count else None
+    if pa.types.is_struct(kind):
+        fields = [normalised(column.field(i)) for i in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=nulls)
+    if pa.types.is_floating(kind):
+        return _normalised_floats(column)
+    if pa.types.is_dictionary(kind):
+        values = normalised(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, values, ordered=kind.ordered)
+    if pa.types.is_fixed_size_list(kind):
+        size = kind.list_size
+        elements = column.values.slice(column.offset * size, len(column) * size)
+        return pa.FixedSizeListArray.from_arrays(normalised(elements), type=kind, mask=nulls)
+    ends = column.offsets.to_numpy()
+    elements = column.values.slice(int(ends[0]), int(ends[-1] - ends[0]))
+    offsets = pa.array(ends - ends[0])
+    if pa.types.is_map(kind):
+        keys, items = elements.field(0), normalised(elements.field(1))
+        return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=nulls)
+    lists = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
+    return lists.from_arrays(offsets, normalised(elements), type=kind, mask=nulls)
+
+
+def is_list(kind: Any) -> bool:
+    """Whether values of an Arrow type are lists."""
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+def _normalised_floats(column: Any) -> Any:
+    values = canonical(column.to_numpy(zero_copy_only=False))
+    nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    return pa.array(values, column.type, mask=nulls, from_pandas=False)

@@ -1,0 +1,257 @@
+"""JSON files as Arrow batches, exactly as Spark reads them with a given schema.
+
+Arrow's own reader reads blocks of lines whose bytes show that Spark would read the same. All other
+lines are read one by one (json_lines.py): blocks are divided until few lines remain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from .expressions.cast_strings import from_string
+from .expressions.program import Step
+from .json_errors import BadValue, Uncertain
+from .json_lines import LineReader
+from .json_times import timestamps
+
+_BLOCK = 4 << 20
+_BATCH = 1 << 16
+_FEW = 512
+"""So few lines are read one by one, not divided further."""
+_FAILURES = 8
+"""After so many parts in a row that Arrow could not read, all lines of a block are read one by one.
+"""
+_PARTS = 8
+_LONGEST = 1000
+"""Jackson's limits (of numbers, of depth) concern longer lines only."""
+_MOST_LETTERS = 40_000
+"""Jackson's limit of names concerns lines that are longer still."""
+_LONG_NUMBER = re.compile(rb"[0-9.eE+-]{1000}")
+_NOT_A_NUMBER = re.compile(rb"[:\[,\s][+-]?(?:NaN|Inf)")
+_SECOND_VALUE = re.compile(rb"\}[ \t]*null")
+_BOM = b"\xef\xbb\xbf"
+
+
+class _Unlike(Exception):
+    """Arrow would not read a block, or perhaps not as Spark does."""
+
+
+def read_json(path: str, schema: Any, options: Mapping[str, str], time_zone: str) -> Iterator[Any]:
+    """Read a file of JSON lines.
+
+    Args:
+        path: the file, in UTF-8.
+        schema: the columns that Spark reads, a `pyarrow.Schema` of the types of arrow_types.py.
+            Spark reads only those that the query needs: a malformed value of another is no error.
+        options: those that json_support.unsupported accepts.
+        time_zone: the session's.
+
+    Yields:
+        Record batches of at most 65,536 rows, all columns nullable.
+
+    Raises:
+        KernelError: a line of which it is not known what Spark makes of it
+            (`STATEPLAN_NOT_EXACT`), and a malformed one in FAILFAST mode.
+    """
+    mode = next((value for name, value in options.items() if name.lower() == "mode"), "PERMISSIVE")
+    lines = LineReader(list(schema), mode.upper(), time_zone, path)
+    reader = _Reader(schema, lines, time_zone)
+    number = 1
+    for block in _blocks(path):
+        for batch in reader.batches(block, number):
+            for start in range(0, batch.num_rows, _BATCH):
+                yield batch.slice(start, _BATCH)
+        number += block.count(b"\n")
+
+
+def _blocks(path: str) -> Iterator[bytes]:
+    """Whole lines, each with `\\n` at its end."""
+    rest = b""
+    with open(path, "rb") as file:
+        if file.read(len(_BOM)) != _BOM:
+            file.seek(0)
+        while data := file.read(_BLOCK):
+            end = data.rfind(b"\n") + 1
+            if not end:
+                rest += data
+                continue
+            yield _one_ending(rest + data[:end])
+            rest = data[end:]
+    if rest:
+        yield _one_ending(rest + b"\n")
+
+
+def _one_ending(block: bytes) -> bytes:
+    """A block whose lines all end with `\\n`: they may end with `\\r\\n` or `\\r` too."""
+    if b"\r" in block:
+        return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return block
+
+
+class _Reader:
+    """Reads blocks of lines."""
+
+    def __init__(self, schema: Any, lines: LineReader, zone: str) -> None:
+        self._schema = schema
+        self._lines = lines
+        self._zone = zone
+        kinds = [_read_as(field.type) for field in schema]
+        self._failures = 0
+        self._whole = None not in kinds
+        if self._whole:
+            fields = zip(schema.names, kinds, strict=True)
+            self._parse = pyarrow.json.ParseOptions(
+                explicit_schema=pa.schema(list(fields)), unexpected_field_behavior="ignore"
+            )
+
+    def batches(self, block: bytes, number: int) -> Iterator[Any]:
+        """The batches of a block that begins with a line of the file."""
+        self._failures = min(self._failures, _FAILURES - 1)
+        yield from self._divide(block, number)
+
+    def _divide(self, block: bytes, number: int) -> Iterator[Any]:
+        if not self._whole or self._failures >= _FAILURES:
+            yield from self._one_by_one(block, number)
+            return
+        try:
+            batch = self._as_block(block)
+        except (_Unlike, BadValue, Uncertain, pa.ArrowException, OverflowError):
+            self._failures += 1
+        else:
+            self._failures = 0
+            yield batch
+            return
+        if block.count(b"\n") <= _FEW:
+            yield from self._one_by_one(block, number)
+            return
+        for part in _parts(block):
+            yield from self._divide(part, number)
+            number += part.count(b"\n")
+
+    def _as_block(self, block: bytes) -> Any:
+        count = _check(block)
+        table = pyarrow.json.read_json(
+            pa.BufferReader(block),
+            parse_options=self._parse,
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+        )
+        if table.num_rows != count:
+            raise _Unlike
+        columns = [
+            self._converted(table.column(field.name).combine_chunks(), field.type)
+            for field in self._schema
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _one_by_one(self, block: bytes, number: int) -> Iterator[Any]:
+        rows = []
+        lines = block.split(b"\n")
+        lines.pop()
+        for place, line in enumerate(lines):
+            rows += self._lines.rows(line, number + place)
+            if len(rows) >= _BATCH:
+                yield self._batch(rows)
+                rows = []
+        if rows:
+            yield self._batch(rows)
+
+    def _batch(self, rows: list[Any]) -> Any:
+        columns = [
+            pa.array(values, field.type)
+            for values, field in zip(zip(*rows, strict=True), self._schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _converted(self, array: Any, kind: Any) -> Any:
+        """What Arrow read, as the type wanted."""
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks) if array.num_chunks else array.combine_chunks()
+        if pa.types.is_floating(kind):
+            return _without_negative_zeros(array)
+        if pa.types.is_decimal(kind):
+            array.validate(full=True)  # Arrow reads whole numbers with too many digits
+            return array
+        if pa.types.is_timestamp(kind):
+            return timestamps(array, self._zone if kind.tz else None).view(kind)
+        if pa.types.is_date(kind):
+            step = Step("cast", (), "date", ("string",), mode="TRY")
+            days = from_string(step, array)
+            if days.null_count != array.null_count:
+                raise _Unlike
+            return days.view(kind)
+        if pa.types.is_struct(kind):
+            parts = [self._converted(array.field(i), kind[i].type) for i in range(len(kind))]
+            return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
+        if pa.types.is_list(kind):
+            if array.offset:
+                raise _Unlike
+            values = self._converted(array.values, kind.value_type)
+            return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=array.is_null())
+        return array
+
+
+def _read_as(kind: Any) -> Any:
+    """The type as which Arrow reads values; None: it cannot."""
+    if pa.types.is_temporal(kind):
+        return pa.string()
+    if pa.types.is_map(kind) or pa.types.is_binary(kind):
+        return None
+    if pa.types.is_struct(kind):
+        parts = [(field.name, _read_as(field.type)) for field in kind]
+        return None if any(part is None for _, part in parts) else pa.struct(parts)
+    if pa.types.is_list(kind):
+        element = _read_as(kind.value_type)
+        return None if element is None else pa.list_(pa.field("element", element))
+    return kind
+
+
+def _check(block: bytes) -> int:
+    """The number of lines, if each is one object and nothing in it is read otherwise by Spark."""
+    letters = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    # Within a valid object there is never a closing brace, a line's end and an opening brace: each
+    # line begins a value, and as many values as lines means that each line has one.
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    if not (letters[starts] == ord("{")).all() or not (letters[ends - 1] == ord("}")).all():
+        raise _Unlike
+    if not block.isascii():
+        try:
+            block.decode()
+        except UnicodeDecodeError:
+            raise _Unlike from None
+    if (b"NaN" in block or b"Inf" in block) and _NOT_A_NUMBER.search(block):
+        raise _Unlike  # Arrow reads other names of infinities
+    if b"null" in block and _SECOND_VALUE.search(block):
+        raise _Unlike  # a null behind an object on its line crashes Arrow
+    longest = (ends - starts).max()
+    if longest > _LONGEST:
+        opening = (letters == ord("{")) | (letters == ord("["))
+        deepest = np.add.reduceat(opening, starts, dtype=np.int64).max()
+        if longest > _MOST_LETTERS or deepest > _LONGEST // 2 or _LONG_NUMBER.search(block):
+            raise _Unlike
+    return len(ends)
+
+
+def _without_negative_zeros(array: Any) -> Any:
+    """Numbers of which none is -0.0: Spark reads `-0` as 0.0 and `-0.0` as -0.0."""
+    kind = np.float32 if pa.types.is_float32(array.type) else np.float64
+    data = np.frombuffer(array.buffers()[1], kind)[array.offset :][: len(array)]
+    if np.any((data == 0) & np.signbit(data)):
+        raise _Unlike
+    return array
+
+
+def _parts(block: bytes) -> Iterator[bytes]:
+    """A block in a few parts of whole lines."""
+    start = 0
+    for part in range(1, _PARTS + 1):
+        end = block.find(b"\n", len(block) * part // _PARTS - 1) + 1
+        if end > start:
+            yield block[start:end]
+            start = end

@@ -1,0 +1,144 @@
+"""JSON lines one by one, as Spark's JacksonParser and FailureSafeParser take them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .errors import KernelError
+from .json_errors import BadValue, Uncertain
+from .json_values import Partial, skip, space, struct_reader
+
+_BOM = b"\xef\xbb\xbf"
+_LONG = 1000
+_LONG_NUMBER = re.compile(r"[0-9.eE+-]{1000}")
+_LONG_NAME = re.compile(r'"(?:[^"\\]|\\.){40000,}"\s*:')
+
+Row = tuple[Any, ...]
+
+
+class LineReader:
+    """Reads lines.
+
+    Args:
+        fields: the Arrow fields of the columns.
+        mode: `PERMISSIVE`, `FAILFAST` or `DROPMALFORMED`.
+        zone: the session's time zone.
+        path: the file, for messages.
+    """
+
+    def __init__(self, fields: list[Any], mode: str, zone: str, path: str) -> None:
+        self._partial = Partial()
+        self._read = struct_reader(fields, zone, self._partial)
+        self._nothing: Row = (None,) * len(fields)
+        self._mode = mode
+        self._path = path
+
+    def rows(self, line: bytes, number: int) -> list[Row]:
+        """The rows of a line.
+
+        Args:
+            line: a line without its end.
+            number: which line of the file it is, from 1.
+
+        Raises:
+            KernelError: it is malformed, in FAILFAST mode; or nobody knows what Spark makes of it
+                (`STATEPLAN_NOT_EXACT`).
+        """
+        self._partial.found = False
+        try:
+            rows = self._rows(line)
+            malformed = self._partial.found
+            if malformed and len(rows) > 1 and self._mode == "DROPMALFORMED":
+                raise Uncertain("an array of records of which some are malformed")
+        except Uncertain as error:
+            raise self._failure(number, f"has {error}") from None
+        if not malformed:
+            return rows
+        if self._mode == "FAILFAST":
+            raise self._failure(number, "is malformed, or its values have other types,")
+        return [] if self._mode == "DROPMALFORMED" else rows
+
+    def _rows(self, line: bytes) -> list[Row]:
+        if line.startswith(_BOM):
+            line = line[len(_BOM) :]
+        if b"\0" in line:
+            raise Uncertain("a zero byte")
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise Uncertain("bytes that are no UTF-8") from None
+        if len(text) > _LONG:
+            _check_long(text)
+        start = space(text, 0)
+        if start == len(text):
+            return []
+        try:
+            if text[start] == "{":
+                return [self._read(text, start)[0]]
+            return self._array(text, start) if text[start] == "[" else self._malformed()
+        except BadValue:
+            skip(text, start)
+            return self._malformed()
+        except RecursionError:
+            raise Uncertain("a deeply nested value") from None
+        except json.JSONDecodeError as error:
+            if not _cut_off(text, error):
+                raise Uncertain(f"a syntax error in column {error.pos + 1}") from None
+            return self._malformed()
+
+    def _malformed(self) -> list[Row]:
+        self._partial.found = True
+        return [self._nothing]
+
+    def _array(self, text: str, start: int) -> list[Row]:
+        """The records of a line that is an array of them."""
+        rows = []
+        at = space(text, start + 1)
+        if text.startswith("]", at):
+            return []
+        while True:
+            if not text.startswith("{", at):
+                skip(text, start)
+                return self._malformed()
+            row, at = self._read(text, at)
+            rows.append(row)
+            at = space(text, at)
+            if text.startswith("]", at):
+                return rows
+            if not text.startswith(",", at):
+                raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+            at = space(text, at + 1)
+
+    def _failure(self, number: int, reason: str) -> KernelError:
+        condition = "STATEPLAN_NOT_EXACT"
+        return KernelError(
+            condition,
+            f"[{condition}] Line {number} of '{self._path}' {reason} and is not read as Spark "
+            "would here. Run the query with --engine spark.",
+        )
+
+
+def _check_long(text: str) -> None:
+    """Jackson has limits: letters of a number, of a name and of a string, depth."""
+    if _LONG_NUMBER.search(text):
+        raise Uncertain("a number with 1000 letters or more")
+    if text.count("{") + text.count("[") > _LONG:
+        depth = deepest = 0
+        for letter in re.findall(r"[\[{}\]]", text):
+            depth += 1 if letter in "[{" else -1
+            deepest = max(deepest, depth)
+        if deepest >= 500:
+            raise Uncertain("a deeply nested value")
+    if len(text) > 40_000 and _LONG_NAME.search(text):
+        raise Uncertain("a very long name")
+    if len(text) > 19_000_000:
+        raise Uncertain("very many letters")
+
+
+def _cut_off(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether Jackson cannot reach the end of the record: the brace that closes it is missing."""
+    if error.msg.startswith("Unterminated string"):
+        return True
+    return "}" not in text[error.pos :]

@@ -1,0 +1,339 @@
+"""Aggregations: the steps of the executed plan become one exchange and one kernel.
+
+    executed plan                    runtime plan
+    HashAggregate (final)            Select (results)
+    StateStoreSave                   Kernel
+    HashAggregate (merge)            |
+    StateStoreRestore                |
+    HashAggregate (merge)            |
+    Exchange                         Select (buffers of single rows), Exchange
+    HashAggregate (partial)          Select (keys)
+
+Rows go to the kernel as they are, each with buffers of its own; a pass lets the engine group them
+first where the batch before showed that this pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...physical.aggregate import BaseAggregateExec, MergingSessionsExec
+from ...physical.basic import ExpandExec, ProjectExec
+from ...physical.exchange import ShuffleExchangeExec, SortExec
+from ...physical.plan import SparkPlan, StateStoreWriter
+from ...physical.state import OutputMode
+from ...physical.stateful import (
+    SessionWindowStateStoreSaveExec,
+    StateStoreSaveExec,
+)
+from ...planner.model.errors import InternalError
+from ...planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    Literal,
+    to_attribute,
+)
+from ...planner.model.tree import replace
+from ...planner.model.types import LONG
+from ...rules.preparation.state import refuse_several_event_times
+from .carried import Carried, constant_length, key, plain, window
+from .facts import BatchFacts
+from .nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
+from .specs import (
+    AggregateSpec,
+    BufferedFunction,
+    SessionSpec,
+    event_time_position,
+    functions_of,
+    micros,
+)
+from .translate import translate
+
+_ONE_EVENT_TIME = "spark.sql.streaming.statefulOperator.allowMultiple"
+
+
+def partial_of(save: SparkPlan) -> BaseAggregateExec:
+    """The first step of an aggregation, from its save.
+
+    Merges stand between them in an aggregation, none in a session aggregation. The first step takes
+    rows from anywhere, merges take those of their keys.
+    """
+    merges = isinstance(save, StateStoreSaveExec)
+    node: SparkPlan = save
+    while True:
+        if len(node.children) != 1:
+            raise InternalError(f"{save.node_name} stands over no partial aggregation")
+        node = node.children[0]
+        if isinstance(node, BaseAggregateExec) and not (merges and node.required_keys is not None):
+            return node
+
+
+@translate.register(StateStoreSaveExec)
+def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
+    mode = mode_of(node)
+    if mode != "complete":
+        check_event_times(node.child, facts)
+    partial = partial_of(node)
+    functions = functions_of(partial)
+    keys = [key(a, _size(a, partial.child)) for a in partial.key_attributes]
+    made, sources = row_buffers(functions)
+    rows: RuntimeNode = _keyed_rows(partial, keys, facts, made)
+    if keys:
+        rows = Exchange(child=rows, to="keys", keys=hashed(keys))
+    rows = Select(child=rows, columns=(*travelling(keys), *made))
+    spec = AggregateSpec(
+        keys=tuple(k.seen for k in keys),
+        functions=functions,
+        mode=mode,
+        time=event_time_position(node.keys),
+        late=micros(node.event_time_watermark_for_late_events),
+        evict=micros(node.event_time_watermark_for_eviction),
+        sources=sources,
+    )
+    emitted = (*keys, *(plain(a) for f in functions for a in f.emitted))
+    kernel = Kernel(
+        inputs=(rows,),
+        operator=node,
+        spec=spec,
+        taken=(*keys, *(plain(to_attribute(e)) for e in made)),
+        emitted=emitted,
+        hashed=hashed(keys),
+        single=not keys,
+    )
+    return Select(child=kernel, columns=tuple(c.restored for c in emitted))
+
+
+@translate.register(SessionWindowStateStoreSaveExec)
+def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
+    mode = mode_of(node)
+    if mode != "complete":
+        check_event_times(node.child, facts)
+    partial = partial_of(node)
+    functions = functions_of(partial)
+    keys = [plain(a) for a in node.keys]
+    session = window(node.session, _size(node.session, partial.child))
+    made, sources = row_buffers(functions)
+    rows = _keyed_rows(partial, [*keys, session], facts, made)
+    origin = None
+    if facts.engine.numbers_partitions:
+        origin = AttributeReference(name="origin", type_=LONG)
+        number = Alias(child=Call(name="spark_partition_id"), name="origin", expr_id=origin.expr_id)
+        rows = replace(rows, columns=(*rows.columns, number))
+    moved = Exchange(child=rows, to="keys", keys=hashed(keys))
+    taken = [*keys, session]
+    origins = () if origin is None else (origin,)
+    watermarked = node.session.delay_ms is not None
+    ids = [a.expr_id for a in partial.key_attributes]
+    spec = SessionSpec(
+        keys=tuple(k.seen for k in keys),
+        session=session.seen,
+        position=ids.index(node.session.expr_id),
+        gap=session.size,
+        functions=functions,
+        mode=mode,
+        sources=sources,
+        merge_first=_merges_first(node, partial),
+        late=micros(node.event_time_watermark_for_late_events) if watermarked else None,
+        evict=micros(node.event_time_watermark_for_eviction) if watermarked else None,
+    )
+    given = [key(a) for a in partial.key_attributes]
+    emitted = (*given, *(plain(a) for f in functions for a in f.emitted))
+    kernel = Kernel(
+        inputs=(Select(child=moved, columns=(*travelling(taken), *made, *origins)),),
+        operator=node,
+        spec=spec,
+        taken=(*taken, *(plain(to_attribute(e)) for e in made)),
+        emitted=emitted,
+        hashed=hashed(keys),
+        origin=origin,
+    )
+    return Select(child=kernel, columns=tuple(c.restored for c in emitted))
+
+
+@translate.register(BaseAggregateExec)
+def _(node: BaseAggregateExec, facts: BatchFacts) -> RuntimeNode:
+    """The last step: the functions' results, then the select list over them."""
+    below = _below(node)
+    if isinstance(below, StateStoreSaveExec | SessionWindowStateStoreSaveExec):
+        groups = translate(below, facts)
+        functions = _saved_functions(groups)
+        results = tuple(
+            _result(last.result_id, f.forms.final_over(f.emitted), f)
+            for last, f in zip(node.aggregates, functions, strict=True)
+        )
+        groups = Select(child=groups, columns=(*node.key_attributes, *results))
+    else:
+        groups = _at_once(node, facts)
+    return Select(child=groups, columns=node.results)
+
+
+def _saved_functions(groups: RuntimeNode) -> tuple[BufferedFunction, ...]:
+    (kernel,) = groups.children
+    assert isinstance(kernel, Kernel)
+    assert isinstance(kernel.spec, AggregateSpec | SessionSpec)
+    return kernel.spec.functions
+
+
+def _result(result_id: int, value: Expression, function: BufferedFunction) -> Alias:
+    return Alias(child=value, name=function.aggregate.function.name, expr_id=result_id)
+
+
+def _at_once(node: BaseAggregateExec, facts: BatchFacts) -> RuntimeNode:
+    """An aggregation without state, over all its rows: the engine's own."""
+    first = _first_step(node)
+    plain_ones = iter([a for a in first.aggregates if not a.distinct])
+    results = []
+    for aggregate in node.aggregates:
+        # A FILTER stands at the first step alone.
+        whole = aggregate if aggregate.distinct else next(plain_ones)
+        value = replace(whole, mode="Complete")
+        name = aggregate.function.name
+        results.append(Alias(child=value, name=name, expr_id=aggregate.result_id))
+    rows, keys = translate(first.child, facts), first.keys
+    if _ids(first) != _ids(node):
+        # The first step over distinct values has these among its keys: they are columns here.
+        made = tuple(key for key in keys if isinstance(key, Alias))
+        own = {key.expr_id for key in made}
+        others = (a for a in first.child.output if a.expr_id not in own)
+        rows, keys = Select(child=rows, columns=(*others, *made)), node.key_attributes
+    return Aggregate(child=rows, keys=keys, aggregates=tuple(results))
+
+
+def mode_of(node: StateStoreWriter) -> OutputMode:
+    """Its output mode."""
+    if node.output_mode is None:
+        raise InternalError(f"{node.node_name} has no output mode")
+    return node.output_mode
+
+
+def check_event_times(below: SparkPlan, facts: BatchFacts) -> None:
+    """Check that one event time at most comes to a stateful operator, which goes by it.
+
+    Spark, too, finds out where a batch runs.
+
+    Raises:
+        PlanningError: there are several (MULTIPLE_EVENT_TIME_COLUMNS).
+    """
+    if facts.conf.flag(_ONE_EVENT_TIME):
+        refuse_several_event_times(below)
+
+
+def hashed(keys: Sequence[Carried]) -> tuple[Expression, ...]:
+    """What places rows by some keys, over their parts."""
+    return tuple(e for k in keys for e in k.hashed)
+
+
+def row_buffers(
+    functions: Sequence[BufferedFunction],
+) -> tuple[tuple[Alias, ...], tuple[int | None, ...]]:
+    """The columns that make the buffers of single rows, each once; per buffer, which it is.
+
+    None for a buffer that is 1 for every row: it needs no column.
+    """
+    found: dict[tuple[Expression, object], Alias] = {}
+    sources: list[int | None] = []
+    for function in functions:
+        values = function.forms.row_over(function.aggregate.filter)
+        for value, buffer in zip(values, function.buffers, strict=True):
+            if isinstance(value, Literal) and value.value == 1 and buffer.data_type == LONG:
+                sources.append(None)
+                continue
+            made = Alias(child=value, name=buffer.name)
+            known = found.setdefault((value, buffer.data_type), made)
+            sources.append(list(found.values()).index(known))
+    return tuple(found.values()), tuple(sources)
+
+
+def _keyed_rows(
+    partial: BaseAggregateExec,
+    keys: Sequence[Carried],
+    facts: BatchFacts,
+    made: Sequence[Expression],
+) -> Select:
+    """An aggregation's rows: the parts of its keys, and the columns that `made` is made of."""
+    values = {to_attribute(e).expr_id: e for e in partial.keys}
+    parts = [p for k in keys for p in k.split(_value(values[k.column.expr_id]))]
+    used = frozenset[int]().union(*(e.references for e in made))
+    own = {to_attribute(part).expr_id for part in parts}
+    others = [a for a in partial.child.output if a.expr_id in used and a.expr_id not in own]
+    below = unsorted(partial.child)
+    # A key may be used by a function as well: under its own id it is a part, unless it is split.
+    return Select(child=translate(below, facts), columns=(*parts, *others))
+
+
+def _value(named: Expression) -> Expression:
+    return named.child if isinstance(named, Alias) else named
+
+
+def unsorted(plan: SparkPlan) -> SparkPlan:
+    """The plan without the sort that a SortAggregate asks for: the kernel needs none."""
+    return plan.child if isinstance(plan, SortExec) and not plan.is_global else plan
+
+
+def _merges_first(save: SparkPlan, partial: SparkPlan) -> bool:
+    """Whether sessions merge within the partition before they meet their state."""
+    node, merging = save, 0
+    while node is not partial:
+        node = node.children[0]
+        merging += isinstance(node, MergingSessionsExec)
+    return merging > 1
+
+
+def _size(column: AttributeReference, node: SparkPlan) -> int | None:
+    """The one length of all windows of a column, if the operators below say so."""
+    if column.metadata.window is None:
+        return None
+    match node:
+        case ProjectExec():
+            aliases = (e for e in node.project_list if isinstance(e, Alias))
+            made = [alias.child for alias in aliases if alias.expr_id == column.expr_id]
+            if made:
+                return constant_length(made[0])
+        case ExpandExec() if column in node.attributes:
+            place = node.attributes.index(column)
+            lengths = {constant_length(projection[place]) for projection in node.projections}
+            return lengths.pop() if len(lengths) == 1 else None
+    if len(node.children) != 1 or column.expr_id not in node.output_ids:
+        return None
+    return _size(column, node.children[0])
+
+
+# --------------------------------------------------------------------------------- without state
+
+
+def _below(node: BaseAggregateExec) -> SparkPlan:
+    """What the last step reads, past the sort that a SortAggregate asks for."""
+    return node.child.child if isinstance(node.child, SortExec) else node.child
+
+
+def _first_step(final: BaseAggregateExec) -> BaseAggregateExec:
+    """The step of an aggregation without state that reads its rows.
+
+    Keys alone are grouped once more at every step, and where rows lie in one place all steps are
+    one. Over distinct values two steps come first that leave one row of each.
+    """
+    if all(aggregate.mode == "Complete" for aggregate in final.aggregates):
+        return final
+    step = _next_step(final)
+    if step is None:
+        raise InternalError(f"{final.node_name} stands over no partial aggregation")
+    if not any(aggregate.distinct for aggregate in final.aggregates):
+        return step
+    if any(aggregate.distinct for aggregate in step.aggregates):
+        step = _next_step(step) or step
+    below = _next_step(step)
+    same = below is not None and _ids(below) == _ids(step)
+    return below if below is not None and same else step
+
+
+def _next_step(node: BaseAggregateExec) -> BaseAggregateExec | None:
+    below = node.child
+    while isinstance(below, ShuffleExchangeExec | SortExec):
+        below = below.child
+    return below if isinstance(below, BaseAggregateExec) else None
+
+
+def _ids(node: BaseAggregateExec) -> list[int]:
+    return [key.expr_id for key in node.key_attributes]

@@ -1,0 +1,92 @@
+"""What a runtime plan is made of besides the executed plan: the facts of one micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...planner.model.conf import Conf
+from ...planner.model.expressions import Expression
+from ...planner.model.types import DataType, StructType
+
+Figures = Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """How an engine reads the files of a source: format, columns, Spark's options."""
+
+    format: str
+    schema: StructType
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+class Exactness(Protocol):
+    """What an engine computes as Spark does, and what not."""
+
+    def exact(self, expression: Expression, conf: Conf) -> Expression:
+        """The expression, its parts in a form that the engine computes as Spark does the plain."""
+
+    def disagreements(self, exact: Expression, conf: Conf) -> Sequence[tuple[Expression, str]]:
+        """The parts that it computes otherwise, or nobody has compared, with the reason."""
+
+    def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
+        """Why it does a relational step over keys of such types otherwise."""
+
+    def reader_disagreements(self, reader: Reader, conf: Conf) -> Sequence[str]:
+        """Why it reads files otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineFacts:
+    """What an engine can do.
+
+    Attributes:
+        name: `spark` or `embedded`.
+        hashes: computes Spark's `hash` and `xxhash64` itself, with the other columns.
+        groups_first: groups rows before it exchanges them, where that leaves few.
+        repeats: may run what lies below an operator twice, if that operator samples its input.
+        numbers_partitions: says which partition a row was read in.
+        exactness: what it computes as Spark does; None: everything.
+    """
+
+    name: str
+    hashes: bool = True
+    groups_first: bool = True
+    repeats: bool = True
+    numbers_partitions: bool = True
+    exactness: Exactness | None = field(default=None, compare=False, repr=False)
+
+
+SPARK = EngineFacts(name="spark")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchFacts:
+    """The facts of one micro-batch; by default those of a query's first one.
+
+    Attributes:
+        conf: the query's settings.
+        engine: what runs it.
+        tasks: how many tasks run each stateful operator.
+        figures: per operator id, what the last batch that had rows says of the next.
+        source_rows: how many rows a source gives, exactly, where that is known.
+        passed: per operator id of a limit, how many rows it has let through since the query began.
+        files: per source whose tasks may read its files themselves, the types of the columns that
+            mean the same to Spark and to Arrow.
+        readers: per source or table that the engine reads from files, how.
+    """
+
+    conf: Conf = field(default_factory=Conf)
+    engine: EngineFacts = SPARK
+    tasks: int = 1
+    figures: Mapping[int, Figures] = field(default_factory=dict)
+    source_rows: Mapping[str, int] = field(default_factory=dict)
+    passed: Mapping[int, int] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, DataType]] = field(default_factory=dict)
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+
+
+RECEIVED, GROUPS = "received", "groups"
+"""Figures of an aggregation: the rows that it had, and the keys among them."""

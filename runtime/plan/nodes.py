@@ -1,0 +1,322 @@
+"""The nodes of the runtime plan: what one micro-batch does, before any engine does it.
+
+Each node's `output` is typed columns of the planner's own kind; expressions are the planner's own.
+Columns are known by their ids: names are for reading, and mean nothing.
+
+    ReadSource, ReadTable, ReadFiles   where rows come from
+    Select                             conditions, then named expressions
+    Exchange                           rows to the tasks of their keys, or to one task
+    Aggregate                          the engine's own grouping
+    Kernel                             one stateful operator of ours, over one input or several
+    ObserveEventTime, ObserveMetrics, CountRows   figures of the rows that pass
+    AsIs                               an operator that the engine runs as Spark does
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import is_
+from typing import ClassVar, Literal
+
+from ...physical.plan import SparkPlan, StateStoreWriter
+from ...planner.model.expressions import AttributeReference, Expression, to_attribute
+from ...planner.model.lazy import cached_property
+from ...planner.model.query_plan import QueryPlan
+from ...planner.model.tree import replace
+from .carried import Carried
+from .specs import KernelSpec
+
+Columns = tuple[AttributeReference, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuntimeNode(QueryPlan):
+    """A node of the runtime plan."""
+
+    @property
+    def node_name(self) -> str:
+        """The node's name in texts."""
+        return type(self).__name__
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnaryRuntimeNode(RuntimeNode):
+    """One child, whose columns pass unless a node says otherwise."""
+
+    child_fields = ("child",)
+
+    child: RuntimeNode
+
+    @cached_property
+    def output(self) -> Columns:
+        return self.child.output
+
+
+# ------------------------------------------------------------------------------------------ leaves
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSource(RuntimeNode):
+    """The rows that a stream's source gives for the batch; columns in the order of its schema."""
+
+    name: str
+    attributes: Columns
+
+    @property
+    def output(self) -> Columns:
+        return self.attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadTable(RuntimeNode):
+    """Some columns of a table at rest, by name."""
+
+    name: str
+    attributes: Columns
+
+    @property
+    def output(self) -> Columns:
+        return self.attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadFiles(RuntimeNode):
+    """Parquet files of a source, which the tasks of the kernel above read by themselves.
+
+    Each task reads all files and keeps the rows whose place is its own.
+
+    Attributes:
+        name: the source.
+        before: what rows must fulfil to be observed.
+        event_time: the column that is observed, of all those rows; None: none is.
+        node_id: of the EventTimeWatermark that observes it.
+        conditions: what rows must fulfil, besides, to be read.
+        columns: what is read, over the source's columns `attributes`.
+        hashed: what the place and the hash of a row are made of.
+        origins: whether rows say which partition Spark would read them in.
+    """
+
+    expression_fields = ("before", "event_time", "conditions", "columns", "hashed")
+
+    name: str
+    attributes: Columns
+    before: tuple[Expression, ...] = ()
+    event_time: AttributeReference | None = None
+    node_id: str | None = None
+    conditions: tuple[Expression, ...] = ()
+    columns: tuple[Expression, ...]
+    hashed: tuple[Expression, ...]
+    origins: bool = False
+
+    @cached_property
+    def output(self) -> Columns:
+        return tuple(map(to_attribute, self.columns))
+
+
+# --------------------------------------------------------------------------------------- row by row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Select(UnaryRuntimeNode):
+    """The rows that fulfil all conditions; of them, columns. Conditions see the child's columns.
+
+    Attributes:
+        in_arrow: our own Arrow code computes it, not the engine.
+    """
+
+    expression_fields = ("conditions", "columns")
+
+    conditions: tuple[Expression, ...] = ()
+    columns: tuple[Expression, ...]
+    in_arrow: bool = False
+
+    @cached_property
+    def output(self) -> Columns:
+        return tuple(map(to_attribute, self.columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpandInArrow(UnaryRuntimeNode):
+    """Each row several times, once per projection, computed by our own Arrow code."""
+
+    expression_fields = ("projections", "attributes")
+
+    projections: tuple[tuple[Expression, ...], ...]
+    attributes: Columns
+
+    @property
+    def output(self) -> Columns:
+        return self.attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObserveEventTime(UnaryRuntimeNode):
+    """Notes the least, greatest and mean event time of the rows that pass, and their number."""
+
+    expression_fields = ("event_time",)
+
+    event_time: Expression
+    node_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObserveMetrics(UnaryRuntimeNode):
+    """Aggregates that the user asks for with `observe`, over the rows that pass."""
+
+    expression_fields = ("metrics",)
+
+    name: str
+    metrics: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountRows(UnaryRuntimeNode):
+    """Counts the rows of a source, where nothing else does."""
+
+    source: str
+
+
+# ------------------------------------------------------------------------------------ across tasks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange(UnaryRuntimeNode):
+    """Moves rows to other tasks.
+
+    Attributes:
+        to: `keys`: a row goes to the task of its keys' hash; `one`: all go to one task; `any`: to
+            any task, so that what stands above starts anew from what has arrived.
+        keys: what is hashed.
+    """
+
+    expression_fields = ("keys",)
+
+    to: Literal["keys", "one", "any"]
+    keys: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate(UnaryRuntimeNode):
+    """The engine's own grouping, with the exchange that it needs: one row for each group.
+
+    Without keys there is one row in all.
+
+    Attributes:
+        keys: named expressions.
+        aggregates: named expressions over aggregate functions.
+        placed: whether groups must lie where Spark's hash of their keys says, for a kernel.
+    """
+
+    expression_fields = ("keys", "aggregates")
+
+    keys: tuple[Expression, ...]
+    aggregates: tuple[Expression, ...]
+    placed: bool = False
+
+    @cached_property
+    def output(self) -> Columns:
+        return tuple(map(to_attribute, (*self.keys, *self.aggregates)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel(RuntimeNode):
+    """A stateful operator: each task restores, merges, emits and saves its stores' rows.
+
+    An input gives the parts of `taken`, in order, behind PLACE, HASH if `placed`.
+
+    Attributes:
+        inputs: where rows come from, each lying where its keys' stores are.
+        operator: the physical operator: state info, watermarks, names in checkpoints.
+        spec: what the kernel does.
+        taken: the columns that it takes, as they travel.
+        emitted: the columns that it gives, as they travel.
+        hashed: what a row's place (Spark's `hash`) and hash (`xxhash64`) are made of, over the
+            inputs' columns.
+        single: all rows are in one task, and in store 0.
+        origin: the column that says which partition a row was read in, if the spec asks for it.
+        placed: whether the inputs begin with the two columns of place and hash.
+    """
+
+    child_fields = ("inputs",)
+    expression_fields: ClassVar[tuple[str, ...]] = ("hashed",)
+
+    inputs: tuple[RuntimeNode, ...]
+    operator: StateStoreWriter
+    spec: KernelSpec
+    taken: tuple[Carried, ...]
+    emitted: tuple[Carried, ...]
+    hashed: tuple[Expression, ...] = ()
+    single: bool = False
+    origin: AttributeReference | None = None
+    placed: bool = False
+
+    @property
+    def operator_id(self) -> int:
+        """The id of the operator, under which its state lies."""
+        info = self.operator.state_info
+        assert info is not None, "the state rule has given an id"
+        return info.operator_id
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether its tasks read files themselves."""
+        return any(isinstance(rows, ReadFiles) for rows in self.inputs)
+
+    @cached_property
+    def output(self) -> Columns:
+        return travelling(self.emitted)
+
+
+def travelling(columns: Sequence[Carried]) -> Columns:
+    """The columns that travel for some columns of a kernel."""
+    return tuple(part for column in columns for part in column.parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassingLimit(UnaryRuntimeNode):
+    """A limit over the query's life of which it is known that all rows of the batch pass, or none.
+
+    Its one row of state is written without a look at the rows.
+
+    Attributes:
+        operator: the physical operator.
+        spec: what its kernel would do.
+        rows: how many rows there are.
+        passes: whether they pass.
+        counted: whether the rows are counted, since the event times that the batch sees depend on
+            reading all of them.
+    """
+
+    operator: StateStoreWriter
+    spec: KernelSpec
+    rows: int
+    passes: bool
+    counted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsIs(RuntimeNode):
+    """A physical operator that the engine runs as Spark does: joins with tables, sorts, ...
+
+    Its own children do not count: `inputs` stand for them.
+    """
+
+    child_fields = ("inputs",)
+
+    inputs: tuple[RuntimeNode, ...]
+    operator: SparkPlan
+
+    @property
+    def node_name(self) -> str:
+        return self.operator.node_name
+
+    @cached_property
+    def output(self) -> Columns:
+        return self.operator.output
+
+
+def with_inputs(node: AsIs | Kernel, change: Callable[[RuntimeNode], RuntimeNode]) -> RuntimeNode:
+    """A node over other inputs; itself if none is another."""
+    inputs = tuple(map(change, node.inputs))
+    return node if all(map(is_, inputs, node.inputs)) else replace(node, inputs=inputs)

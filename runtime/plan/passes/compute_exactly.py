@@ -1,0 +1,234 @@
+"""Lets an engine compute only what it computes as Spark does.
+
+    Select [a / b AS x, upper(s) AS y]        Select (in Arrow) [x, upper(s) AS y]
+                                              +- Select [a / b AS x, s]
+
+What the engine computes otherwise our own Arrow code computes (`kernels/expressions`); else it is
+written in a form that is equal, if there is one; else the query is refused, naming the expression.
+An engine that is Spark has no such table, and the pass does nothing. Runs last: it looks at the
+expressions that will run. Idempotent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import is_
+
+from ....physical.basic import ExpandExec, GenerateExec, UnionExec
+from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
+from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
+from ....planner.model.errors import RuntimeFailure
+from ....planner.model.expressions import (
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    SortOrder,
+    to_attribute,
+)
+from ....planner.model.text import pretty
+from ....planner.model.tree import replace
+from ....planner.model.types import DataType
+from ...kernels.expressions.compile import compile_program
+from ..facts import BatchFacts, Exactness
+from ..nodes import (
+    Aggregate,
+    AsIs,
+    ExpandInArrow,
+    ObserveMetrics,
+    ReadSource,
+    ReadTable,
+    RuntimeNode,
+    Select,
+)
+
+_HOW = {
+    "Inner": "inner",
+    "LeftOuter": "left",
+    "RightOuter": "right",
+    "FullOuter": "full",
+    "LeftSemi": "semi",
+    "LeftAnti": "anti",
+}
+"""The names that steps have in the table, by Spark's join types."""
+
+
+def compute_exactly(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
+    """The plan in which every expression is computed as Spark does.
+
+    Raises:
+        RuntimeFailure: there is no way to compute one (STATEPLAN_NOT_EXACT).
+    """
+    exactness = facts.engine.exactness
+    if exactness is None:
+        return plan
+    return plan.transform_up(_Exactly(exactness, facts).node)
+
+
+class _Exactly:
+    def __init__(self, exactness: Exactness, facts: BatchFacts) -> None:
+        self._exactness = exactness
+        self._facts = facts
+        self._conf = facts.conf
+
+    def node(self, node: RuntimeNode) -> RuntimeNode:
+        match node:
+            case Select():
+                return node if node.in_arrow else self._select(node)
+            case Aggregate():
+                self._step("group by", [e.data_type for e in node.keys])
+                return node.map_expressions(self._own)
+            case ObserveMetrics():
+                return node.map_expressions(self._own)
+            case ReadSource(name=name) | ReadTable(name=name):
+                self._reader(name, node.output)
+            case AsIs(operator=ExpandExec() as expand):
+                return self._expand(node, expand)
+            case AsIs():
+                self._steps(node)
+                operator = node.operator.map_expressions(self._own)
+                return node if operator is node.operator else replace(node, operator=operator)
+        return node
+
+    # ---------------------------------------------------------------------------- expressions
+
+    def _own(self, expression: Expression) -> Expression:
+        """An expression of an operator that the engine alone can run."""
+        if isinstance(expression, SortOrder):  # the order itself is a step
+            return replace(expression, child=self._own(expression.child))
+        if isinstance(expression, Call) and expression.spec.kind == "generator":
+            return replace(expression, arguments=tuple(map(self._own, expression.arguments)))
+        exact = self._exact(expression)
+        self._refuse(self._reasons(exact))
+        return exact
+
+    def _exact(self, expression: Expression) -> Expression:
+        return self._exactness.exact(expression, self._conf)
+
+    def _reasons(self, exact: Expression) -> Sequence[tuple[Expression, str]]:
+        return self._exactness.disagreements(exact, self._conf)
+
+    def _select(self, node: Select) -> RuntimeNode:
+        columns, conditions = (
+            tuple(map(self._exact, node.columns)),
+            tuple(map(self._exact, node.conditions)),
+        )
+        reasons = [r for e in (*conditions, *columns) for r in self._reasons(e)]
+        pairs = zip((*node.columns, *node.conditions), (*columns, *conditions), strict=True)
+        if not reasons and all(exact is plain for plain, exact in pairs):
+            return node
+        # An exact form says its arguments several times: nested, it grows beyond all bounds.
+        whole = replace(node, in_arrow=True)
+        if computable(whole):
+            return whole
+        if not reasons:
+            return replace(node, columns=columns, conditions=conditions)
+        return self._divided(node, columns, conditions, reasons)
+
+    def _expand(self, node: AsIs, expand: ExpandExec) -> RuntimeNode:
+        """Time windows that slide: their arithmetic is ours wherever it is not the engine's."""
+        (child,) = node.inputs
+        expressions = [e for projection in expand.projections for e in projection]
+        exact = [self._exact(e) for e in expressions]
+        reasons = [r for e in exact for r in self._reasons(e)]
+        if not reasons and all(map(is_, exact, expressions)):
+            return node
+        if compile_program(expressions, child.output) is None:
+            self._refuse(reasons)
+            return replace(node, operator=expand.map_expressions(self._exact))
+        return ExpandInArrow(
+            child=child, projections=expand.projections, attributes=expand.attributes
+        )
+
+    def _divided(
+        self,
+        node: Select,
+        columns: tuple[Expression, ...],
+        conditions: tuple[Expression, ...],
+        reasons: Sequence[tuple[Expression, str]],
+    ) -> RuntimeNode:
+        """The conditions and some columns by the engine, the other columns in Arrow."""
+        mine = [bool(self._reasons(column)) for column in columns]
+        if any(self._reasons(condition) for condition in conditions):
+            self._refuse(reasons)
+        pairs = list(zip(node.columns, columns, mine, strict=True))
+        used = frozenset[int]().union(*(column.references for column, _, own in pairs if own))
+        made = [exact for _, exact, own in pairs if not own]
+        ids = {to_attribute(column).expr_id for column in made}
+        kept = [a for a in node.child.output if a.expr_id in used and a.expr_id not in ids]
+        if used & ids - {a.expr_id for a in node.child.output if a in made}:
+            self._refuse(reasons)  # a column would be taken for another under its id
+        below = Select(child=node.child, conditions=conditions, columns=(*made, *kept))
+        above = tuple(column if own else to_attribute(column) for column, _, own in pairs)
+        found = Select(child=below, columns=above, in_arrow=True)
+        if not computable(found):
+            self._refuse(reasons)
+        return found
+
+    def _refuse(self, reasons: Sequence[tuple[Expression, str]]) -> None:
+        if not reasons:
+            return
+        expression, reason = reasons[-1]
+        raise _not_exact(f"the expression {pretty(expression)}", reason, expression)
+
+    # ------------------------------------------------------------------------ steps and readers
+
+    def _steps(self, node: AsIs) -> None:
+        match node.operator:
+            case SortExec(order=order) | TakeOrderedAndProjectExec(order=order):
+                self._sort(order)
+            case BroadcastHashJoinExec(null_aware=True):
+                raise _not_exact("a null-aware join", "it was not compared with Spark")
+            case EquiJoinExec(join_type=how, left_keys=keys):
+                self._step(f"join {_HOW.get(how, how)}", [key.data_type for key in keys])
+            case BaseJoinExec(join_type=how):
+                raise _not_exact(f"a {how} join without keys", "it was not compared with Spark")
+            case UnionExec():
+                self._step("union", [a.data_type for a in node.output])
+            case GenerateExec(generator=Call(name=name, arguments=arguments), outer=outer):
+                step = f"{name}_outer" if outer else name
+                self._step(step, [argument.data_type for argument in arguments])
+            case ShuffleExchangeExec():
+                return
+
+    def _sort(self, order: Iterable[SortOrder]) -> None:
+        for one in order:
+            way = "asc" if one.ascending else "desc"
+            nulls = "first" if one.nulls_first else "last"
+            self._step(f"sort {way} nulls {nulls}", [one.data_type])
+
+    def _step(self, step: str, types: Sequence[DataType]) -> None:
+        for reason in self._exactness.step_disagreements(step, types, self._conf):
+            raise _not_exact(f"the step '{step}'", reason)
+
+    def _reader(self, name: str, columns: Sequence[AttributeReference]) -> None:
+        reader = self._facts.readers.get(name)
+        if reader is None:
+            return  # rows that are in this process
+        for reason in self._exactness.reader_disagreements(reader, self._conf):
+            raise _not_exact(f"reading '{name}'", reason)
+
+
+def computable(select: Select) -> bool:
+    """Whether our own Arrow code computes a select."""
+    return (
+        compile_program(
+            tuple(c.child if isinstance(c, Alias) else c for c in select.columns),
+            select.child.output,
+            select.conditions,
+        )
+        is not None
+    )
+
+
+def _not_exact(what: str, reason: str, expression: Expression | None = None) -> RuntimeFailure:
+    place = ""
+    origin = None if expression is None else expression.origin
+    if origin is not None:
+        file = f"{origin.file}:" if origin.file else "line "
+        place = f" ({file}{origin.line})"
+    return RuntimeFailure(
+        "STATEPLAN_NOT_EXACT",
+        f"The embedded engine does not compute {what}{place} as Spark does: {reason}.",
+        hint="Run the query on Spark: --engine spark, or engine='spark' in Python.",
+    )

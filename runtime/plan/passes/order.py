@@ -1,0 +1,29 @@
+"""The passes in the order they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..facts import BatchFacts
+from ..nodes import RuntimeNode
+from .compute_exactly import compute_exactly
+from .count_rows import count_rows
+from .group_first import group_first
+from .merge_selects import merge_selects
+from .place_exchanges import place_exchanges
+from .place_rows import place_rows
+from .protect_kernels import protect_kernels
+from .read_files import read_files
+
+Pass = Callable[[RuntimeNode, BatchFacts], RuntimeNode]
+
+PASSES: tuple[Pass, ...] = (
+    count_rows,  # sees the sources as the plan has them, before anything moves
+    read_files,  # a kernel that reads files needs no grouping, nor an exchange
+    group_first,  # takes apart the selects of an aggregation, so before they are merged
+    place_exchanges,  # compares the columns on both sides of an exchange
+    protect_kernels,  # after the kernels' own exchanges have their place
+    place_rows,  # adds columns to what the kernels take as it is by now
+    merge_selects,  # all selects are there
+    compute_exactly,  # last: looks at what will run
+)

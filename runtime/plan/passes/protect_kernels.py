@@ -1,0 +1,75 @@
+"""Keeps an engine from running a kernel twice in a batch, or among the tasks of other inputs.
+
+    Sort (global)              Sort (global)
+    +- Kernel                  +- Exchange (any)
+                                  +- Kernel
+
+Spark samples the input of a global sort or of a repartition by range to find its bounds: everything
+below runs twice, up to the exchange below it, whose files it keeps. A product reads each side many
+times. The tasks of a union are numbered through all its inputs, those of a coalesce are fewer,
+while a kernel goes by the number of its own. So an exchange is put between. Where state is small
+the rows of a global sort go to one task: one exchange then does for both, and there is nothing to
+sample. Idempotent.
+"""
+
+from __future__ import annotations
+
+from ....physical.basic import UnionExec
+from ....physical.distribution import RangePartitioning
+from ....physical.exchange import ShuffleExchangeExec, SortExec
+from ....physical.joins import CartesianProductExec
+from ....physical.partitions import CoalesceExec
+from ....planner.model.tree import replace
+from ..facts import BatchFacts
+from ..nodes import Aggregate, AsIs, Exchange, Kernel, RuntimeNode, with_inputs
+
+FEW = 1_000_000
+"""Rows of state: so many are sorted by one task in the time that two exchanges take."""
+STATE_ROWS = "total"
+"""The figure of an operator that says how many rows its state has."""
+
+
+def protect_kernels(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
+    """The plan with the exchanges that keep kernels from being run twice."""
+    if not facts.engine.repeats:
+        return plan
+
+    def protected(node: RuntimeNode) -> RuntimeNode:
+        if not isinstance(node, AsIs):
+            return node
+        match node.operator:
+            case SortExec(is_global=True):
+                (below,) = node.inputs
+                if not _exposed(below):
+                    return node
+                if _few_rows(facts):
+                    sort = replace(node.operator, is_global=False)
+                    rows = Exchange(child=below, to="one")
+                    return replace(node, inputs=(rows,), operator=sort)
+                return replace(node, inputs=(Exchange(child=below, to="any"),))
+            case ShuffleExchangeExec(partitioning=RangePartitioning()):
+                return with_inputs(node, _apart)
+            case UnionExec() | CoalesceExec() | CartesianProductExec():
+                return with_inputs(node, _apart)
+        return node
+
+    return plan.transform_up(protected)
+
+
+def _apart(node: RuntimeNode) -> RuntimeNode:
+    return Exchange(child=node, to="any") if _exposed(node) else node
+
+
+def _exposed(node: RuntimeNode) -> bool:
+    """Whether a kernel runs in the same stage."""
+    if isinstance(node, Kernel):
+        return True
+    if isinstance(node, Exchange | Aggregate):
+        return False
+    if isinstance(node, AsIs) and isinstance(node.operator, ShuffleExchangeExec):
+        return False
+    return any(map(_exposed, node.children))
+
+
+def _few_rows(facts: BatchFacts) -> bool:
+    return all(figures.get(STATE_ROWS, 0) <= FEW for figures in facts.figures.values())

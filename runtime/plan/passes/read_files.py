@@ -1,0 +1,133 @@
+"""Lets the tasks of a kernel read Parquet files by themselves: rows never are rows of the engine's.
+
+    Kernel                                   Kernel
+    +- Select                                +- ReadFiles [columns] where conditions
+       +- Exchange
+          +- Select
+             +- ObserveEventTime
+                +- Select
+                   +- ReadSource
+
+Where nothing stands between a kernel and the files but conditions and columns that our own Arrow
+code computes (`kernels/expressions`), an engine's scan, its exchange and the way into Python take
+longer than all the rest of a batch. Each task reads all files and keeps its own rows, so it does
+not pay with many tasks. Runs before rows are grouped. Idempotent.
+"""
+
+from __future__ import annotations
+
+from ....planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
+from ....planner.model.tree import replace
+from ...kernels.expressions.compile import compile_program
+from ..facts import BatchFacts
+from ..nodes import Exchange, Kernel, ObserveEventTime, ReadFiles, ReadSource, RuntimeNode, Select
+from .merge_selects import combined
+
+MOST_TASKS = 8
+"""With more tasks than this it is quicker that the engine exchanges rows."""
+
+
+def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
+    """The plan whose kernels read the files that they can."""
+    if facts.tasks > MOST_TASKS or not facts.files:
+        return plan
+
+    def reading(node: RuntimeNode) -> RuntimeNode:
+        if not isinstance(node, Kernel) or node.single or node.placed or len(node.inputs) != 1:
+            return node
+        files = _files(node, facts)
+        return node if files is None else replace(node, inputs=(files,))
+
+    return plan.transform_up(reading)
+
+
+def _files(kernel: Kernel, facts: BatchFacts) -> ReadFiles | None:
+    rows = _all_selects(kernel)
+    if rows is None:
+        return None
+    below, observed = rows.child, None
+    before: tuple[Expression, ...] = ()
+    event_time: AttributeReference | None = None
+    if isinstance(below, ObserveEventTime):
+        observed = below
+        if not isinstance(observed.event_time, AttributeReference):
+            return None
+        above = Select(child=below.child, columns=(observed.event_time,))
+        seen = _over_source(above)
+        rows = _over_source(replace(rows, child=below.child))
+        if rows is None or seen is None:
+            return None
+        (time,) = seen.columns
+        if not isinstance(time, AttributeReference):
+            return None
+        before, event_time, below = seen.conditions, time, rows.child
+    if not isinstance(below, ReadSource):
+        return None
+    count = len(rows.columns) - len(kernel.hashed)
+    found = ReadFiles(
+        name=below.name,
+        attributes=below.attributes,
+        before=before,
+        event_time=event_time,
+        node_id=None if observed is None else observed.node_id,
+        conditions=rows.conditions[len(before) :],
+        columns=rows.columns[:count],
+        hashed=rows.columns[count:],
+        origins=kernel.origin is not None,
+    )
+    return found if _readable(found, facts) and _computable(found) else None
+
+
+def _all_selects(kernel: Kernel) -> Select | None:
+    """What a kernel takes, and behind it what is hashed, as one select over what has none."""
+    (top,) = kernel.inputs
+    origin = None if kernel.origin is None else kernel.origin.expr_id
+    taken = tuple(a for a in top.output if a.expr_id != origin)
+    named = tuple(map(_named, kernel.hashed))
+    found = Select(child=top, columns=(*taken, *named))
+    while True:
+        below = found.child
+        if isinstance(below, Exchange):
+            found = replace(found, child=below.child)
+        elif isinstance(below, Select):
+            # A value that is used twice is computed once: programs share their steps.
+            one = combined(found, _without(below, origin))
+            if one is None:
+                return None
+            found = one
+        else:
+            return found
+
+
+def _over_source(select: Select) -> Select | None:
+    """A select over what stands below the selects below it."""
+    while isinstance(select.child, Select):
+        one = combined(select, select.child)
+        if one is None:
+            return None
+        select = one
+    return select
+
+
+def _without(select: Select, origin: int | None) -> Select:
+    columns = tuple(c for c in select.columns if to_attribute(c).expr_id != origin)
+    return select if len(columns) == len(select.columns) else replace(select, columns=columns)
+
+
+def _named(expression: Expression) -> Expression:
+    if isinstance(expression, AttributeReference):
+        return expression
+    return Alias(child=expression, name="key")
+
+
+def _readable(files: ReadFiles, facts: BatchFacts) -> bool:
+    """Whether the columns that are read mean the same to Spark and to Arrow."""
+    types = facts.files.get(files.name)
+    if types is None:
+        return False
+    used = {id_ for e in files.expressions for id_ in e.references}
+    return all(types.get(a.name) == a.data_type for a in files.attributes if a.expr_id in used)
+
+
+def _computable(files: ReadFiles) -> bool:
+    return compile_program(files.expressions, files.attributes) is not None

@@ -1,0 +1,223 @@
+"""The runtime plan as text and as JSON: one line a node, children below, as Spark draws trees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from ...physical.text import cut
+from ...planner.model.expressions import Expression, to_attribute
+from ...planner.model.fields_shown import fields_shown
+from ...planner.model.text import plan_text as expression_text
+from .carried import Carried
+from .nodes import (
+    Aggregate,
+    AsIs,
+    CountRows,
+    Exchange,
+    ExpandInArrow,
+    Kernel,
+    ObserveEventTime,
+    ObserveMetrics,
+    PassingLimit,
+    ReadFiles,
+    ReadSource,
+    ReadTable,
+    RuntimeNode,
+    Select,
+)
+from .specs import AggregateSpec, DeduplicateSpec, KernelSpec, LimitSpec, SessionSpec
+
+if TYPE_CHECKING:
+    from .make import RuntimePlan
+
+FORMAT_VERSION = 1
+
+
+def runtime_text(plan: RuntimePlan, max_fields: int = 25) -> str:
+    """A runtime plan in full: what runs it, its subqueries, its tree."""
+    with fields_shown(max_fields):
+        parts = [f"Subquery {view}\n{plan_text(root)}" for view, root in plan.subqueries.items()]
+        return "\n".join(
+            [f"== Runtime Plan ({plan.facts.engine.name}) ==", *parts, plan_text(plan.root)]
+        )
+
+
+def plan_text(node: RuntimeNode) -> str:
+    """A node and all below it as a tree."""
+    lines: list[str] = []
+
+    def draw(one: RuntimeNode, first: str, rest: str) -> None:
+        lines.append(f"{first}{one.node_name} {arguments(one)}".rstrip())
+        *others, last = one.children or (None,)
+        for child in others:
+            assert child is not None
+            draw(child, f"{rest}:- ", f"{rest}:  ")
+        if last is not None:
+            draw(last, f"{rest}+- ", f"{rest}   ")
+
+    draw(node, "", "")
+    return "\n".join(lines)
+
+
+def runtime_json(plan: RuntimePlan) -> str:
+    """A runtime plan as JSON: `version`, `engine`, `subqueries` by view, `plan`.
+
+    A node has `node`, `arguments` (its text), `output` (columns with id and type) and `children`.
+    """
+    return json.dumps(
+        {
+            "version": FORMAT_VERSION,
+            "engine": plan.facts.engine.name,
+            "subqueries": {view: _json(root) for view, root in plan.subqueries.items()},
+            "plan": _json(plan.root),
+        },
+        indent=2,
+    )
+
+
+def _json(node: RuntimeNode) -> dict[str, Any]:
+    return {
+        "node": node.node_name,
+        "arguments": arguments(node),
+        "output": [
+            {"name": a.name, "id": a.expr_id, "type": a.data_type.simple} for a in node.output
+        ],
+        "children": [_json(child) for child in node.children],
+    }
+
+
+def _list(expressions: Iterable[Expression]) -> str:
+    return f"[{cut(list(map(expression_text, expressions)), 25)}]"
+
+
+def _where(conditions: Sequence[Expression]) -> str:
+    return f" where {' AND '.join(map(expression_text, conditions))}" if conditions else ""
+
+
+@singledispatch
+def arguments(node: RuntimeNode) -> str:
+    """What stands behind a node's name on its line."""
+    return ""
+
+
+@arguments.register(ReadSource)
+@arguments.register(ReadTable)
+def _(node: ReadSource | ReadTable) -> str:
+    return f"{node.name} {_list(node.attributes)}"
+
+
+@arguments.register
+def _(node: ReadFiles) -> str:
+    observed = "" if node.event_time is None else f", observing {expression_text(node.event_time)}"
+    shown = f"{node.name} {_list(node.columns)}{_where((*node.before, *node.conditions))}"
+    return f"{shown}{observed}, placed by {_list(node.hashed)}"
+
+
+@arguments.register
+def _(node: Select) -> str:
+    where = "(in Arrow) " if node.in_arrow else ""
+    return f"{where}{_list(node.columns)}{_where(node.conditions)}"
+
+
+@arguments.register
+def _(node: ExpandInArrow) -> str:
+    return f"{', '.join(map(_list, node.projections))} AS {_list(node.attributes)}"
+
+
+@arguments.register
+def _(node: ObserveEventTime) -> str:
+    return expression_text(node.event_time)
+
+
+@arguments.register
+def _(node: ObserveMetrics) -> str:
+    return f"{node.name} {_list(node.metrics)}"
+
+
+@arguments.register
+def _(node: CountRows) -> str:
+    return node.source
+
+
+@arguments.register
+def _(node: Exchange) -> str:
+    return f"by {_list(node.keys)}" if node.to == "keys" else f"to {node.to} task"
+
+
+@arguments.register
+def _(node: Aggregate) -> str:
+    return f"{_list(node.keys)}, {_list(node.aggregates)}"
+
+
+@arguments.register
+def _(node: Kernel) -> str:
+    where = "in one task" if node.single else f"placed by {_list(node.hashed)}"
+    return f"{_operator(node)}: {kernel_text(node.spec)}, {where}, emits {_carried(node.emitted)}"
+
+
+@arguments.register
+def _(node: PassingLimit) -> str:
+    what = "all rows pass" if node.passes else "no row passes"
+    return f"{_operator(node)}: {what} ({node.rows} rows)"
+
+
+@arguments.register
+def _(node: AsIs) -> str:
+    return node.operator.arguments(25)
+
+
+def _operator(node: Kernel | PassingLimit) -> str:
+    info = node.operator.state_info
+    name = node.operator.node_name
+    return name if info is None else f"{name} {info.operator_id} ({info.num_partitions} stores)"
+
+
+def _carried(columns: Sequence[Carried]) -> str:
+    shown = []
+    for column in columns:
+        text = expression_text(column.column)
+        if column.is_window:
+            text += " as its start" if column.size is not None else " as its bounds"
+        shown.append(text)
+    return f"[{cut(shown, 25)}]"
+
+
+@singledispatch
+def kernel_text(spec: KernelSpec) -> str:
+    """What a kernel does."""
+    return type(spec).__name__
+
+
+@kernel_text.register
+def _(spec: AggregateSpec) -> str:
+    functions = _list(f.aggregate for f in spec.functions)
+    rows = "groups" if spec.sources is None else "rows"
+    return f"aggregates {functions} of {rows} by {_list(spec.keys)}, {spec.mode}{_times(spec)}"
+
+
+@kernel_text.register
+def _(spec: SessionSpec) -> str:
+    functions = _list(f.aggregate for f in spec.functions)
+    gap = "" if spec.gap is None else f" of rows of {spec.gap} microseconds each"
+    keys = _list(spec.keys)
+    return f"merges sessions{gap}, {functions} by {keys}, {spec.mode}{_times(spec)}"
+
+
+@kernel_text.register
+def _(spec: DeduplicateSpec) -> str:
+    within = "" if spec.within is None else f" within {spec.within} microseconds"
+    keys = _list(to_attribute(spec.rows[i]) for i in spec.keys)
+    return f"keeps the first row of {keys}{within}{_times(spec)}"
+
+
+@kernel_text.register
+def _(spec: LimitSpec) -> str:
+    return f"at most {spec.limit} rows over the life of the query"
+
+
+def _times(spec: AggregateSpec | SessionSpec | DeduplicateSpec) -> str:
+    late = "" if spec.late is None else f", late at {spec.late}"
+    return late if spec.evict is None else f"{late}, evicts at {spec.evict}"

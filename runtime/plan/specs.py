@@ -1,0 +1,152 @@
+"""What the kernels of a runtime plan do, in the planner's terms: typed, without Arrow.
+
+`runtime/kernels/of_plan.py` makes the kernels that run of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...physical.aggregate import BaseAggregateExec
+from ...physical.state import NO_WATERMARK, OutputMode
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.expressions import AggregateExpression, AttributeReference
+from ...planner.model.registry import AggregateForms
+
+
+@dataclass(frozen=True, kw_only=True)
+class BufferedFunction:
+    """One aggregate function of an aggregation.
+
+    Attributes:
+        aggregate: the function.
+        forms: how it is computed in steps.
+        buffers: the columns of its buffers.
+        emitted: the columns that the kernel gives for it: its buffers, or one that it makes of
+            them.
+    """
+
+    aggregate: AggregateExpression
+    forms: AggregateForms
+    buffers: tuple[AttributeReference, ...]
+    emitted: tuple[AttributeReference, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSpec:
+    """What one kernel does; watermarks in microseconds, None where there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateSpec(KernelSpec):
+    """Merges the buffers of each key (`kernels/aggregate.py`).
+
+    Attributes:
+        keys: the grouping columns, as the kernel sees them.
+        functions: the functions.
+        mode: the output mode.
+        time: which key is the event time.
+        late, evict: watermarks.
+        sources: per buffer of all functions, which of the columns behind the keys makes it for a
+            single row (None: it is 1). None: rows come grouped, with all buffers and the number of
+            rows that they are of.
+    """
+
+    keys: tuple[AttributeReference, ...]
+    functions: tuple[BufferedFunction, ...]
+    mode: OutputMode
+    time: int | None = None
+    late: int | None = None
+    evict: int | None = None
+    sources: tuple[int | None, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSpec(KernelSpec):
+    """Merges sessions that meet (`kernels/session.py`).
+
+    Attributes:
+        keys: the columns that state is kept by, as the kernel sees them.
+        session: the column of the session.
+        position: where among the keys it stands in the output.
+        gap: the length that every row's session has, in microseconds; None: rows differ.
+        functions, mode, late, evict, sources: as for an aggregation.
+        merge_first: whether lateness is judged by the session that rows of one origin make.
+    """
+
+    keys: tuple[AttributeReference, ...]
+    session: AttributeReference
+    position: int
+    gap: int | None
+    functions: tuple[BufferedFunction, ...]
+    mode: OutputMode
+    sources: tuple[int | None, ...]
+    merge_first: bool = False
+    late: int | None = None
+    evict: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeduplicateSpec(KernelSpec):
+    """Lets the first row of each key through (`kernels/deduplicate.py`).
+
+    Attributes:
+        rows: the columns, as the kernel sees them.
+        keys: which of them make the key.
+        time: which of them is the event time.
+        within: after how many microseconds a key is forgotten; None: with its own event time.
+        late, evict: watermarks.
+    """
+
+    rows: tuple[AttributeReference, ...]
+    keys: tuple[int, ...]
+    time: int | None = None
+    within: int | None = None
+    late: int | None = None
+    evict: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitSpec(KernelSpec):
+    """Lets so many rows through over the life of a query (`kernels/limit.py`)."""
+
+    rows: tuple[AttributeReference, ...]
+    limit: int
+
+
+def micros(watermark_ms: int | None) -> int | None:
+    """A watermark in microseconds; None before a query starts."""
+    return None if watermark_ms is None or watermark_ms == NO_WATERMARK else watermark_ms * 1000
+
+
+def event_time_position(columns: Sequence[AttributeReference]) -> int | None:
+    """Which of some columns has a watermark: the first."""
+    return next((i for i, column in enumerate(columns) if column.delay_ms is not None), None)
+
+
+def functions_of(step: BaseAggregateExec) -> tuple[BufferedFunction, ...]:
+    """The functions of an aggregation's first step, with columns for their buffers.
+
+    Raises:
+        RuntimeFailure: one cannot be computed in steps here.
+    """
+    return tuple(_function(aggregate) for aggregate in step.aggregates)
+
+
+def _function(aggregate: AggregateExpression) -> BufferedFunction:
+    call = aggregate.function
+    forms = call.spec.forms(call) if call.spec.forms is not None else None
+    if forms is None or not forms.mergeable:
+        raise RuntimeFailure(
+            "STATEPLAN_UNMERGEABLE_AGGREGATE",
+            f"The aggregate function `{call.name}` can be planned, but not run: it cannot be "
+            "merged batch by batch here.",
+            hint="Leave it out, or use another function, such as approx_count_distinct, min, "
+            "max or collect_list.",
+        )
+    buffers = tuple(AttributeReference(name=b.name, type_=b.data_type) for b in forms.buffers)
+    emitted = buffers
+    if forms.finish is not None:
+        emitted = (AttributeReference(name=call.name, type_=call.data_type),)
+    return BufferedFunction(aggregate=aggregate, forms=forms, buffers=buffers, emitted=emitted)

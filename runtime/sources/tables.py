@@ -1,0 +1,84 @@
+"""Tables at rest that a query reads beside its streams."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...planner.model.spark_sql import type_sql
+from ...planner.model.types import StructType
+from ..frames import spark_schema
+from ..listing import list_files
+from ..plan.facts import Reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Table(ABC):
+    """A table at rest."""
+
+    @abstractmethod
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """Its rows, on a query's session."""
+
+    @property
+    def reader(self) -> Reader | None:
+        """How an engine reads its files; None: its rows are in this process."""
+        return None
+
+
+@dataclass(frozen=True)
+class FilesTable(Table):
+    """Files under a path, read anew by each query.
+
+    Attributes:
+        path: a directory or file.
+        format: json, parquet, csv, orc, text.
+        schema: the columns.
+        options: of Spark's reader.
+    """
+
+    path: str
+    format: str
+    schema: StructType
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> list[str]:
+        """The files, in order."""
+        return [file.path for file in list_files(self.path)]
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        reader = spark.read.schema(spark_schema(self.schema)).format(self.format)
+        return reader.options(**self.options).load(self.path)
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(format=self.format, schema=self.schema, options=self.options)
+
+
+@dataclass(frozen=True)
+class RowsTable(Table):
+    """Rows of a description, as JSON has them.
+
+    Attributes:
+        rows: by the names of their columns.
+        schema: the columns.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    schema: StructType
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        lines = [(json.dumps(row),) for row in self.rows]
+        texts = spark.createDataFrame(lines, "value string")
+        kind = type_sql(self.schema).replace("'", "\\'")
+        return texts.selectExpr(f"from_json(value, '{kind}') AS r").select("r.*")
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(format="json", schema=self.schema)

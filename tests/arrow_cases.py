@@ -1,0 +1,489 @@
+"""Expressions for every line of the table of what tasks compute, and values to compute them of."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from stateplan.planner.model.expressions import (
+    AttributeReference,
+    Call,
+    CaseWhen,
+    Cast,
+    EvalMode,
+    Expression,
+    GetStructField,
+    Literal,
+)
+from stateplan.planner.model.functions.casts import can_cast
+from stateplan.planner.model.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    DayTimeIntervalType,
+    DecimalType,
+    StructField,
+    StructType,
+    YearMonthIntervalType,
+)
+from stateplan.planner.model.windows import PreciseTimestampConversion
+from stateplan.runtime.kernels.expressions.compile import unsupported
+from stateplan.runtime.kernels.expressions.supported import CASTS, OPERATIONS, Signature
+
+ROWS = 160
+COLUMNS_OF_EACH = 3
+TYPES: dict[str, tuple[DataType, ...]] = {
+    "boolean": (BOOLEAN,),
+    "tinyint": (BYTE,),
+    "smallint": (SHORT,),
+    "int": (INT,),
+    "bigint": (LONG,),
+    "float": (FLOAT,),
+    "double": (DOUBLE,),
+    "decimal": (DecimalType(7, 2), DecimalType(18, 6), DecimalType(38, 10)),
+    "string": (STRING,),
+    "binary": (BINARY,),
+    "date": (DATE,),
+    "timestamp": (TIMESTAMP,),
+    "timestamp_ntz": (TIMESTAMP_NTZ,),
+    "daytime": (DayTimeIntervalType(),),
+    "yearmonth": (YearMonthIntervalType(),),
+    "struct": (StructType((StructField("a", INT), StructField("b", STRING))),),
+}
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_DAY = 86_400_000_000
+_TIMES = [
+    *(0, -1, 1, 999_999, -999_999, 1_700_000_000_123_456, -2_208_988_800_000_001),
+    # Around the changes of New York's, London's and Apia's clocks.
+    *(1_710_054_000_000_000 + i * 900_000_000 for i in range(-6, 7)),
+    *(1_730_610_000_000_000 + i * 900_000_000 for i in range(-6, 7)),
+    *(-37_242_000_000_000 + i * 900_000_000 for i in range(-6, 7)),
+    *(1_325_239_200_000_000 + i * 3_600_000_000 for i in range(-30, 30, 5)),
+    *(4_102_444_800_000_000, 30_000_000_000_000_000, -62_135_596_800_000_000),
+    *(-50_000_000_000_000_000, 253_402_300_799_999_999),
+]
+_DATES = [
+    0,
+    -1,
+    1,
+    59,
+    60,
+    11_016,
+    19_782,
+    19_723,
+    -719_162,
+    2_932_896,
+    -25_567,
+    24_837,
+    -36_524,
+    3_000_000,
+    -800_000,
+]
+_NUMBERS_AS_TEXT = [
+    *("0", "-0", "+5", "12", " 42 ", "\t7\n", "1.5", "-1.9", ".5", "5.", ".", "-", "+", "", " "),
+    *("127", "128", "-128", "-129", "32768", "2147483647", "2147483648", "9223372036854775807"),
+    *("9223372036854775808", "-9223372036854775808", "-9223372036854775809", "1e3", "1E-2"),
+    *("NaN", "nan", "NAN", "Infinity", "-inf", "+Infinity", "INF", "1d", "1.5f", "0x1p3", "1L"),
+    *("1e400", "-1e400", "1e-400", "0.1", "123456789.123456789", "3.4028236e38", "16777217"),
+    *("true", "T", "yes", "Y", "1", "f", "no", " False ", "N", "tru", "00012", "1_000", "１２"),
+    *("1 2", "--1", "1..2", "1e", "0x10", "\x001", "1\x00", "-5.", "-.5", "9.999", "1e5d"),
+]
+_DAYS_AS_TEXT = [
+    *("2024-01-02", "2024-1-2", "2024", "2024-02-30", "2024-02-29", "2023-02-29", " 2024-03-04 "),
+    *("2024-01-02 10:11:12", "2024-01-02T", "2024-01-02x", "1582-10-10", "0001-01-01", "+2024-1-1"),
+    *("-0044-03-15", "12345-01-02", "99999999-01-01", "2024-13-01", "2024-00-10", "2024-01-00"),
+    *("24-01-02", "2024-001-02", "2024-01-", "2024-", "epoch", "2024/01/02", "0000-01-01"),
+]
+_TEXTS = [
+    *("", " ", "a", "A", "abc", "ABC", "aBc", "  padded  ", "a%b_c", "a\\b", "x\x00y", "tab\t"),
+    *(
+        "é",
+        "É",
+        "ß",
+        "ŉ",
+        "İ",
+        "ı",
+        "ΑΣ",
+        "ΑΣΑ",
+        "ς",
+        "ǆ",
+        "漢字",
+        "🙂",
+        "a🙂b",
+        "🙂🙂🙂",
+        "e\u0301",
+    ),
+    *("\U0001d4d0", "\uffff", "ab" * 40, "é" * 33, "abcabcabc", "aaa", "xaaax", "\u00a0x\u00a0"),
+]
+
+
+def name_of(data_type: DataType, index: int) -> str:
+    """The name of a column of a type."""
+    kept = string.ascii_lowercase + string.digits
+    return "".join(c if c in kept else "_" for c in data_type.simple)[:24] + f"_{index}"
+
+
+def columns() -> dict[tuple[DataType, int], AttributeReference]:
+    """The columns of the table that expressions are computed of."""
+    found = {}
+    types = [t for family, types in TYPES.items() if family != "yearmonth" for t in types]
+    for data_type, index in product(types, range(COLUMNS_OF_EACH)):
+        found[data_type, index] = AttributeReference(
+            name=name_of(data_type, index), type_=data_type
+        )
+    return found
+
+
+COLUMNS = columns()
+
+
+def values(data_type: DataType, random_: random.Random) -> list[Any]:
+    """Some values of a type, extreme ones among them, in Arrow's plain form; a tenth is null."""
+    return [None if random_.random() < 0.1 else _value(data_type, random_) for _ in range(ROWS)]
+
+
+def _value(data_type: DataType, random_: random.Random) -> Any:
+    pick = random_.choice
+    match data_type:
+        case DecimalType(precision=precision, scale=scale):
+            digits = random_.randrange(1, precision + 1)
+            number = pick((0, 1, 5, 10**digits - 1, random_.randrange(10**digits), 15, 25))
+            return Decimal(f"{number % 10**precision * pick((1, -1))}e{-scale}")
+        case DayTimeIntervalType():
+            return pick(
+                (0, 1, -1, _DAY, -_DAY - 1, 3_600_000_000, random_.randrange(-(10**13), 10**13))
+            )
+        case StructType():
+            return pick((None, {"a": pick((None, 1, 2)), "b": pick((None, "x", ""))}))
+    kind = data_type.simple
+    if kind in _BITS:
+        half = 1 << _BITS[kind] - 1
+        edges = (0, 1, -1, 2, 3, 7, -7, 10, half - 1, -half, half // 2, -half + 1)
+        return pick((*edges, random_.randrange(-half, half), random_.randrange(-100, 100)))
+    if kind in ("float", "double"):
+        edges = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, float("nan"), float("inf"))
+        more = (float("-inf"), 1e300, 5e-324, 127.9, -128.9, 32768.0, 2147483647.5, -2147483649.0)
+        large = (9.223372036854775807e18, -9.3e18, 1e10, 3.0, 7.0, random_.uniform(-100, 100))
+        found = pick((*edges, *more, *large))
+        return float(np.float32(found)) if kind == "float" and abs(found) < 3e38 else found
+    match kind:
+        case "boolean":
+            return pick((True, False))
+        case "string":
+            own = "".join(random_.choices("aAbß é漢🙂%_ ", k=random_.randrange(12)))
+            return pick(
+                (pick(_TEXTS), pick(_TEXTS), pick(_NUMBERS_AS_TEXT), pick(_DAYS_AS_TEXT), own)
+            )
+        case "binary":
+            return bytes(random_.choices(b"\x00ab\xff\x80", k=random_.randrange(6)))
+        case "date":
+            return pick(
+                (*_DATES, random_.randrange(-700_000, 2_900_000), random_.randrange(30_000))
+            )
+        case _:
+            far = random_.randrange(-6 * 10**16, 25 * 10**16)
+            return pick((*_TIMES, far, random_.randrange(2 * 10**15)))
+
+
+def table() -> pa.Table:
+    """The rows; the same for every run."""
+    random_ = random.Random(20_26)
+    arrays = {}
+    for (data_type, _), column in COLUMNS.items():
+        arrays[column.name] = _array(values(data_type, random_), data_type)
+    return pa.table(arrays)
+
+
+def _array(found: list[Any], data_type: DataType) -> pa.Array:
+    match data_type.simple:
+        case "date":
+            return pa.array(found, pa.int32()).cast(pa.date32())
+        case "timestamp":
+            return pa.array(found, pa.int64()).cast(pa.timestamp("us", "UTC"))
+        case "timestamp_ntz":
+            return pa.array(found, pa.int64()).cast(pa.timestamp("us"))
+        case "float":
+            with np.errstate(over="ignore"):
+                numbers = [None if v is None else np.float32(v) for v in found]
+            return pa.array(numbers, pa.float32())
+    kinds = {
+        "boolean": pa.bool_(),
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+    }
+    match data_type:
+        case DecimalType(precision=precision, scale=scale):
+            return pa.array(found, pa.decimal128(precision, scale))
+        case DayTimeIntervalType():
+            return pa.array(found, pa.duration("us"))
+        case StructType():
+            return pa.array(found, pa.struct([("a", pa.int32()), ("b", pa.string())]))
+    return pa.array(found, kinds[data_type.simple])
+
+
+# ----------------------------------------------------------------------------------- expressions
+
+_UNITS = ["year", "QUARTER", "mon", "week", "DAY", "hour", "Minute", "second", "millisecond"]
+CONSTANTS: dict[str, list[tuple[object, ...]]] = {
+    "substring": [
+        (1, 2),
+        (0, 3),
+        (-2, 1),
+        (-5, 3),
+        (3, 2**31 - 1),
+        (2, 0),
+        (2, -1),
+        (-3, 100),
+        (None, 1),
+    ],
+    "concat_ws": [("-",), ("",), ("🙂 ",), (None,)],
+    "trim": [(" ",), ("ab",), ("é🙂",), ("",), (None,)],
+    "ltrim": [("ab",), ("é ",)],
+    "rtrim": [("bc",), ("🙂",)],
+    "contains": [("a",), ("",), ("漢",), (None,), ("%",)],
+    "startswith": [("a",), ("",), ("🙂",)],
+    "endswith": [("c",), ("",), ("é",)],
+    "like": [
+        ("a%",),
+        ("%b%",),
+        ("_b_",),
+        ("",),
+        ("%",),
+        ("a\\%b\\_c",),
+        ("_",),
+        ("🙂%",),
+        ("a.c",),
+    ],
+    "replace": [("a", "xy"), ("aa", "b"), ("", "z"), ("é", ""), ("🙂", "("), (None, "a")],
+    "instr": [("a",), ("",), ("b",), ("🙂",), (None,)],
+    "locate": [("a", 1), ("bc", 1), ("", 1), ("漢", 1)],
+    "repeat": [(0,), (1,), (3,), (-1,)],
+    "lpad": [(5, " "), (3, "xy"), (0, "a"), (-1, "a"), (7, ""), (6, "é🙂")],
+    "rpad": [(5, " "), (3, "xy"), (0, "a"), (7, ""), (6, "🙂")],
+    "date_trunc": [(unit,) for unit in (*_UNITS, "microsecond", "dd", "yy")],
+    "trunc": [(unit,) for unit in ("year", "MM", "quarter", "WEEK")],
+    "date_add_ym_interval": [(1,), (-1,), (13,), (-25,)],
+    "timestamp_add_ym_interval": [(1,), (-1,), (12,), (-1200,)],
+}
+_INSETS: dict[str, list[object]] = {
+    "boolean": [True, None], "tinyint": [1, 2, -128], "smallint": [1, None, 7], "int": [1, 2, 3],
+    "bigint": [-1, 10, 2**63 - 1], "decimal": [Decimal("0.01"), Decimal("-0.05")],
+    "string": ["", "a", "🙂", "é"], "binary": [b"", b"a"], "date": [0, -1, 59],
+    "timestamp": [0, 999_999, -1], "timestamp_ntz": [0, 1], "daytime": [0, 1, -_DAY - 1],
+}  # fmt: skip
+
+
+def operations(name: str) -> Iterator[Expression]:
+    """Expressions for all signatures of an operation; ANSI and not, where that matters."""
+    operation = OPERATIONS[name]
+    modes = (True, False) if operation.raises != "never" else (True,)
+    for signature, ansi in product(operation.signatures, modes):
+        yield from _of_signature(name, signature, ansi, variadic=operation.variadic)
+        tried = operation.raises == "ANSI" and name in ("+", "-", "*", "/", "%")
+        if tried and ansi and signature[0] != "daytime":
+            for arguments in _arguments(name, signature, variadic=False):
+                yield Call(name=name, arguments=arguments, ansi=True, options=("TRY",))
+
+
+def _of_signature(
+    name: str, signature: Signature, ansi: bool, *, variadic: bool
+) -> Iterator[Expression]:
+    for arguments in _arguments(name, signature, variadic=variadic):
+        yield from _called(name, arguments, ansi)
+
+
+def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterator[Expression]:
+    """An operation of arguments; a few have forms of their own."""
+    match name:
+        case "case":
+            condition, value, other = arguments
+            yield CaseWhen(conditions=(condition,), values=(value,), otherwise=other)
+            again = Call(name="not", arguments=(condition,))
+            yield CaseWhen(conditions=(condition, again), values=(value, other))
+        case "get_struct_field":
+            kind = arguments[0].data_type
+            assert isinstance(kind, StructType)
+            for ordinal, field in enumerate(kind.fields):
+                yield GetStructField(child=arguments[0], ordinal=ordinal, name=field.name)
+        case "precise_timestamp_conversion":
+            source = arguments[0].data_type
+            target = TIMESTAMP if source == LONG else LONG
+            there = PreciseTimestampConversion(child=arguments[0], from_type=source, to_type=target)
+            yield there
+            yield PreciseTimestampConversion(child=there, from_type=target, to_type=source)
+        case "named_struct":
+            named = [
+                part
+                for i, value in enumerate(arguments)
+                for part in (Literal(value=f"f{i}", type_=STRING), value)
+            ]
+            yield Call(name=name, arguments=tuple(named))
+        case _:
+            yield Call(name=name, arguments=arguments, ansi=ansi, time_zone="UTC")
+
+
+def _arguments(
+    name: str, signature: Signature, *, variadic: bool
+) -> Iterator[tuple[Expression, ...]]:
+    """Columns and constants for a signature: columns alone, and each one by a constant once."""
+    families = ["int" if code == "any" else code for code in signature]
+    if variadic:
+        families = [*families, families[-1]]
+    if name == "inset":
+        yield _in_set(families[0])
+        return
+    if signature in (("any",), ("hashed",)):
+        for column in (COLUMNS[t, 0] for ts in TYPES.values() for t in ts if (t, 0) in COLUMNS):
+            yield (column, COLUMNS[STRING, 1]) if variadic else (column,)
+        return
+    plain = [code for code in families if not code.startswith("=")]
+    constants = CONSTANTS[name] if len(plain) < len(families) else [()]
+    for types in _type_choices(plain):
+        for chosen in constants:
+            yield tuple(_filled(families, types, chosen))
+        if len(plain) > 1 and len(plain) == len(families):
+            yield from _with_literals(types)
+
+
+def _type_choices(families: Sequence[str]) -> Iterator[tuple[DataType, ...]]:
+    """Decimals of one type; for two places of different types too."""
+    if "decimal" not in families:
+        yield tuple(TYPES[code][0] for code in families)
+        return
+    for decimal in TYPES["decimal"]:
+        yield tuple(decimal if code == "decimal" else TYPES[code][0] for code in families)
+    if families == ["decimal", "decimal"]:
+        yield TYPES["decimal"][0], TYPES["decimal"][1]
+        yield DecimalType(7, 2), DecimalType(7, 2)
+
+
+def _filled(
+    families: Sequence[str], types: Sequence[DataType], constants: Sequence[object]
+) -> Iterator[Expression]:
+    columns_left, constants_left = iter(enumerate(types)), iter(constants)
+    for code in families:
+        if code.startswith("="):
+            yield Literal(value=next(constants_left), type_=TYPES[code[1:]][0])
+        else:
+            index, data_type = next(columns_left)
+            yield COLUMNS[data_type, index % COLUMNS_OF_EACH]
+
+
+def _with_literals(types: Sequence[DataType]) -> Iterator[tuple[Expression, ...]]:
+    """A constant in the first place, and none but null in the last; or the other way round."""
+    random_ = random.Random(str(types))
+    first = random_.randrange(2)
+    for place, null in ((0, first == 0), (len(types) - 1, first != 0)):
+        arguments: list[Expression] = [COLUMNS[t, i % 3] for i, t in enumerate(types)]
+        value = _value(types[place], random_)
+        arguments[place] = Literal(value=None if null else value, type_=types[place])
+        yield tuple(arguments)
+
+
+def _in_set(family: str) -> tuple[Expression, ...]:
+    data_type = TYPES[family][0]
+    items = (Literal(value=value, type_=data_type) for value in _INSETS[family])
+    return COLUMNS[data_type, 0], *items
+
+
+def casts() -> Iterator[Cast]:
+    """All casts in all modes that there are for them."""
+    modes: tuple[EvalMode, ...] = ("ANSI", "LEGACY", "TRY")
+    for (source, target), mode in product(sorted(CASTS), modes):
+        targets = (*TYPES[target], DecimalType(3, 1)) if target == "decimal" else TYPES[target]
+        for a, b in product(TYPES[source], targets):
+            if a != b and can_cast(a, b, mode):
+                yield Cast(child=COLUMNS[a, 0], type_=b, mode=mode)
+
+
+def trees(count: int, seed: int, *, ansi: bool) -> list[Expression]:
+    """Random expressions of expressions over the whole table."""
+    random_ = random.Random(seed)
+    pool: dict[str, list[Expression]] = {}
+
+    def add(expression: Expression) -> None:
+        pool.setdefault(_family(expression.data_type), []).append(expression)
+
+    for column in COLUMNS.values():
+        add(column)
+    for types in TYPES.values():
+        value = _value(types[0], random_) if types[0].simple[:6] not in ("struct", "interv") else 7
+        if types[0].simple[:6] != "struct":
+            add(Literal(value=value, type_=types[0]))
+    made: list[Expression] = []
+    names = list(OPERATIONS)
+    while len(made) < count:
+        name = random_.choice(names)
+        if name == "cast" or name == "inset":
+            continue
+        one = _random_tree(name, pool, random_, ansi=ansi)
+        if one is None or unsupported(one, list(COLUMNS.values())) is not None:
+            continue
+        if one.foldable:
+            continue  # Spark computes it before there are rows
+        made.append(one)
+        add(one)
+        if random_.random() < 0.3:
+            wanted = random_.choice([t for ts in TYPES.values() for t in ts if (t, 0) in COLUMNS])
+            changed = Cast(
+                child=one, type_=wanted, mode="ANSI" if ansi else "LEGACY", time_zone="UTC"
+            )
+            fine = can_cast(one.data_type, wanted, changed.mode)
+            if fine and unsupported(changed, list(COLUMNS.values())) is None:
+                add(changed)
+    return made
+
+
+def _random_tree(
+    name: str, pool: dict[str, list[Expression]], random_: random.Random, *, ansi: bool
+) -> Expression | None:
+    signature = random_.choice(OPERATIONS[name].signatures)
+    families = [random_.choice(list(TYPES)) if c in ("any", "hashed") else c for c in signature]
+    constants = iter(random_.choice(CONSTANTS.get(name, [()])))
+    arguments: list[Expression] = []
+    for code in families:
+        if code.startswith("="):
+            arguments.append(Literal(value=next(constants), type_=TYPES[code[1:]][0]))
+            continue
+        # The newest are the deepest.
+        known = [e for e in pool.get(code, []) if _depth(e) < 5]
+        if not known:
+            return None
+        arguments.append(random_.choice(known[-20:] if random_.random() < 0.7 else known))
+    if len({a.data_type for a in arguments if isinstance(a.data_type, DecimalType)}) > 1:
+        return None
+    made = list(_called(name, tuple(arguments), ansi))
+    return random_.choice(made)
+
+
+def _depth(expression: Expression) -> int:
+    return 1 + max((_depth(child) for child in expression.children), default=0)
+
+
+def _family(data_type: DataType) -> str:
+    for family, types in TYPES.items():
+        if type(types[0]) is type(data_type):
+            return family
+    return "other"

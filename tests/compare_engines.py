@@ -1,0 +1,152 @@
+"""Measure what the embedded engine computes exactly as a live Spark does, and write the table.
+
+    python tests/compare_engines.py --embedded-python .venv-embedded/bin/python
+    python tests/compare_engines.py --summary
+
+Every function, operator and cast that the planner knows is evaluated over typed boundary and random
+values in both engines, through the SQL that the project prints, under ANSI mode on and off, in UTC
+and in a time zone with daylight saving; readers and relational steps as well. The verdicts go to
+`runtime/engines/agreement.json`. Needs the extra `spark`, Java, and an interpreter with the
+embedded engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import re
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from engine_comparison.aggregates import aggregate_cases
+from engine_comparison.cases import Case, all_cases
+from engine_comparison.columns import DECIMALS, NESTED, TYPES, column_of, type_of
+from engine_comparison.comparison import Comparison
+from engine_comparison.engines import Embedded, LiveSpark
+from engine_comparison.programs import all_programs
+from engine_comparison.table import load, put, put_reasons, save, summary
+from engine_comparison.values import ROWS, column
+from engine_comparison.verdicts import entry
+
+from stateplan.planner.model.expressions import AttributeReference, Expression
+from stateplan.runtime.engines.agreement import TABLE
+from stateplan.runtime.engines.signatures import Signature
+
+AT_ONCE = 100
+PROGRAMS_AT_ONCE = 20
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--embedded-python", type=Path, help="the embedded engine's interpreter")
+    parser.add_argument("--seed", type=int, default=0, help="of the random values")
+    parser.add_argument("--only", default="", help="a regular expression that signatures match")
+    parser.add_argument("--forms", type=int, default=6, help="expressions a signature, at most")
+    parts = ("all", "expressions", "aggregates", "programs")
+    parser.add_argument("--part", choices=parts, default="all", help="only this part")
+    parser.add_argument("--mode", choices=("ansi", "legacy"), help="only with or without ANSI")
+    parser.add_argument("--missing", action="store_true", help="only what the table does not have")
+    parser.add_argument("--cases", type=Path, help="a file that keeps the generated cases")
+    parser.add_argument("--table", type=Path, default=TABLE, help="the file that is written")
+    parser.add_argument("--answers", type=Path, help="a file that keeps what Spark said")
+    parser.add_argument("--summary", action="store_true", help="print the table's shares and stop")
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
+    return parser.parse_args()
+
+
+def table_of(expressions: list[Expression], seed: int) -> pa.Table:
+    """Rows for every column in the expressions."""
+    found: dict[str, AttributeReference] = {}
+    for expression in expressions:
+        for node in expression.walk():
+            if isinstance(node, AttributeReference):
+                found[node.name] = node
+    columns = {"id": pa.array(range(ROWS), pa.int64())}
+    for name, attribute in sorted(found.items()):
+        columns[name] = column(attribute.type_, int(name.rsplit("_", 1)[1]), seed)
+    return pa.table(columns)
+
+
+def cases_of(chosen: argparse.Namespace) -> dict[bool, dict[Signature, Case]]:
+    if chosen.cases and chosen.cases.exists():
+        kept: dict[bool, dict[Signature, Case]] = pickle.loads(chosen.cases.read_bytes())
+        return kept
+    found = all_cases()
+    if chosen.cases:
+        chosen.cases.write_bytes(pickle.dumps(found))
+    return found
+
+
+def main() -> None:
+    chosen = arguments()
+    if chosen.summary:
+        print(summary(load(chosen.table)))
+        return
+    if chosen.embedded_python is None:
+        sys.exit("--embedded-python says where the embedded engine is")
+    begin = time.monotonic()
+    cases = cases_of(chosen)
+    print(f"{time.monotonic() - begin:.0f} s: {sum(map(len, cases.values()))} cases", flush=True)
+    if chosen.mode:
+        cases = {chosen.mode == "ansi": cases[chosen.mode == "ansi"]}
+    for case in (case for group in cases.values() for case in group.values()):
+        case.forms = dict(list(case.forms.items())[: chosen.forms])
+    expressions = [e for group in cases.values() for c in group.values() for e in c.forms.values()]
+    expressions += [column_of(type_of(t), n) for t in (*TYPES, *DECIMALS, *NESTED) for n in (1, 2)]
+    rows = table_of(expressions, chosen.seed)
+    content = load(chosen.table)
+    with tempfile.TemporaryDirectory() as place:
+        sail = Embedded(chosen.embedded_python, rows, Path(place))
+        comparison = Comparison(partial(LiveSpark, rows), sail, chosen.answers)
+        wanted = [
+            signature
+            for signature in sorted({signature for group in cases.values() for signature in group})
+            if chosen.part in ("all", "expressions")
+            and re.search(chosen.only, str(signature))
+            and not (
+                chosen.missing
+                and signature.arguments
+                in content["sections"]["expressions"].get(signature.name, {})
+            )
+        ]
+        for start in range(0, len(wanted), AT_ONCE):
+            some = wanted[start : start + AT_ONCE]
+            plain, rewritten = comparison.measure(some, cases)
+            for signature in some:
+                put(content, "expressions", signature, entry(plain.get(signature, {})))
+                put(content, "rewritten", signature, entry(rewritten.get(signature, {})))
+            save(content, chosen.table)
+            comparison.keep()
+            print(
+                f"{time.monotonic() - begin:.0f} s: {start + len(some)} of {len(wanted)}",
+                flush=True,
+            )
+            if time.monotonic() - begin > chosen.seconds:
+                break
+        if chosen.part in ("all", "aggregates"):
+            found = comparison.measure_aggregates(aggregate_cases(), chosen.only)
+            for signature, verdicts in found.items():
+                put(content, "expressions", signature, entry(verdicts))
+        if chosen.part in ("all", "programs"):
+            programs = [p for p in all_programs() if re.search(chosen.only, str(p.signature))]
+            for start in range(0, len(programs), PROGRAMS_AT_ONCE):
+                some_programs = programs[start : start + PROGRAMS_AT_ONCE]
+                for section, found in comparison.measure_programs(some_programs, place).items():
+                    for signature, verdicts in found.items():
+                        put(content, section, signature, entry(verdicts))
+                comparison.keep()
+                save(content, chosen.table)
+                print(f"{start + len(some_programs)} of {len(programs)} programs", flush=True)
+        comparison.keep()
+        put_reasons(content)
+        save(content, chosen.table)
+        sail.stop()
+    print(summary(content))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What compare_engines.py is made of: cases, values, two engines, the comparison and the table."""

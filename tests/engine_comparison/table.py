@@ -1,0 +1,101 @@
+"""The table as a file: sorted, one signature a line, the same for the same measurements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stateplan.planner.model import registry
+from stateplan.planner.model.registry import FunctionSpec
+from stateplan.runtime.engines.agreement import EQUAL, RAISES, TABLE
+from stateplan.runtime.engines.signatures import Signature
+
+Entry = str | dict[str, str]
+SECTIONS = ("expressions", "guards", "readers", "rewritten", "steps")
+
+
+def load(path: Path = TABLE) -> dict[str, Any]:
+    """The table; an empty one where there is no file yet."""
+    if not path.exists():
+        return {"sections": {section: {} for section in SECTIONS}}
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def text_of(content: Mapping[str, Any]) -> str:
+    """The file's text."""
+    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def save(content: Mapping[str, Any], path: Path = TABLE) -> None:
+    path.write_text(text_of(content), encoding="utf-8")
+
+
+def put(content: dict[str, Any], section: str, signature: Signature, entry: Entry) -> None:
+    """Write an entry; an empty one is none."""
+    names = content["sections"].setdefault(section, {})
+    if entry:
+        names.setdefault(signature.name, {})[signature.arguments] = entry
+    elif signature.name in names:
+        names[signature.name].pop(signature.arguments, None)
+        if not names[signature.name]:
+            del names[signature.name]
+
+
+def put_reasons(content: dict[str, Any]) -> None:
+    """Say of each function without an entry why it was not compared."""
+    have = {*content["sections"]["expressions"], *content["sections"]["steps"]}
+    specs = (registry.lookup(name) for name in registry.names())
+    content["not compared"] = {spec.name: _reason(spec) for spec in specs if spec.name not in have}
+
+
+def _reason(spec: FunctionSpec) -> str:
+    if spec.kind == "window":
+        return "is computed over a window, and the engine is not asked for one"
+    if not spec.deterministic:
+        return "changes from call to call"
+    if spec.replacement is not None:
+        return "the optimizer puts another expression in its place"
+    return "no case is made for it"
+
+
+def runs(entry: Entry) -> bool:
+    """Whether the signature runs on the embedded engine in Spark's default, ANSI mode, in UTC."""
+    if isinstance(entry, str):
+        return entry in (EQUAL, RAISES)
+    return any(entry.get(key) in (EQUAL, RAISES) for key in ("ansi", "ansi, UTC"))
+
+
+def is_rewritten(entry: Entry) -> bool:
+    """The same of an entry that names a rewrite."""
+    return isinstance(entry, str) or any(key in entry for key in ("ansi", "ansi, UTC"))
+
+
+def summary(content: Mapping[str, Any]) -> str:
+    """Per section how many signatures run in ANSI mode and UTC, plainly or rewritten."""
+    lines = []
+    sections = content["sections"]
+    forms = sections.get("rewritten", {})
+    for section, names in sorted(sections.items()):
+        if section == "rewritten":
+            continue
+        total = sum(map(len, names.values()))
+        plain = {
+            (name, arguments)
+            for name, entries in names.items()
+            for arguments, entry in entries.items()
+            if runs(entry)
+        }
+        other = {
+            (name, arguments)
+            for name, entries in (forms.items() if section == "expressions" else ())
+            for arguments, entry in entries.items()
+            if is_rewritten(entry) and (name, arguments) not in plain
+        }
+        count = len(plain) + len(other)
+        share = 100 * count / max(1, total)
+        line = f"{section:12} {count:6} of {total:6} signatures run ({share:.0f} %)"
+        lines.append(line + (f", {len(other)} of them rewritten" if other else ""))
+    return "\n".join(lines)

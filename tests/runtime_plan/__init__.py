@@ -1,0 +1,1 @@
+"""Tests of the runtime plan: its passes, its operators, and whole plans."""

@@ -1,0 +1,83 @@
+"""The tasks of a kernel read files themselves where our own code computes all that is between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime_plan.queries import SCHEMAS, STORES, WATERMARK, first_plan, text
+from stateplan.planner.model.ddl import parse_schema
+from stateplan.runtime.plan import BatchFacts, RuntimeNode
+from stateplan.runtime.plan.nodes import Kernel, ReadFiles
+from stateplan.runtime.plan.passes.read_files import MOST_TASKS, read_files
+
+TYPES = {field.name: field.data_type for field in parse_schema(SCHEMAS["events"]).fields}
+BY_USER = "SELECT user, count(*) AS n FROM STREAM events GROUP BY user"
+
+
+def facts(tasks: int = 2, **types: Any) -> BatchFacts:
+    return BatchFacts(conf=STORES, tasks=tasks, files={"events": {**TYPES, **types}})
+
+
+def below_kernel(plan: RuntimeNode, known: BatchFacts) -> str:
+    after = read_files(plan, known)
+    assert read_files(after, known) is after
+    assert after.output == plan.output
+    (kernel,) = after.collect(Kernel)
+    (rows,) = kernel.inputs
+    return text(rows)
+
+
+def test_conditions_and_computed_keys_are_read() -> None:
+    sql = "SELECT upper(user) AS u, sum(qty) AS s FROM STREAM events WHERE price > 1 GROUP BY 1"
+    (line,) = below_kernel(first_plan(sql, "update"), facts()).split("\n")
+    assert line == (
+        "ReadFiles events [upper(user#0) AS _groupingexpression#1, cast(qty#2 as bigint) AS sum#3L]"
+        " where isnotnull(price#4) AND (price#4 > 1.0), "
+        "placed by [upper(user#0) AS _groupingexpression#1]"
+    )
+
+
+def test_event_times_are_observed_before_what_is_filtered_above_the_watermark() -> None:
+    sql = f"SELECT DISTINCT ON (user) user, ts FROM {WATERMARK} WHERE ts > TIMESTAMP '2026-01-01'"
+    (line,) = below_kernel(first_plan(sql), facts()).split("\n")
+    assert "observing ts" in line and line.startswith("ReadFiles events [user#0, ts#1")
+
+
+@pytest.mark.parametrize(
+    ("sql", "known"),
+    [
+        pytest.param(BY_USER, facts(MOST_TASKS + 1), id="every task would read every file"),
+        pytest.param(BY_USER, BatchFacts(conf=STORES), id="rows are in no Parquet files"),
+        pytest.param(
+            BY_USER, facts(user=TYPES["qty"]), id="the files have another type than the source"
+        ),
+        pytest.param(
+            "SELECT soundex(user) AS k, count(*) AS n FROM STREAM events GROUP BY 1",
+            facts(),
+            id="our own code does not compute the key",
+        ),
+        pytest.param("SELECT count(*) AS n FROM STREAM events", facts(), id="one task reads all"),
+        pytest.param(
+            "SELECT country, count(*) AS n FROM STREAM events JOIN users USING (user) GROUP BY 1",
+            facts(),
+            id="a join stands between",
+        ),
+    ],
+)
+def test_the_engine_reads_where(sql: str, known: BatchFacts) -> None:
+    plan = first_plan(sql, "update")
+    after = read_files(plan, known)
+    assert after is plan
+    assert not list(after.collect(ReadFiles))
+
+
+def test_a_kernel_above_another_takes_its_rows() -> None:
+    sql = (
+        "SELECT window(ts, '1 minute') AS w, count(*) AS n FROM "
+        f"(SELECT DISTINCT ON (user, ts) user, ts FROM {WATERMARK}) GROUP BY 1"
+    )
+    after = read_files(first_plan(sql), facts())
+    upper, lower = after.collect(Kernel)
+    assert isinstance(lower.inputs[0], ReadFiles) and not isinstance(upper.inputs[0], ReadFiles)
