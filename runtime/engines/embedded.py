@@ -137,10 +137,9 @@ class EmbeddedEngine(Engine):
         if list(aggregates.values()) == ["count(1)"]:
             frame = self._watched(frame, passed.count)
             return frame, _Count(next(iter(aggregates)), passed)
-        columns = [f"c{i}" for i in range(len(aggregates))]
         raise RuntimeFailure(
             "STATEPLAN_CANNOT_RUN",
-            f"The embedded engine observes no metrics ({', '.join(aggregates)}, {columns}).",
+            f"The embedded engine observes no metrics ({', '.join(aggregates)}).",
             hint="Leave observe(...) out, or run the query on Spark: --engine spark.",
         )
 
@@ -198,6 +197,8 @@ class EmbeddedEngine(Engine):
         self._failures.clear()
         if failures:
             return failures[0]
+        if not type(error).__module__.startswith("pyspark."):
+            return error  # of a user's function, whose words may be the engine's by chance
         found = spark_error(str(error))
         return error if found is None else KernelError(found.condition, found.text)
 
