@@ -28,7 +28,7 @@ from engine_comparison.columns import DECIMALS, NESTED, TYPES, column_of, type_o
 from engine_comparison.comparison import Comparison
 from engine_comparison.engines import Embedded, LiveSpark
 from engine_comparison.programs import all_programs
-from engine_comparison.table import load, put, put_reasons, save, summary
+from engine_comparison.table import MODES, has, load, put, put_reasons, save, summary
 from engine_comparison.values import ROWS, column
 from engine_comparison.verdicts import entry
 
@@ -91,6 +91,7 @@ def main() -> None:
     begin = time.monotonic()
     cases = cases_of(chosen)
     print(f"{time.monotonic() - begin:.0f} s: {sum(map(len, cases.values()))} cases", flush=True)
+    modes = (chosen.mode,) if chosen.mode else MODES
     if chosen.mode:
         cases = {chosen.mode == "ansi": cases[chosen.mode == "ansi"]}
     for case in (case for group in cases.values() for case in group.values()):
@@ -107,18 +108,14 @@ def main() -> None:
             for signature in sorted({signature for group in cases.values() for signature in group})
             if chosen.part in ("all", "expressions")
             and re.search(chosen.only, str(signature))
-            and not (
-                chosen.missing
-                and signature.arguments
-                in content["sections"]["expressions"].get(signature.name, {})
-            )
+            and not (chosen.missing and has(content, signature, modes))
         ]
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
             plain, rewritten = comparison.measure(some, cases)
             for signature in some:
-                put(content, "expressions", signature, entry(plain.get(signature, {})))
-                put(content, "rewritten", signature, entry(rewritten.get(signature, {})))
+                put(content, "expressions", signature, entry(plain.get(signature, {})), modes)
+                put(content, "rewritten", signature, entry(rewritten.get(signature, {})), modes)
             save(content, chosen.table)
             comparison.keep()
             print(
@@ -128,16 +125,19 @@ def main() -> None:
             if time.monotonic() - begin > chosen.seconds:
                 break
         if chosen.part in ("all", "aggregates"):
-            found = comparison.measure_aggregates(aggregate_cases(), chosen.only)
+            aggregates = {a: c for a, c in aggregate_cases().items() if a in cases}
+            found = comparison.measure_aggregates(aggregates, chosen.only)
             for signature, verdicts in found.items():
-                put(content, "expressions", signature, entry(verdicts))
+                put(content, "expressions", signature, entry(verdicts), modes)
         if chosen.part in ("all", "programs"):
             programs = [p for p in all_programs() if re.search(chosen.only, str(p.signature))]
             for start in range(0, len(programs), PROGRAMS_AT_ONCE):
                 some_programs = programs[start : start + PROGRAMS_AT_ONCE]
-                for section, found in comparison.measure_programs(some_programs, place).items():
+                ansi = [mode == "ansi" for mode in modes]
+                measured = comparison.measure_programs(some_programs, place, ansi)
+                for section, found in measured.items():
                     for signature, verdicts in found.items():
-                        put(content, section, signature, entry(verdicts))
+                        put(content, section, signature, entry(verdicts), modes)
                 comparison.keep()
                 save(content, chosen.table)
                 print(f"{start + len(some_programs)} of {len(programs)} programs", flush=True)

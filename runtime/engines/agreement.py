@@ -15,7 +15,7 @@ from typing import cast
 
 from ...planner.model.expressions import Call, CaseWhen, Expression, LambdaFunction
 from ...planner.model.types import BooleanType, DataType, StructType
-from .exact import ExactForm
+from .exact import COMPARABLE, ExactForm
 from .rewrites_times import UTC
 from .signatures import Signature, kinds, option_signature, signatures
 
@@ -186,7 +186,7 @@ def children_of(expression: Expression) -> tuple[Expression, ...]:
     if isinstance(expression, LambdaFunction):
         return (expression.body,)
     if isinstance(expression, ExactForm):
-        return children_of(expression.original)
+        return tuple(c for c in children_of(expression.original) if c in expression.given)
     return expression.children
 
 
@@ -197,6 +197,8 @@ def plain_reason(part: Expression, setting: Setting) -> str | None:
 
 def _exact_reason(part: Expression, setting: Setting) -> str | None:
     if isinstance(part, ExactForm):
+        if part.rewrite == COMPARABLE:
+            return None  # compared with the order that it is a key of
         name = rewrite_for(part.original, setting)
         if name == part.rewrite:
             return None

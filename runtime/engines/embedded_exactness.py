@@ -9,6 +9,7 @@ from ...planner.model.expressions import Expression
 from ...planner.model.types import DataType
 from ..plan.facts import EngineFacts, Reader
 from .agreement import disagreements, reader_disagreements, step_disagreements
+from .rewrites import comparable
 from .rewriting import exact_form
 
 
@@ -21,6 +22,9 @@ class AgreementTable:
     def disagreements(self, exact: Expression, conf: Conf) -> Sequence[tuple[Expression, str]]:
         found = disagreements(exact, ansi=conf.ansi, time_zone=conf.time_zone)
         return [(one.expression, one.reason) for one in found]
+
+    def sort_key(self, key: Expression) -> Expression:
+        return comparable(key)
 
     def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
         return step_disagreements(step, types, ansi=conf.ansi, time_zone=conf.time_zone)

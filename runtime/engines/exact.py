@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import Formatter
 
 from ...planner.model.bound import Written
 from ...planner.model.expressions import Expression
 from ...planner.model.types import DataType
+
+COMPARABLE = "comparable"
+"""The rewrite of a key of an order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +42,13 @@ class ExactForm(Written):
     def text(self) -> str:
         """The form in plans."""
         return f"exact[{self.rewrite}]"
+
+    @property
+    def given(self) -> tuple[Expression, ...]:
+        """The arguments that the form names: the others are in its text."""
+        names = {name for _, name, _, _ in Formatter().parse(self.template)}
+        children = self.original.children
+        return tuple(c for i, c in enumerate(children) if str(i) in names or "plain" in names)
 
     def sql_over(self, show: Callable[[Expression], str]) -> str:
         """The engine's SQL, the children's SQL in it."""

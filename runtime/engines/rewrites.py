@@ -15,10 +15,17 @@ from collections.abc import Callable, Iterator
 
 from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, LambdaFunction, Literal
 from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import BooleanType, DecimalType, StringType, contains_type
+from ...planner.model.types import (
+    BooleanType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    StringType,
+    contains_type,
+)
 from . import rewrites_numbers as numbers
 from . import rewrites_times as times
-from .exact import ExactForm, text
+from .exact import COMPARABLE, ExactForm, text
 
 Rewrite = Callable[[Expression, str], str | None]
 """From an expression and the session's time zone to the form's SQL; None where it does not fit."""
@@ -112,6 +119,19 @@ def _from_the_start(expression: Expression, time_zone: str) -> str | None:
         case Call(name="regexp_replace", arguments=(_, _, _, Literal(value=1))):
             return "regexp_replace({0}, {1}, {2})"
     return None
+
+
+def comparable(key: Expression) -> Expression:
+    """A key of an order; for floats the engine has -NaN first and -0.0 before 0.0, Spark neither.
+
+    The comparison measures orders over keys in this form.
+    """
+    if not isinstance(key.data_type, FloatType | DoubleType) or isinstance(key, ExactForm):
+        return key
+    kind = key.data_type.simple
+    form = f"(CASE WHEN isnan({{0}}) THEN CAST('NaN' AS {kind}) ELSE {{0}} + CAST(0 AS {kind}) END)"
+    original = Call(name="normalizenanandzero", arguments=(key,))
+    return ExactForm(original=original, rewrite=COMPARABLE, template=form)
 
 
 REWRITES: dict[str, Rewrite] = {

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from ...planner.model.expressions import Expression
-from .agreement import Setting, guards_a_failure, plain_reason, rewrite_for
+from ...planner.model.expressions import Call, CaseWhen, Expression, Literal
+from ...planner.model.tree import replace
+from ...planner.model.types import DAY_TIME_FIELDS, CalendarIntervalType, DayTimeIntervalType
+from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
 from .exact import ExactForm
 from .rewrites import GUARDED, REWRITES, Rewrite
+
+_SECOND = DAY_TIME_FIELDS.index("second")
+_SECONDS = DayTimeIntervalType(_SECOND, _SECOND)
 
 
 def exact_form(expression: Expression, *, ansi: bool, time_zone: str) -> Expression:
@@ -20,7 +25,44 @@ def exact_form(expression: Expression, *, ansi: bool, time_zone: str) -> Express
         ansi: the session's `spark.sql.ansi.enabled`.
         time_zone: the session's `spark.sql.session.timeZone`.
     """
-    return _rebuilt(expression, Setting(ansi, time_zone))
+    setting = Setting(ansi, time_zone)
+    return _rebuilt(expression.transform_up(lambda part: _by_branches(part, setting)), setting)
+
+
+def _by_branches(part: Expression, setting: Setting) -> Expression:
+    """`time + CASE WHEN c THEN interval ...` as `CASE WHEN c THEN time + interval ...`.
+
+    The engine has no columns of intervals of months, days and microseconds. A condition that fails
+    stays: for a null time Spark does not compute it.
+    """
+    match part:
+        case Call(name="timestamp_add_interval", arguments=(time, Literal() as interval)):
+            return _moved(part, time, interval)
+        case Call(
+            name="timestamp_add_interval",
+            arguments=(time, CaseWhen(data_type=CalendarIntervalType()) as case),
+        ) if all(isinstance(v, Literal) for v in (*case.values, case.otherwise) if v is not None):
+            mode, zone = setting.ansi, setting.time_zone
+            if not any(can_fail(c, ansi=mode, time_zone=zone) for c in case.conditions):
+                return _case_over(case, lambda interval: _moved(part, time, interval))
+    return part
+
+
+def _case_over(case: CaseWhen, change: Callable[[Expression], Expression]) -> CaseWhen:
+    """A CASE whose results are changed."""
+    otherwise = None if case.otherwise is None else change(case.otherwise)
+    return replace(case, values=tuple(map(change, case.values)), otherwise=otherwise)
+
+
+def _moved(addition: Call, time: Expression, interval: Expression) -> Expression:
+    match interval:
+        case Literal(value=None):
+            return Literal(value=None, type_=addition.data_type)
+        case Literal(type_=CalendarIntervalType(), value=(0, 0, micros)):
+            return replace(addition, arguments=(time, Literal(value=micros, type_=_SECONDS)))
+        case _ if interval is addition.arguments[1]:
+            return addition
+    return replace(addition, arguments=(time, interval))
 
 
 def _rebuilt(part: Expression, setting: Setting) -> Expression:

@@ -31,6 +31,9 @@ class Exactness(Protocol):
     def disagreements(self, exact: Expression, conf: Conf) -> Sequence[tuple[Expression, str]]:
         """The parts that it computes otherwise, or nobody has compared, with the reason."""
 
+    def sort_key(self, key: Expression) -> Expression:
+        """A key of an order in the form in which the engine orders as Spark does the plain."""
+
     def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
         """Why it does a relational step over keys of such types otherwise."""
 

@@ -167,18 +167,24 @@ class Cases:
         self.add_parts(call)
 
 
-_SIZED = frozenset(("lpad", "rpad", "repeat", "space", "array_repeat", "sequence"))
+_SIZES = {
+    "lpad": (1,),
+    "rpad": (1,),
+    "repeat": (1,),
+    "space": (0,),
+    "array_repeat": (1,),
+    "array_insert": (1,),
+    "sequence": (0, 1, 2),
+}
+"""Which arguments of a function decide how long its result is."""
 
 
 def _is_huge(node: Expression) -> bool:
     """Whether a value of the data would be taken for a size: no engine holds such results."""
-    return (
-        isinstance(node, Call)
-        and node.name in _SIZED
-        and any(
-            isinstance(argument, AttributeReference) and isinstance(argument.type_, IntegralType)
-            for argument in node.arguments[0 if node.name in ("space", "sequence") else 1 :]
-        )
+    return isinstance(node, Call) and any(
+        isinstance(argument, AttributeReference) and isinstance(argument.type_, IntegralType)
+        for position, argument in enumerate(node.arguments)
+        if position in _SIZES.get(node.name, ())
     )
 
 

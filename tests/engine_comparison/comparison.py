@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +139,13 @@ class Comparison:
             return None
         return verdict_on_rows({"error": theirs.error}, _as_rows(ours), ordered=False)
 
-    def measure_programs(self, programs: list[Program], place: str) -> dict[str, Verdicts]:
-        """Per section the verdicts on whole queries."""
+    def measure_programs(
+        self, programs: list[Program], place: str, modes: Iterable[bool]
+    ) -> dict[str, Verdicts]:
+        """Per section the verdicts on whole queries, with or without ANSI mode."""
         found: dict[str, dict[Signature, dict[Setting, list[str]]]] = {}
         for program in programs:
-            for setting in settings_for(program.signature, ansi=True):
+            for setting in [s for m in modes for s in settings_for(program.signature, m)]:
                 key = setting, program.text
                 if key not in self._programs:
                     self._programs[key] = self.spark.run(setting, program.text, place)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stateplan.runtime.engines.rewrites import lazy_sql
+from stateplan.runtime.engines.rewrites import comparable, lazy_sql
 from stateplan.runtime.engines.signatures import Signature
 
+from .cases import sql_of
 from .columns import NESTED, TYPES, column_of, type_of
 from .reader_programs import reader_programs
 
@@ -92,7 +93,8 @@ def step_programs() -> list[Program]:
         for direction in ("asc", "desc"):
             for nulls in ("first", "last"):
                 if not kind.startswith("map"):
-                    order = f"F.col('{one}').{direction}_nulls_{nulls}(), F.col('id')"
+                    key = sql_of(comparable(column_of(type_of(kind), 1)))
+                    order = f"F.expr({key!r}).{direction}_nulls_{nulls}(), F.col('id')"
                     text = f"rows.select('{one}', 'id').orderBy({order})"
                     add(f"sort {direction} nulls {nulls}", kind, text, ordered=True)
         add("union", kind, f"rows.selectExpr('{one} AS k').unionAll(rows.selectExpr('{two} AS k'))")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from stateplan.runtime.engines.agreement import EQUAL, RAISES, TABLE
 from stateplan.runtime.engines.signatures import Signature
 
 Entry = str | dict[str, str]
+MODES = ("ansi", "legacy")
 SECTIONS = ("expressions", "guards", "readers", "rewritten", "steps")
 
 
@@ -33,15 +34,38 @@ def save(content: Mapping[str, Any], path: Path = TABLE) -> None:
     path.write_text(text_of(content), encoding="utf-8")
 
 
-def put(content: dict[str, Any], section: str, signature: Signature, entry: Entry) -> None:
-    """Write an entry; an empty one is none."""
+def put(
+    content: dict[str, Any],
+    section: str,
+    signature: Signature,
+    entry: Entry,
+    modes: Iterable[str] = MODES,
+) -> None:
+    """Write an entry, of which some modes were measured; what was known of others stays."""
     names = content["sections"].setdefault(section, {})
-    if entry:
-        names.setdefault(signature.name, {})[signature.arguments] = entry
-    elif signature.name in names:
-        names[signature.name].pop(signature.arguments, None)
+    before = names.get(signature.name, {}).get(signature.arguments, {})
+    known = _by_mode(before)
+    for mode in modes:
+        known = {key: word for key, word in known.items() if key.split(",")[0] != mode}
+    known |= _by_mode(entry)
+    if set(known) == set(MODES) and len(set(known.values())) == 1:
+        names.setdefault(signature.name, {})[signature.arguments] = known["ansi"]
+    elif known:
+        names.setdefault(signature.name, {})[signature.arguments] = dict(sorted(known.items()))
+    elif before:
+        del names[signature.name][signature.arguments]
         if not names[signature.name]:
             del names[signature.name]
+
+
+def has(content: Mapping[str, Any], signature: Signature, modes: Iterable[str]) -> bool:
+    """Whether an expression was measured in all of the modes."""
+    entry = content["sections"]["expressions"].get(signature.name, {}).get(signature.arguments, {})
+    return {*modes} <= {key.split(",")[0] for key in _by_mode(entry)}
+
+
+def _by_mode(entry: Entry) -> dict[str, str]:
+    return dict.fromkeys(MODES, entry) if isinstance(entry, str) else dict(entry)
 
 
 def put_reasons(content: dict[str, Any]) -> None:

@@ -95,12 +95,15 @@ class _Exactly:
     def _own(self, expression: Expression) -> Expression:
         """An expression of an operator that the engine alone can run."""
         if isinstance(expression, SortOrder):  # the order itself is a step
-            return replace(expression, child=self._own(expression.child))
+            return replace(expression, child=self._sort_key(expression.child))
         if isinstance(expression, Call) and expression.spec.kind == "generator":
             return replace(expression, arguments=tuple(map(self._own, expression.arguments)))
         exact = self._exact(expression)
         self._refuse(self._reasons(exact))
         return exact
+
+    def _sort_key(self, key: Expression) -> Expression:
+        return self._exactness.sort_key(self._own(key))
 
     def _exact(self, expression: Expression) -> Expression:
         return self._exactness.exact(expression, self._conf)
