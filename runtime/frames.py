@@ -22,10 +22,14 @@ def spark_schema(schema: StructType) -> spark_types.StructType:
     return SparkStructType.fromJson(schema_json(schema))
 
 
+def schema_of(columns: Iterable[AttributeReference]) -> StructType:
+    """The schema of some columns as engines have them, named by their ids."""
+    return StructType(tuple(StructField(column_name(c), as_nullable(c.data_type)) for c in columns))
+
+
 def spark_schema_of(columns: Iterable[AttributeReference]) -> spark_types.StructType:
-    """The schema of some columns as engines have them, named by their ids, in PySpark's classes."""
-    fields = (StructField(column_name(c), as_nullable(c.data_type)) for c in columns)
-    return spark_schema(StructType(tuple(fields)))
+    """The same in PySpark's classes."""
+    return spark_schema(schema_of(columns))
 
 
 def schema_json(schema: StructType) -> dict[str, Any]:

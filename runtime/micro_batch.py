@@ -32,7 +32,7 @@ from .checkpoint import (
 from .engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
 from .engines.engine import Engine
 from .failures import batch_failure
-from .frames import LazyFrames, rows_frame
+from .frames import LazyFrames
 from .offsets import Position, batch_metadata, by_place
 from .plan.facts import Reader
 from .progress import Durations, StreamingQueryProgress
@@ -292,6 +292,7 @@ class MicroBatchExecution:
             cores=self._tasks.most,
             state_attempt=position.state_attempt,
             one_action=self._sink.one_action,
+            in_arrow=self._sink.in_arrow,
         )
 
     def _ranges(
@@ -361,7 +362,7 @@ class MicroBatchExecution:
 
     def _empty_frame(self, name: str, source: Source) -> DataFrame:
         if name not in self._empty:
-            self._empty[name] = rows_frame(self.engine.spark, source.schema, [])
+            self._empty[name] = self.engine.no_rows(source.schema)
         return self._empty[name]
 
     def _counts(

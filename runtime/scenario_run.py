@@ -6,6 +6,7 @@ through Spark's own JSON reader and all streams move in step.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,12 +20,17 @@ from ..planner.description import Scenario, Step
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.conf import Conf
 from ..planner.model.ddl import parse_schema
-from ..planner.model.errors import AnalysisError, StateplanError, StreamingCheckError
+from ..planner.model.errors import (
+    AnalysisError,
+    RuntimeFailure,
+    StateplanError,
+    StreamingCheckError,
+)
 from ..planner.model.types import DataType
 from ..planner.query import Query
 from .comparison import as_text, plain
 from .progress import StreamingQueryProgress
-from .sinks import ForeachBatchSink
+from .sinks import Sink
 from .sources import FileSource
 from .sources.tables import FilesTable, Table
 from .streaming import StreamingQuery, start
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SCENARIO_CONF = {"spark.sql.shuffle.partitions": "3", "spark.sql.session.timeZone": "UTC"}
+_MEMORY, _ROOM = "/dev/shm", 256 << 20
 _FIRST_FILE_TIME = 1_700_000_000  # files are read in the order of their times
 _METRICS = {
     "operator": "operatorName",
@@ -44,13 +51,21 @@ _METRICS = {
 }
 
 
-class SinkFailure(Exception):
+class SinkFailure(RuntimeFailure):
     """The failure of the sink that a step with `crash: true` asks for."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "STATEPLAN_SCENARIO_CRASH", "The sink fails here, before the batch is committed."
+        )
 
 
 @dataclass
-class _Caught:
-    """What the sink was handed and what the query said about it."""
+class _Caught(Sink):
+    """A sink that keeps what it is handed, and what the query says about it."""
+
+    in_arrow = True
+    one_action = True
 
     types: Sequence[DataType]
     ordered: bool
@@ -58,8 +73,11 @@ class _Caught:
     progress: dict[int, StreamingQueryProgress] = field(default_factory=dict)
     crash: bool = False
 
-    def take(self, frame: DataFrame, batch_id: int) -> None:
-        """The sink: keeps a batch's rows, or fails behind them if it should."""
+    @property
+    def description(self) -> str:
+        return "MemorySink"
+
+    def write(self, frame: DataFrame, batch_id: int) -> int | None:
         named = frame.toDF(*(f"c{i}" for i in range(len(self.types))))
         columns = [
             [plain(value, data_type) for value in column.to_pylist()]
@@ -69,7 +87,8 @@ class _Caught:
         self.rows[batch_id] = rows if self.ordered else sorted(rows, key=as_text)
         if self.crash:
             self.crash = False
-            raise SinkFailure("the sink fails here, before the batch is committed")
+            raise SinkFailure
+        return len(rows)
 
     def listen(self, progress: StreamingQueryProgress) -> None:
         self.progress[progress.batch_id] = progress
@@ -145,7 +164,7 @@ class ScenarioRun:
             execution,
             sources=sources,
             tables=tables,
-            sink=ForeachBatchSink(self._caught.take, evaluates_once=True),
+            sink=self._caught,
             trigger=MANUAL,
             checkpoint=self._folder / "checkpoint",
             listeners=[self._caught.listen],
@@ -225,6 +244,14 @@ class ScenarioRun:
             self.emitted.pop("batches", None)
 
 
+def _place() -> str | None:
+    """A file system in memory, if there is one with room: no step waits there for a disk."""
+    with contextlib.suppress(OSError):
+        if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+            return _MEMORY
+    return None
+
+
 def run_scenario(
     spark: SparkSession,
     scenario: Scenario,
@@ -242,7 +269,7 @@ def run_scenario(
         restart_always: restart the query before each step.
         query: a query written in Python, instead of the scenario's own.
     """
-    folder = Path(tempfile.mkdtemp(prefix="stateplan-scenario-"))
+    folder = Path(tempfile.mkdtemp(prefix="stateplan-scenario-", dir=_place()))
     how: dict[str, Any] = {"tasks": tasks, "restart_always": restart_always, "query": query}
     try:
         return ScenarioRun(spark, scenario, folder, **how).run()

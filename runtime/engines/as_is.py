@@ -60,7 +60,8 @@ def run_as_is(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
 
 @render.register(AsIs)
 def _(node: AsIs, batch: Batch) -> DataFrame:
-    return run_as_is(node.operator, [render(below, batch) for below in node.inputs], batch)
+    inputs = [batch.engine.dataframe(render(below, batch)) for below in node.inputs]
+    return run_as_is(node.operator, inputs, batch)
 
 
 # ------------------------------------------------------------------------------------------ leaves

@@ -14,7 +14,6 @@ from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.stateful import StreamingGlobalLimitExec
 from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
-from ...planner.model.spark_sql import quote
 from ..arrow_types import column_name
 from ..checkpoint import batches_to_retain
 from ..failures import state_failure
@@ -128,14 +127,13 @@ class Batch:
         if self._operators and not self.context.one_action:
             # Each action over the frame itself would run the stateful operators once more.
             frame = self.engine.keep(frame)
-        return frame
+        return frame if self.context.in_arrow else self.engine.dataframe(frame)
 
     def _rendered(self) -> DataFrame:
         for view, root in self.plan.subqueries.items():
             render(root, self).createOrReplaceTempView(view)
         frame = render(self.plan.root, self)
-        pairs = zip(self.plan.root.output, self.plan.names, strict=True)
-        return frame.selectExpr(*(f"{column_name(a)} AS {quote(name)}" for a, name in pairs))
+        return frame.toDF(*self.plan.names)
 
     def add_event_times(self, node_id: str, times: EventTimes) -> None:
         """Take in the event times that an EventTimeWatermark sees."""

@@ -51,6 +51,7 @@ class BatchContext:
         state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
             of the only one that made the version.
         one_action: whether the sink runs no more than one action over the batch's DataFrame.
+        in_arrow: whether it asks that for its rows in Arrow alone (`Sink.in_arrow`).
     """
 
     engine: Engine
@@ -66,6 +67,7 @@ class BatchContext:
     cores: int = 1
     state_attempt: str | None = None
     one_action: bool = False
+    in_arrow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

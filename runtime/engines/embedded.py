@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from os import cpu_count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions import AttributeReference
 from ...planner.model.types import StructType, as_nullable
 from ..arrow_types import arrow_type, column_name
-from ..frames import rows_frame, spark_schema, spark_schema_of
+from ..frames import schema_of, spark_schema_of
 from ..kernels.errors import KernelError
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.hashing import hashes_of, places_of
@@ -40,6 +40,7 @@ from .context import EventTimeStats
 from .embedded_errors import spark_error
 from .embedded_exactness import EMBEDDED
 from .engine import Engine, EventTimes, Reading, Reports
+from .local_rows import LocalRows, Part, dataframe, each
 from .placing import Placing, placing
 
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ class EmbeddedEngine(Engine):
             return table.frame(self.spark)
         return self._read(table.paths, reader, _HELD_BY_QUERY)
 
+    def no_rows(self, schema: StructType) -> DataFrame:
+        kind = as_nullable(schema)
+        assert isinstance(kind, StructType)
+        return self._local([], kind, _HELD_BY_QUERY)
+
     def _read(self, paths: Sequence[str], reader: Reader, holder: str) -> DataFrame:
         """The rows of JSON files, read by our own code: a partition for each file."""
         for path in paths:
@@ -107,14 +113,14 @@ class EmbeddedEngine(Engine):
         ]
         schema = as_nullable(reader.schema)
         assert isinstance(schema, StructType)
-        if not files:
-            return rows_frame(self.spark, schema, [])
-        return self._given(files, spark_schema(schema), holder)
+        return self._local(files, schema, holder)
 
     def exchange(
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
     ) -> DataFrame:
         # The rows of a kernel are dealt out where they arrive in this process.
+        if isinstance(frame, LocalRows):
+            return frame.together() if to == "one" else frame
         return frame.coalesce(1) if to == "one" else frame
 
     def aggregate(
@@ -149,6 +155,8 @@ class EmbeddedEngine(Engine):
 
     def _watched(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
         """The rows, each batch of which a function in this process sees."""
+        if isinstance(frame, LocalRows):
+            return frame.seen(look)
         return frame.mapInArrow(_Watching(self._hold(look)), frame.schema)
 
     def run_kernel(
@@ -162,9 +170,11 @@ class EmbeddedEngine(Engine):
             self._hand_over(frame, arrived.take)
         reports = _Running(spec)
         outputs = reports.run(arrived)
-        return self._given(outputs, spark_schema_of(node.output)), reports
+        return self._local(outputs, schema_of(node.output)), reports
 
     def keep(self, frame: DataFrame) -> DataFrame:
+        if isinstance(frame, LocalRows):
+            return frame.kept()
         kept = _Kept()
         schema = frame.schema
         names = [f"c{i}" for i in range(len(frame.columns))]
@@ -180,12 +190,18 @@ class EmbeddedEngine(Engine):
     ) -> DataFrame:
         names = [column_name(column) for column in columns]
 
+        def made(batch: Any) -> Iterator[Any]:
+            for evaluator in evaluators:
+                results, _ = evaluator.select(batch)
+                yield pa.RecordBatch.from_arrays(results, names=names)
+
+        if isinstance(frame, LocalRows):
+            return frame.made(schema_of(columns), made)
+
         def computed(batches: Iterator[Any]) -> Iterator[Any]:
             try:
                 for batch in batches:
-                    for evaluator in evaluators:
-                        results, _ = evaluator.select(batch)
-                        yield pa.RecordBatch.from_arrays(results, names=names)
+                    yield from made(batch)
             except KernelError as error:
                 self._failures.append(error)
                 raise
@@ -203,7 +219,10 @@ class EmbeddedEngine(Engine):
         return error if found is None else KernelError(found.condition, found.text)
 
     def _hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
-        """Let the engine compute rows, and hand them to a function, partition by partition."""
+        """Hand rows to a function, partition by partition; the engine may compute them for it."""
+        if isinstance(frame, LocalRows):
+            each(take, frame.parts)
+            return
 
         def taking(batches: Iterator[Any]) -> Iterator[Any]:
             rows = _Rows(batches)
@@ -218,12 +237,27 @@ class EmbeddedEngine(Engine):
         handed = frame.mapInArrow(_Mapping(self._hold(taking)), _NUMBER)
         handed.write.format("noop").mode("overwrite").save()
 
+    def _local(
+        self, parts: Sequence[Part], kind: StructType, holder: str = _HELD_BY_BATCH
+    ) -> DataFrame:
+        """The rows of batches of this process."""
+
+        def give(parts: Sequence[Part], schema: Any) -> DataFrame:
+            return self._given(parts, schema, holder)
+
+        # It stands for a DataFrame in what the engine's own methods are asked for.
+        return cast("DataFrame", LocalRows(parts, kind, give))
+
+    def dataframe(self, frame: DataFrame) -> DataFrame:
+        return dataframe(frame)
+
     def _given(
         self, parts: Sequence[Iterable[Any]], schema: Any, holder: str = _HELD_BY_BATCH
     ) -> DataFrame:
         """A DataFrame of batches of this process: a partition for each of some parts."""
         giving = _Giving(self._hold(parts, holder))
-        return self.spark.range(0, len(parts), 1, len(parts)).mapInArrow(giving, schema)
+        count = len(parts)
+        return self.spark.range(0, count, 1, max(1, count)).mapInArrow(giving, schema)
 
     def _hold(self, value: Any, holder: str = _HELD_BY_BATCH) -> str:
         """Keep a value where the engine's Python functions find it, until its holder ends."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions import AttributeReference
+from ...planner.model.types import StructType
+from ..frames import rows_frame
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.task import TaskSpec
 from ..plan.facts import EngineFacts, Reader
@@ -93,6 +95,10 @@ class Engine(ABC):
         """The rows of a table at rest."""
         return table.frame(self.spark)
 
+    def no_rows(self, schema: StructType) -> DataFrame:
+        """No rows, of some columns."""
+        return rows_frame(self.spark, schema, [])
+
     @abstractmethod
     def exchange(
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
@@ -158,6 +164,10 @@ class Engine(ABC):
     def failure(self, error: Exception) -> Exception:
         """What was really raised, where the engine knows more of it than an error that it gave."""
         return error
+
+    def dataframe(self, frame: DataFrame) -> DataFrame:
+        """The rows as PySpark's DataFrame, where an engine may have them in another form."""
+        return frame
 
     @abstractmethod
     def keep(self, frame: DataFrame) -> DataFrame:

@@ -21,9 +21,12 @@ class Sink(ABC):
     Attributes:
         one_action: whether `write` runs no more than one action over the batch's DataFrame. What
             its tasks did then takes a shorter way back.
+        in_arrow: whether `write` asks the DataFrame for no more than `toDF`, `schema` and
+            `toArrow`. Rows that are in this process then need no engine.
     """
 
     one_action = False
+    in_arrow = False
 
     @property
     @abstractmethod

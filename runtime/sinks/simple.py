@@ -65,6 +65,7 @@ class MemorySink(Sink):
     """
 
     one_action = True
+    in_arrow = True
 
     def __init__(self, spark: SparkSession | None = None, name: str | None = None) -> None:
         self._spark = spark

@@ -174,6 +174,7 @@ _SIZES = {
     "space": (0,),
     "array_repeat": (1,),
     "array_insert": (1,),
+    "format_number": (1,),
     "sequence": (0, 1, 2),
 }
 """Which arguments of a function decide how long its result is."""

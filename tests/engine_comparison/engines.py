@@ -81,6 +81,8 @@ class LiveSpark:
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.sql.ui.retainedExecutions", 1)
+        builder = builder.config("spark.driver.memory", "3g")
         builder = builder.config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.sql.shuffle.partitions", "1")
         builder = builder.config("spark.log.structuredLogging.enabled", "false")

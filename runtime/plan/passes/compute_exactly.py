@@ -34,7 +34,11 @@ from ..facts import BatchFacts, Exactness
 from ..nodes import (
     Aggregate,
     AsIs,
+    CountRows,
+    Exchange,
     ExpandInArrow,
+    Kernel,
+    ObserveEventTime,
     ObserveMetrics,
     ReadSource,
     ReadTable,
@@ -111,7 +115,24 @@ class _Exactly:
     def _reasons(self, exact: Expression) -> Sequence[tuple[Expression, str]]:
         return self._exactness.disagreements(exact, self._conf)
 
+    def _is_here(self, node: RuntimeNode) -> bool:
+        """Whether rows are in this process, where our own code computes sooner than the engine."""
+        match node:
+            case Kernel():
+                return True
+            case ReadSource(name=name):
+                return name not in self._facts.readers
+            case Select(in_arrow=True) | ExpandInArrow() | Exchange():
+                return self._is_here(node.child)
+            case ObserveEventTime() | ObserveMetrics() | CountRows():
+                return self._is_here(node.child)
+        return False
+
     def _select(self, node: Select) -> RuntimeNode:
+        if node.columns and self._is_here(node.child):
+            whole = replace(node, in_arrow=True)
+            if computable(whole):
+                return whole
         columns, conditions = (
             tuple(map(self._exact, node.columns)),
             tuple(map(self._exact, node.conditions)),
@@ -134,11 +155,12 @@ class _Exactly:
         expressions = [e for projection in expand.projections for e in projection]
         exact = [self._exact(e) for e in expressions]
         reasons = [r for e in exact for r in self._reasons(e)]
-        if not reasons and all(map(is_, exact, expressions)):
+        plain = not reasons and all(map(is_, exact, expressions))
+        if plain and not self._is_here(child):
             return node
         if compile_program(expressions, child.output) is None:
             self._refuse(reasons)
-            return replace(node, operator=expand.map_expressions(self._exact))
+            return node if plain else replace(node, operator=expand.map_expressions(self._exact))
         return ExpandInArrow(
             child=child, projections=expand.projections, attributes=expand.attributes
         )

@@ -1,0 +1,121 @@
+"""Only what an engine computes as Spark does is left to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from runtime_plan.queries import SCHEMAS, STORES, first_plan, text
+from stateplan.planner.model.conf import Conf
+from stateplan.planner.model.ddl import parse_schema
+from stateplan.planner.model.errors import RuntimeFailure
+from stateplan.planner.model.expressions import Call, Expression
+from stateplan.planner.model.types import DataType
+from stateplan.runtime.engines.embedded_exactness import EMBEDDED
+from stateplan.runtime.plan import BatchFacts
+from stateplan.runtime.plan.facts import Reader
+from stateplan.runtime.plan.nodes import AsIs, Select
+from stateplan.runtime.plan.passes.compute_exactly import compute_exactly
+
+EVENTS = Reader(format="parquet", schema=parse_schema(SCHEMAS["events"]))
+
+
+@dataclass(frozen=True)
+class Table:
+    """An `Exactness` that says which functions, steps and readers are wrong."""
+
+    wrong: frozenset[str] = field(default_factory=frozenset)
+
+    def exact(self, expression: Expression, conf: Conf) -> Expression:
+        return expression
+
+    def disagreements(self, exact: Expression, conf: Conf) -> Sequence[tuple[Expression, str]]:
+        calls = (part for part in exact.walk() if isinstance(part, Call))
+        return [(call, f"{call.name} is wrong") for call in calls if call.name in self.wrong]
+
+    def sort_key(self, key: Expression) -> Expression:
+        return key
+
+    def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
+        return [f"{step} is wrong"] if step in self.wrong else []
+
+    def reader_disagreements(self, reader: Reader, conf: Conf) -> Sequence[str]:
+        return [f"{reader.format} is wrong"] if reader.format in self.wrong else []
+
+
+def facts(*wrong: str, here: bool = False) -> BatchFacts:
+    engine = replace(EMBEDDED, exactness=Table(frozenset(wrong)))
+    return BatchFacts(conf=STORES, engine=engine, readers={} if here else {"events": EVENTS})
+
+
+def after(sql: str, known: BatchFacts, mode: str = "append") -> str:
+    plan = compute_exactly(first_plan(sql, mode), known)
+    assert compute_exactly(plan, known) == plan
+    return text(plan)
+
+
+PLAIN = "SELECT upper(user) AS u, soundex(user) AS s FROM STREAM events WHERE price > 1"
+
+
+def test_an_engine_that_is_spark_computes_all() -> None:
+    plan = first_plan(PLAIN)
+    assert compute_exactly(plan, BatchFacts(conf=STORES)) is plan
+
+
+def test_what_agrees_is_the_engines() -> None:
+    assert "in Arrow" not in after(PLAIN, facts())
+
+
+def test_what_does_not_agree_is_computed_in_arrow() -> None:
+    sql = "SELECT upper(user) AS u FROM STREAM events WHERE price > 1"
+    assert after(sql, facts("upper")).startswith("Select (in Arrow) [upper(user#0) AS u#1]\n")
+
+
+def test_a_select_is_divided_where_arrow_does_not_know_all_of_it() -> None:
+    above, below, *_ = after(PLAIN, facts("upper")).split("\n")
+    assert above.startswith("Select (in Arrow) [upper(user#0) AS u#1, s#2]")
+    assert below == "+- Select [soundex(user#0) AS s#2, user#0]"
+
+
+def test_what_nobody_computes_exactly_is_refused_with_its_place() -> None:
+    with pytest.raises(RuntimeFailure) as caught:
+        after(PLAIN, facts("soundex"))
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+    assert "the expression soundex(user) (line 1) as Spark does: soundex is wrong." in str(
+        caught.value
+    )
+
+
+def test_rows_in_this_process_need_no_engine() -> None:
+    sql = "SELECT upper(user) AS u FROM STREAM events WHERE price > 1"
+    assert "in Arrow" in after(sql, facts(here=True))
+    assert "in Arrow" not in after(sql, facts())
+
+
+def test_what_kernels_give_is_computed_where_it_is() -> None:
+    sql = "SELECT user, count(*) + 1 AS n FROM STREAM events GROUP BY user"
+    above, *_, below = after(sql, facts(), "update").split("\n")
+    assert above.startswith("Select (in Arrow) [user#")
+    assert "ReadSource" in below
+
+
+@pytest.mark.parametrize("wrong", ["explode", "union", "parquet"])
+def test_steps_and_readers_that_differ_are_refused(wrong: str) -> None:
+    sql = (
+        "SELECT explode(array(user)) AS u FROM STREAM events "
+        "UNION ALL SELECT user FROM STREAM events"
+    )
+    assert "Union" in after(sql, facts())
+    with pytest.raises(RuntimeFailure, match=f"{wrong} is wrong"):
+        after(sql, facts(wrong))
+
+
+def test_keys_of_an_order_are_given_in_the_engines_form() -> None:
+    known = BatchFacts(conf=STORES, engine=EMBEDDED, readers={"events": EVENTS})
+    sql = "SELECT user, max(price) AS p FROM STREAM events GROUP BY user ORDER BY p"
+    plan = compute_exactly(first_plan(sql, "complete"), known)
+    (sort,) = (n.operator for n in plan.collect(AsIs) if n.operator.node_name == "Sort")
+    assert "exact[comparable]" in text(plan) or "comparable" in str(sort.expressions)
+    assert all(select.in_arrow for select in plan.collect(Select))
