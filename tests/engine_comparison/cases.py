@@ -31,11 +31,14 @@ from stateplan.planner.model.tree import replace
 from stateplan.planner.model.types import (
     ArrayType,
     DataType,
+    DateType,
     DecimalType,
     IntegralType,
     MapType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
@@ -178,12 +181,13 @@ _SIZES = {
     "sequence": (0, 1, 2),
 }
 """Which arguments of a function decide how long its result is."""
+_COUNTED = (IntegralType, DateType, TimestampType, TimestampNTZType)
 
 
 def _is_huge(node: Expression) -> bool:
     """Whether a value of the data would be taken for a size: no engine holds such results."""
     return isinstance(node, Call) and any(
-        isinstance(argument, AttributeReference) and isinstance(argument.type_, IntegralType)
+        isinstance(argument, AttributeReference) and isinstance(argument.type_, _COUNTED)
         for position, argument in enumerate(node.arguments)
         if position in _SIZES.get(node.name, ())
     )
