@@ -28,7 +28,7 @@ from engine_comparison.columns import DECIMALS, NESTED, TYPES, column_of, type_o
 from engine_comparison.comparison import Comparison
 from engine_comparison.engines import Embedded, LiveSpark
 from engine_comparison.programs import all_programs
-from engine_comparison.table import MODES, has, load, put, put_reasons, save, summary
+from engine_comparison.table import MODES, agrees, has, load, put, put_reasons, save, summary
 from engine_comparison.values import ROWS, column
 from engine_comparison.verdicts import entry
 
@@ -105,14 +105,17 @@ def main() -> None:
         comparison = Comparison(partial(LiveSpark, rows), sail, chosen.answers)
         wanted = [
             signature
-            for signature in sorted({signature for group in cases.values() for signature in group})
+            for signature in sorted(
+                {signature for group in cases.values() for signature in group},
+                key=lambda signature: ("lambda" in signature.arguments, signature),
+            )
             if chosen.part in ("all", "expressions")
             and re.search(chosen.only, str(signature))
             and not (chosen.missing and has(content, signature, modes))
         ]
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
-            plain, rewritten = comparison.measure(some, cases)
+            plain, rewritten = comparison.measure(some, cases, partial(agrees, content))
             for signature in some:
                 put(content, "expressions", signature, entry(plain.get(signature, {})), modes)
                 put(content, "rewritten", signature, entry(rewritten.get(signature, {})), modes)

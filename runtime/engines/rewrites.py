@@ -142,6 +142,7 @@ REWRITES: dict[str, Rewrite] = {
     "from the start": _from_the_start,
     "rounded": numbers.rounded,
     "item": numbers.item,
+    "element": numbers.element,
     "divided": numbers.divided,
     "divided to null": numbers.divided_to_null,
     "raised": _raised,

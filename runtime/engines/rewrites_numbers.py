@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...planner.model.expressions import Call, Cast, Expression
 from ...planner.model.spark_sql import type_sql
 from ...planner.model.types import (
+    ArrayType,
     ByteType,
     DecimalType,
     DoubleType,
@@ -15,7 +16,7 @@ from ...planner.model.types import (
     LongType,
     ShortType,
 )
-from .exact import failure
+from .exact import failure, text
 
 _RANGES = {
     ByteType: (-(2**7), 2**7 - 1),
@@ -210,15 +211,62 @@ _ROUNDING = ("round", "bround", "ceil", "ceiling", "floor")
 
 
 def item(expression: Expression, time_zone: str) -> str | None:
-    """An array's element at an index that is a column; outside the array it fails."""
+    """An array's element at an index that is a column, counted from 0."""
     if not isinstance(expression, Call) or expression.name != "get_array_item":
         return None
-    words = "The index is out of bounds. Use the SQL function `get()` to tolerate accessing element"
-    message = f"[INVALID_ARRAY_INDEX] {words} at invalid index and return NULL instead. {_ADVICE}"
     outside = "{1} < 0 OR {1} >= size({0})"
-    value = _unless(
-        f"({outside}) AND ({{0}}) IS NOT NULL",
-        failure(message, "{1}", type_sql(expression.data_type)),
-        "get({0}, {1})",
+    value = f"get({{0}}, CAST(CASE WHEN {outside} THEN NULL ELSE {{1}} END AS INT))"
+    if not expression.ansi:
+        return f"({value})"
+    how = "Use the SQL function `get()` to tolerate accessing element at invalid index"
+    failing = _outside_array("INVALID_ARRAY_INDEX", f"{how} and return NULL instead. {_ADVICE}")
+    return (
+        f"({_unless(f'({outside}) AND ({{0}}) IS NOT NULL', _raised(failing, expression), value)})"
     )
-    return f"({value})"
+
+
+def element(expression: Expression, time_zone: str) -> str | None:
+    """An array's element at an index that counts from 1, or from -1 at its end."""
+    match expression:
+        case Call(name="element_at", arguments=(array, _)) if isinstance(
+            array.data_type, ArrayType
+        ):
+            pass
+        case _:
+            return None
+    index = "CAST({1} AS BIGINT)"
+    outside = f"abs({index}) > size({{0}})"
+    place = f"CASE WHEN {index} > 0 THEN {index} - 1 ELSE size({{0}}) + {index} END"
+    value = f"get({{0}}, CAST(CASE WHEN {outside} THEN NULL ELSE {place} END AS INT))"
+    failing = text(
+        "[INVALID_INDEX_OF_ZERO] The index 0 is invalid. An index shall be either < 0 or > 0 "
+        "(the first element has index 1). SQLSTATE: 22003"
+    )
+    wrong = "{1} = 0"
+    if expression.ansi and "TRY" not in expression.options:
+        how = "Use `try_element_at` to tolerate accessing element at invalid index"
+        other = _outside_array(
+            "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", f"{how} and return NULL instead. SQLSTATE: 22003"
+        )
+        failing = f"CASE WHEN {wrong} THEN {failing} ELSE {other} END"
+        wrong = f"({wrong} OR {outside})"
+    wrong = f"{wrong} AND ({{0}}) IS NOT NULL"
+    return f"({_unless(wrong, _raised(failing, expression), value)})"
+
+
+def _outside_array(condition: str, advice: str) -> str:
+    """SQL for the message that an index is outside its array."""
+    parts = (
+        text(f"[{condition}] The index "),
+        "CAST({1} AS STRING)",
+        text(" is out of bounds. The array has "),
+        "CAST(size({0}) AS STRING)",
+        text(f" elements. {advice}"),
+    )
+    return f"concat({', '.join(parts)})"
+
+
+def _raised(words: str, expression: Expression) -> str:
+    """SQL that fails with words of the row's own: constant ones the engine raises for all rows."""
+    own = f"concat({words}, left(CAST({{1}} AS STRING), 0))"
+    return f"CAST(raise_error({own}) AS {type_sql(expression.data_type)})"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stateplan.planner.model.expressions import Expression
+from stateplan.planner.model.expressions import Expression, LambdaFunction
 from stateplan.runtime.engines.agreement import EQUAL, FAILS, RAISES
 from stateplan.runtime.engines.exact import ExactForm
 from stateplan.runtime.engines.rewrites import fitting
@@ -64,9 +65,15 @@ class Comparison:
             self._file.write_bytes(pickle.dumps((self._known, self._programs)))
 
     def measure(
-        self, signatures: list[Signature], cases: Mapping[bool, Mapping[Signature, Case]]
+        self,
+        signatures: list[Signature],
+        cases: Mapping[bool, Mapping[Signature, Case]],
+        agrees: Callable[[Expression, Setting], bool],
     ) -> tuple[Verdicts, Verdicts]:
-        """The verdict on each signature per setting, and the rewrite that is equal, if one is."""
+        """The verdict on each signature per setting, and the rewrite that is equal, if one is.
+
+        A function is compared over those bodies of its lambda that agree already.
+        """
         plain: Verdicts = {}
         rewritten: Verdicts = {}
         plan: dict[Setting, list[Case]] = {}
@@ -76,6 +83,7 @@ class Comparison:
                     for setting in settings_for(signature, ansi):
                         plan.setdefault(setting, []).append(group[signature])
         for setting, wanted in plan.items():
+            wanted = [_with_bodies(case, partial(agrees, setting=setting)) for case in wanted]
             words = self._verdicts(setting, list({sql for case in wanted for sql in case.forms}))
             open_cases = []
             for case in wanted:
@@ -199,6 +207,16 @@ class Comparison:
                     found[signature] = name + (FAILS if word == RAISES else "")
                     break
         return found
+
+
+def _with_bodies(case: Case, agrees: Callable[[Expression], bool]) -> Case:
+    """A case with only those expressions whose lambdas have a body that agrees, if any has."""
+    lambdas = {
+        sql: [child.body for child in form.children if isinstance(child, LambdaFunction)]
+        for sql, form in case.forms.items()
+    }
+    kept = {sql: form for sql, form in case.forms.items() if all(map(agrees, lambdas[sql]))}
+    return Case(case.signature, kept) if kept else case
 
 
 def _as_rows(outcome: Outcome) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from stateplan.planner.model import registry
+from stateplan.planner.model.expressions import Expression
 from stateplan.planner.model.registry import FunctionSpec
-from stateplan.runtime.engines.agreement import EQUAL, RAISES, TABLE
-from stateplan.runtime.engines.signatures import Signature
+from stateplan.runtime.engines.agreement import EQUAL, RAISES, TABLE, Setting
+from stateplan.runtime.engines.signatures import Signature, signatures
 
 Entry = str | dict[str, str]
 MODES = ("ansi", "legacy")
@@ -62,6 +63,18 @@ def has(content: Mapping[str, Any], signature: Signature, modes: Iterable[str]) 
     """Whether an expression was measured in all of the modes."""
     entry = content["sections"]["expressions"].get(signature.name, {}).get(signature.arguments, {})
     return {*modes} <= {key.split(",")[0] for key in _by_mode(entry)}
+
+
+def agrees(content: Mapping[str, Any], expression: Expression, setting: tuple[bool, str]) -> bool:
+    """Whether all parts of an expression were found equal, in their plain form."""
+    keys = Setting(*setting).keys
+    names = content["sections"]["expressions"]
+    found = [
+        _by_mode(names.get(signature.name, {}).get(signature.arguments, {}))
+        for part in expression.walk()
+        for signature in signatures(part)
+    ]
+    return all(any(one.get(key) == EQUAL for key in keys) for one in found)
 
 
 def _by_mode(entry: Entry) -> dict[str, str]:
