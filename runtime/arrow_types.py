@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.expressions import AttributeReference
@@ -85,6 +86,33 @@ def column_name(attribute: AttributeReference) -> str:
 
 
 _SPARK: dict[Any, DataType] = {kind: spark() for spark, kind in _ARROW.items()}
+
+
+def without_hidden(array: Any) -> Any:
+    """The same values, with null in every field below a null struct.
+
+    What stands there means nothing to Arrow, but the embedded engine reads it as the field's value.
+    """
+    kind = array.type
+    if not _holds_structs(kind):
+        return array
+    nulls = array.is_null() if array.null_count else None
+    if pa.types.is_struct(kind):
+        parts = [without_hidden(pc.struct_field(array, [i])) for i in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=nulls)
+    if array.offset:
+        array = pa.concat_arrays([array, array.slice(0, 0)])
+    if pa.types.is_map(kind):
+        items = without_hidden(array.items)
+        return pa.MapArray.from_arrays(array.offsets, array.keys, items, type=kind, mask=nulls)
+    values = without_hidden(array.values)
+    return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=nulls)
+
+
+def _holds_structs(kind: Any) -> bool:
+    if pa.types.is_map(kind):
+        return _holds_structs(kind.item_type)
+    return pa.types.is_struct(kind) or (pa.types.is_list(kind) and _holds_structs(kind.value_type))
 
 
 def spark_type(kind: Any) -> DataType:

@@ -23,7 +23,7 @@ from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions import AttributeReference
 from ...planner.model.types import StructType, as_nullable
-from ..arrow_types import arrow_type, column_name
+from ..arrow_types import arrow_type, column_name, without_hidden
 from ..frames import schema_of, spark_schema_of
 from ..kernels.errors import KernelError
 from ..kernels.expressions.evaluator import Evaluator
@@ -201,7 +201,9 @@ class EmbeddedEngine(Engine):
         def computed(batches: Iterator[Any]) -> Iterator[Any]:
             try:
                 for batch in batches:
-                    yield from made(batch)
+                    for one in made(batch):
+                        arrays = list(map(without_hidden, one.columns))
+                        yield pa.RecordBatch.from_arrays(arrays, names=names)
             except KernelError as error:
                 self._failures.append(error)
                 raise

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ...planner.model.types import StructType
-from ..arrow_types import arrow_type
+from ..arrow_types import arrow_type, without_hidden
 from ..frames import spark_schema
 from ..state.rows import columns_of
 
@@ -120,7 +120,7 @@ def each(run: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
 def _under(schema: pa.Schema, batch: Any) -> Any:
     """A batch under the names and types of a schema: zone and nullability may be others."""
     arrays = [
-        array if array.type == field.type else array.cast(field.type)
+        without_hidden(array if array.type == field.type else array.cast(field.type))
         for array, field in zip(batch.columns, schema, strict=True)
     ]
     return columns_of(arrays, schema, batch.num_rows)

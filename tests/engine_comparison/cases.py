@@ -317,6 +317,7 @@ def all_cases() -> dict[bool, dict[Signature, Case]]:
     for text in seeds():
         add_seed(cases, text)
     _add_casts(cases)
+    _add_fields(cases)
     cases.add_variants()
     lenient: dict[Signature, Case] = {}
     for case in cases.found.values():
@@ -337,6 +338,13 @@ def without_ansi(expression: Expression) -> Expression:
         return node
 
     return expression.transform_up(relax)
+
+
+def _add_fields(cases: Cases) -> None:
+    """A field of each type, of a struct and of structs in an array."""
+    for kind in (*TYPES, *DECIMALS, *NESTED):
+        cases.add_text("c.f", {"c": f"struct<f:{kind}>"})
+        cases.add_text("c.f", {"c": f"array<struct<f:{kind}>>"})
 
 
 def _add_casts(cases: Cases) -> None:
