@@ -325,7 +325,7 @@ class MicroBatchExecution:
 
     @cached_property
     def _reads_plainly(self) -> bool:
-        return reads_plainly(self.engine.spark)
+        return reads_plainly(self.engine.setting)
 
     def _input_bytes(self, position: Position) -> list[int | None]:
         """About the size of each input of a batch; that of a table is unknown."""

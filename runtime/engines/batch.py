@@ -75,6 +75,7 @@ class Batch:
         context: the attempt.
         engine: what runs it.
         plan: what runs.
+        observed: by the name of an `observe`, the row that its kernels' buffers give in the end.
     """
 
     def __init__(self, plan: SparkPlan, context: BatchContext) -> None:
@@ -91,6 +92,7 @@ class Batch:
         self._operators: list[RunningOperator] = []
         self._event_times: list[tuple[str, EventTimes]] = []
         self._metrics: dict[str, Reading] = {}
+        self.observed: dict[str, Any] = {}
         self._counts: dict[str, Reading] = {}
 
     def _facts(self) -> BatchFacts:

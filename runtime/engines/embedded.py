@@ -20,15 +20,15 @@ import numpy as np
 import pyarrow as pa
 
 from ...planner.model.conf import Conf
-from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import AttributeReference
+from ...planner.model.errors import InternalError, RuntimeFailure
+from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.types import StructType, as_nullable
-from ..arrow_types import arrow_type, column_name, without_hidden
+from ..arrow_types import column_name, without_hidden
 from ..frames import schema_of, spark_schema_of
 from ..kernels.errors import KernelError
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.hashing import hashes_of, places_of
-from ..kernels.json_files import read_json
+from ..kernels.json_filters import PushedFilter
 from ..kernels.json_support import unsupported
 from ..kernels.kernel import Input, Int32, Int64
 from ..kernels.reports import TaskReport
@@ -39,9 +39,12 @@ from ..sources.tables import FilesTable, Table
 from .context import EventTimeStats
 from .embedded_errors import spark_error
 from .embedded_exactness import EMBEDDED
+from .embedded_json import JsonFiles
 from .engine import Engine, EventTimes, Reading, Reports
+from .evaluating import pushed_filters
 from .local_rows import LocalRows, Part, dataframe, each
 from .placing import Placing, placing
+from .reader_settings import JSON_FILTERS, changed_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,17 +71,27 @@ class EmbeddedEngine(Engine):
         self._held: dict[str, list[str]] = {_HELD_BY_BATCH: [], _HELD_BY_QUERY: []}
         self._zone = "UTC"
         self._failures: list[Exception] = []
+        self._files: dict[int, JsonFiles] = {}  # by the id of the DataFrame of all columns
+        self._conf = Conf()
 
     def configure(self, conf: Conf, tasks: int) -> None:
         self._zone = conf.time_zone
         self.spark.conf.set("spark.sql.session.timeZone", conf.time_zone)
         self.spark.conf.set("spark.sql.ansi.enabled", conf["spark.sql.ansi.enabled"])
+        self._conf = conf
+
+    def setting(self, name: str, usual: str) -> str:
+        return self._conf.settings.get(name, usual)  # those of Spark alone the engine has not
 
     def task_count(self, conf: Conf) -> int:
         return max(1, min(conf.shuffle_partitions, cpu_count() or 1))
 
     def reads_here(self, reader: Reader) -> bool:
-        return reader.format == "json" and unsupported(reader.schema, reader.options) is None
+        return (
+            reader.format == "json"
+            and unsupported(reader.schema, reader.options) is None
+            and not any(changed_settings(reader.format, self._conf))
+        )
 
     def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
         reader = source.reader
@@ -106,14 +119,33 @@ class EmbeddedEngine(Engine):
                     f"The embedded engine reads no columns from the names of folders: '{path}'.",
                     hint="Run the query on Spark: --engine spark.",
                 )
-        fields = [(f.name, arrow_type(f.data_type)) for f in reader.schema.fields]
-        files = [
-            _JsonFile(path, pa.schema(fields), dict(reader.options), self._zone, self._failures)
-            for path in paths
-        ]
-        schema = as_nullable(reader.schema)
-        assert isinstance(schema, StructType)
-        return self._local(files, schema, holder)
+        files = JsonFiles(
+            paths=paths, reader=reader, zone=self._zone, failures=self._failures, holder=holder
+        )
+        frame = self._json(files, range(len(reader.schema.fields)))
+        self._files[id(frame)] = replace(files, frame=frame)
+        return frame
+
+    def _json(
+        self, files: JsonFiles, places: Sequence[int], filters: Sequence[PushedFilter] = ()
+    ) -> DataFrame:
+        return self._local(files.parts(places, filters), files.schema(places), files.holder)
+
+    def only(
+        self,
+        frame: DataFrame,
+        places: Sequence[int],
+        columns: Sequence[AttributeReference],
+        given: Sequence[Expression],
+    ) -> DataFrame:
+        files = self._files.get(id(frame))
+        if files is None and isinstance(frame, LocalRows):
+            return frame.only(places or (0,))
+        if files is None:
+            names = [f"t{i}" for i in range(len(frame.columns))]
+            return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
+        heeded = self._conf.settings.get(JSON_FILTERS, "true").strip().lower() == "true"
+        return self._json(files, places, pushed_filters(given, columns) if heeded else ())
 
     def exchange(
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
@@ -139,25 +171,35 @@ class EmbeddedEngine(Engine):
         return frame.groupBy(*keys).agg(*map(F.expr, aggregates))
 
     def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
+        ((name, sql),) = aggregates.items()
+        if sql != "count(1)":
+            raise InternalError(f"the embedded engine is to observe {sql}")
         passed = _Passed()
-        if list(aggregates.values()) == ["count(1)"]:
-            frame = self._watched(frame, passed.count)
-            return frame, _Count(next(iter(aggregates)), passed)
-        raise RuntimeFailure(
-            "STATEPLAN_CANNOT_RUN",
-            f"The embedded engine observes no metrics ({', '.join(aggregates)}).",
-            hint="Leave observe(...) out, or run the query on Spark: --engine spark.",
-        )
+        return self.observe_rows(frame, passed.count), _Count(name, passed)
+
+    def observe_rows(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
+        if isinstance(frame, LocalRows):
+            return frame.seen(look)
+
+        def watched(batches: Iterator[Any]) -> Iterator[Any]:
+            for batch in batches:
+                try:
+                    look(batch)
+                except KernelError as error:
+                    self._failures.append(error)
+                    raise
+                yield batch
+
+        return frame.mapInArrow(_Mapping(self._hold(watched)), frame.schema)
+
+    def given(self, rows: Any, columns: Sequence[AttributeReference]) -> DataFrame:
+        names = [column_name(column) for column in columns]
+        renamed = pa.RecordBatch.from_arrays(rows.columns, names=names)
+        return self._local([[renamed]], schema_of(columns))
 
     def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:
         times = _Times(frame.columns.index(column))
-        return self._watched(frame, times.look), times
-
-    def _watched(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
-        """The rows, each batch of which a function in this process sees."""
-        if isinstance(frame, LocalRows):
-            return frame.seen(look)
-        return frame.mapInArrow(_Watching(self._hold(look)), frame.schema)
+        return self.observe_rows(frame, times.look), times
 
     def run_kernel(
         self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
@@ -275,6 +317,7 @@ class EmbeddedEngine(Engine):
         for key in self._held[holder]:
             _HELD.pop(key, None)
         self._held[holder].clear()
+        self._files = {key: one for key, one in self._files.items() if one.holder != holder}
 
     def close(self) -> None:
         self.release()
@@ -295,19 +338,6 @@ back to life in this process."""
 
 
 @dataclass(frozen=True)
-class _Watching:
-    """Lets rows pass, and shows them to a function."""
-
-    key: str
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        look = _HELD[self.key]
-        for batch in batches:
-            look(batch)
-            yield batch
-
-
-@dataclass(frozen=True)
 class _Mapping:
     """Calls a function with the rows."""
 
@@ -316,24 +346,6 @@ class _Mapping:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         found: Iterator[Any] = _HELD[self.key](batches)
         return found
-
-
-@dataclass(frozen=True)
-class _JsonFile:
-    """The rows of a file, read as often as they are asked for."""
-
-    path: str
-    schema: Any
-    options: Mapping[str, str]
-    time_zone: str
-    failures: list[Exception]
-
-    def __iter__(self) -> Iterator[Any]:
-        try:
-            yield from read_json(self.path, self.schema, self.options, self.time_zone)
-        except KernelError as error:
-            self.failures.append(error)
-            raise
 
 
 @dataclass(frozen=True)

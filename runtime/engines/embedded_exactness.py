@@ -9,6 +9,7 @@ from ...planner.model.expressions import Expression
 from ...planner.model.types import DataType
 from ..plan.facts import EngineFacts, Reader
 from .agreement import disagreements, reader_disagreements, step_disagreements
+from .reader_settings import changed_settings
 from .rewrites import comparable
 from .rewriting import exact_form
 
@@ -30,7 +31,11 @@ class AgreementTable:
         return step_disagreements(step, types, ansi=conf.ansi, time_zone=conf.time_zone)
 
     def reader_disagreements(self, reader: Reader, conf: Conf) -> Sequence[str]:
-        return reader_disagreements(
+        changed = [
+            f"it does not heed the setting '{name}', which is '{value}'"
+            for name, value in changed_settings(reader.format, conf)
+        ]
+        return changed or reader_disagreements(
             reader.format,
             reader.schema,
             reader.options,
@@ -45,6 +50,8 @@ EMBEDDED = EngineFacts(
     groups_first=False,
     repeats=False,
     numbers_partitions=False,
+    observes=False,
+    prunes=False,
     exactness=AgreementTable(),
 )
 """What the runtime plan has to know of the embedded engine."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions import AttributeReference
+from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.types import StructType
 from ..frames import rows_frame
 from ..kernels.expressions.evaluator import Evaluator
@@ -68,6 +68,10 @@ class Engine(ABC):
             RuntimeFailure: the engine refuses a setting.
         """
 
+    def setting(self, name: str, usual: str) -> str:
+        """The value of a setting of Spark's for the batches; `usual` where it is not set."""
+        return str(self.spark.conf.get(name, usual))
+
     @abstractmethod
     def task_count(self, conf: Conf) -> int:
         """How many tasks run each stateful operator of a large batch."""
@@ -99,6 +103,23 @@ class Engine(ABC):
         """No rows, of some columns."""
         return rows_frame(self.spark, schema, [])
 
+    def only(
+        self,
+        frame: DataFrame,
+        places: Sequence[int],
+        columns: Sequence[AttributeReference],
+        given: Sequence[Expression],
+    ) -> DataFrame:
+        """Some columns of what `read_source` or `read_table` gave; with none, any one stands there.
+
+        Args:
+            frame: the rows.
+            places: the columns' places in it, in order.
+            columns: the same.
+            given: conditions over them that a reader of files is given.
+        """
+        raise InternalError(f"{self.facts.name} finds itself what it has to read")
+
     @abstractmethod
     def exchange(
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
@@ -128,6 +149,14 @@ class Engine(ABC):
     @abstractmethod
     def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
         """The DataFrame, and aggregates (in SQL) over its rows."""
+
+    def observe_rows(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
+        """The rows, each Arrow batch of which a function in this process sees as it passes."""
+        raise InternalError(f"{self.facts.name} computes metrics itself")
+
+    def given(self, rows: Any, columns: Sequence[AttributeReference]) -> DataFrame:
+        """A DataFrame of an Arrow batch of this process."""
+        raise InternalError(f"{self.facts.name} is given no rows of this process")
 
     @abstractmethod
     def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:

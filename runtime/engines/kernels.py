@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
-from ..arrow_types import arrow_schema
+from ..arrow_types import arrow_schema, column_name
 from ..kernels.aggregate import AggregateKernel
 from ..kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
 from ..kernels.deduplicate import DeduplicateKernel
 from ..kernels.kernel import Kernel
 from ..kernels.limit import LimitKernel
+from ..kernels.observed import ObservedRows
 from ..kernels.session import SessionKernel
 from ..kernels.windows import Windows
 from ..plan.carried import Carried, plain
 from ..plan.nodes import Kernel as KernelNode
+from ..plan.nodes import ObserveBuffers
 from ..plan.specs import (
     AggregateSpec,
     BufferedFunction,
@@ -83,6 +85,15 @@ def _(spec: DeduplicateSpec, taken: Sequence[Carried]) -> Kernel:
 @_kernel.register
 def _(spec: LimitSpec, taken: Sequence[Carried]) -> Kernel:
     return LimitKernel(arrow_schema(spec.rows), spec.limit)
+
+
+def observed_rows(node: ObserveBuffers) -> ObservedRows:
+    """What aggregates the rows that pass a node."""
+    carried = [plain(a) for a in node.made]
+    parts = [part for column in carried for part in column.parts]
+    empty = tuple(b.empty for f in node.functions for b in f.forms.buffers)
+    rows = RowBuffers(arrow_schema(parts), node.sources, empty)
+    return ObservedRows([column_name(a) for a in node.made], rows, buffers_of(node.functions))
 
 
 def _behind(taken: Sequence[Carried], width: int) -> object:

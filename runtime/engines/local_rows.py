@@ -83,6 +83,11 @@ class LocalRows:
         """What a function makes of each batch."""
         return replace(self, parts=[_Made(part, make) for part in self.parts], kind=kind)
 
+    def only(self, places: Sequence[int]) -> LocalRows:
+        """Some columns by their places."""
+        kind = StructType(tuple(self.kind.fields[place] for place in places))
+        return self.made(kind, lambda batch: (batch.select(list(places)),))
+
     def seen(self, look: Callable[[Any], None]) -> LocalRows:
         """The rows, each batch of which a function sees."""
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions import Alias, Expression, to_attribute
 from ...planner.model.spark_sql import spark_sql
 from ..arrow_types import column_name
+from ..kernels.observed import ObservedRows
 from ..plan.nodes import (
     Aggregate,
     CountRows,
     Exchange,
     ExpandInArrow,
     Kernel,
+    ObserveBuffers,
+    Observed,
     ObserveEventTime,
     ObserveMetrics,
     PassingLimit,
@@ -25,7 +29,9 @@ from ..plan.nodes import (
     RuntimeNode,
     Select,
 )
+from .engine import Reading
 from .evaluating import evaluator
+from .kernels import observed_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -69,7 +75,12 @@ def _(node: ReadSource, batch: Batch) -> DataFrame:
     frame = batch.context.sources.get(node.name)
     if frame is None:
         raise InternalError(f"no rows were given for the source {node.name}")
-    return frame.toDF(*map(column_name, node.attributes))
+    if node.read is None:
+        return frame.toDF(*map(column_name, node.attributes))
+    ids = [a.expr_id for a in node.attributes]
+    places = [ids.index(a.expr_id) for a in node.read]
+    only = batch.engine.only(frame, places, node.read, node.given)
+    return only.toDF(*map(column_name, node.read)) if places else only
 
 
 @render.register(ReadTable)
@@ -77,10 +88,14 @@ def _(node: ReadTable, batch: Batch) -> DataFrame:
     frame = batch.context.sources.get(node.name)
     if frame is None:
         raise InternalError(f"no rows were given for the table {node.name}")
-    places = {name.lower(): i for i, name in enumerate(frame.columns)}
+    found = {name.lower(): i for i, name in enumerate(frame.columns)}
+    places = [found[a.name.lower()] for a in node.attributes]
+    if not batch.engine.facts.prunes:
+        only = batch.engine.only(frame, places, node.attributes, node.given)
+        return only.toDF(*map(column_name, node.attributes)) if places else only
     renamed = frame.toDF(*(f"t{i}" for i in range(len(frame.columns))))
-    read = (f"t{places[a.name.lower()]} AS {column_name(a)}" for a in node.attributes)
-    return renamed.selectExpr(*read)
+    named_columns = zip(places, node.attributes, strict=True)
+    return renamed.selectExpr(*(f"t{i} AS {column_name(a)}" for i, a in named_columns))
 
 
 @render.register(Select)
@@ -140,6 +155,34 @@ def _(node: ObserveMetrics, batch: Batch) -> DataFrame:
     frame, reading = batch.engine.observe(render(node.child, batch), metrics)
     batch.add_metrics(node.name, reading)
     return frame
+
+
+@render.register(ObserveBuffers)
+def _(node: ObserveBuffers, batch: Batch) -> DataFrame:
+    rows = observed_rows(node)
+    frame = batch.engine.observe_rows(render(node.child, batch), rows.take)
+    batch.add_metrics(node.name, _Metrics(node, rows, batch))
+    return frame
+
+
+@dataclass(frozen=True)
+class _Metrics(Reading):
+    """What an ObserveBuffers has seen."""
+
+    node: ObserveBuffers
+    rows: ObservedRows
+    batch: Batch
+
+    def values(self, deadline: float) -> Mapping[str, Any] | None:
+        self.batch.observed[self.node.name] = self.rows.result()
+        results = self.node.results
+        (row,) = render(results, self.batch).collect()
+        return {a.name: value for a, value in zip(results.output, row, strict=True)}
+
+
+@render.register(Observed)
+def _(node: Observed, batch: Batch) -> DataFrame:
+    return batch.engine.given(batch.observed[node.name], node.attributes)
 
 
 @render.register(CountRows)

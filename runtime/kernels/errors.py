@@ -20,6 +20,13 @@ class KernelError(Exception):
         return self.message
 
 
+def failed_read(path: str, why: str = "") -> KernelError:
+    """A file cannot be read, for a reason that has no condition of its own."""
+    condition = "FAILED_READ_FILE.NO_HINT"
+    shown = f"Encountered error while reading file file://{path}. {why}".strip()
+    return KernelError(condition, f"[{condition}] {shown} SQLSTATE: KD001")
+
+
 _ANSI_ADVICE = (
     'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003'
 )

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 
 class BadValue(Exception):
-    """A value that Spark cannot read as its column's type: the record is malformed."""
+    """A value that Spark cannot read as its column's type: the record is malformed.
+
+    Args:
+        token: the text, where Spark names it and the type in its error.
+        target: the name of Spark's class of the type.
+        in_array: whether it is an array's element, which has no name.
+    """
+
+    def __init__(self, token: str = "", target: str = "", *, in_array: bool = False) -> None:
+        super().__init__(token, target)
+        self.token = token
+        self.target = target
+        self.in_array = in_array
 
 
 class Uncertain(Exception):

@@ -7,16 +7,18 @@ lines are read one by one (json_lines.py): blocks are divided until few lines re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from .compressed import opened
 from .expressions.cast_strings import from_string
 from .expressions.program import Step
 from .json_errors import BadValue, Uncertain
+from .json_filters import PushedFilter
 from .json_lines import LineReader
 from .json_times import timestamps
 
@@ -36,21 +38,31 @@ _LONG_NUMBER = re.compile(rb"[0-9.eE+-]{1000}")
 _NOT_A_NUMBER = re.compile(rb"[:\[,\s][+-]?(?:NaN|Inf)")
 _SECOND_VALUE = re.compile(rb"\}[ \t]*null")
 _BOM = b"\xef\xbb\xbf"
+_NO_FIELD = pa.field("\0", pa.null())
+"""Where no column is read Arrow looks for a field that no object has."""
 
 
 class _Unlike(Exception):
     """Arrow would not read a block, or perhaps not as Spark does."""
 
 
-def read_json(path: str, schema: Any, options: Mapping[str, str], time_zone: str) -> Iterator[Any]:
+def read_json(
+    path: str,
+    schema: Any,
+    options: Mapping[str, str],
+    time_zone: str,
+    filters: Sequence[PushedFilter] = (),
+) -> Iterator[Any]:
     """Read a file of JSON lines.
 
     Args:
-        path: the file, in UTF-8.
+        path: the file, in UTF-8; compressed if its name says so.
         schema: the columns that Spark reads, a `pyarrow.Schema` of the types of arrow_types.py.
             Spark reads only those that the query needs: a malformed value of another is no error.
         options: those that json_support.unsupported accepts.
         time_zone: the session's.
+        filters: the conditions that Spark's reader is given. They stay to be fulfilled: only the
+            records are left out of which Spark does not read the end.
 
     Yields:
         Record batches of at most 65,536 rows, all columns nullable.
@@ -60,7 +72,7 @@ def read_json(path: str, schema: Any, options: Mapping[str, str], time_zone: str
             (`STATEPLAN_NOT_EXACT`), and a malformed one in FAILFAST mode.
     """
     mode = next((value for name, value in options.items() if name.lower() == "mode"), "PERMISSIVE")
-    lines = LineReader(list(schema), mode.upper(), time_zone, path)
+    lines = LineReader(list(schema), mode.upper(), time_zone, path, filters)
     reader = _Reader(schema, lines, time_zone)
     number = 1
     for block in _blocks(path):
@@ -73,9 +85,8 @@ def read_json(path: str, schema: Any, options: Mapping[str, str], time_zone: str
 def _blocks(path: str) -> Iterator[bytes]:
     """Whole lines, each with `\\n` at its end."""
     rest = b""
-    with open(path, "rb") as file:
-        if file.read(len(_BOM)) != _BOM:
-            file.seek(0)
+    with opened(path) as file:
+        rest = file.read(len(_BOM)).removeprefix(_BOM)
         while data := file.read(_BLOCK):
             end = data.rfind(b"\n") + 1
             if not end:
@@ -105,9 +116,9 @@ class _Reader:
         self._failures = 0
         self._whole = None not in kinds
         if self._whole:
-            fields = zip(schema.names, kinds, strict=True)
+            fields = list(zip(schema.names, kinds, strict=True)) or [_NO_FIELD]
             self._parse = pyarrow.json.ParseOptions(
-                explicit_schema=pa.schema(list(fields)), unexpected_field_behavior="ignore"
+                explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"
             )
 
     def batches(self, block: bytes, number: int) -> Iterator[Any]:
@@ -147,6 +158,11 @@ class _Reader:
             self._converted(table.column(field.name).combine_chunks(), field.type)
             for field in self._schema
         ]
+        return self._of(columns, count)
+
+    def _of(self, columns: Sequence[Any], count: int) -> Any:
+        if not columns:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _one_by_one(self, block: bytes, number: int) -> Iterator[Any]:
@@ -166,7 +182,7 @@ class _Reader:
             pa.array(values, field.type)
             for values, field in zip(zip(*rows, strict=True), self._schema, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return self._of(columns, len(rows))
 
     def _converted(self, array: Any, kind: Any) -> Any:
         """What Arrow read, as the type wanted."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from .errors import KernelError
 from .json_errors import BadValue, Uncertain
+from .json_filters import PushedFilter, SkippedRecords
+from .json_malformed import malformed
 from .json_values import Partial, skip, space, struct_reader
 
 _BOM = b"\xef\xbb\xbf"
@@ -26,11 +29,21 @@ class LineReader:
         mode: `PERMISSIVE`, `FAILFAST` or `DROPMALFORMED`.
         zone: the session's time zone.
         path: the file, for messages.
+        filters: the conditions that Spark's reader is given.
     """
 
-    def __init__(self, fields: list[Any], mode: str, zone: str, path: str) -> None:
+    def __init__(
+        self,
+        fields: list[Any],
+        mode: str,
+        zone: str,
+        path: str,
+        filters: Sequence[PushedFilter] = (),
+    ) -> None:
         self._partial = Partial()
+        self._fields = fields
         self._read = struct_reader(fields, zone, self._partial)
+        self._skipped = SkippedRecords(fields, filters, zone).skipped if filters else None
         self._nothing: Row = (None,) * len(fields)
         self._mode = mode
         self._path = path
@@ -46,31 +59,30 @@ class LineReader:
             KernelError: it is malformed, in FAILFAST mode; or nobody knows what Spark makes of it
                 (`STATEPLAN_NOT_EXACT`).
         """
-        self._partial.found = False
+        self._partial.reset()
+        self._no_json = False
         try:
-            rows = self._rows(line)
-            malformed = self._partial.found
-            if malformed and len(rows) > 1 and self._mode == "DROPMALFORMED":
-                raise Uncertain("an array of records of which some are malformed")
+            text = _text(line)
+            return self._kept(text, self._rows(text))
         except Uncertain as error:
             raise self._failure(number, f"has {error}") from None
-        if not malformed:
+
+    def _kept(self, text: str, rows: list[Row]) -> list[Row]:
+        """Of the rows of a line those that the mode keeps."""
+        partial = self._partial
+        is_odd = self._no_json or partial.found or partial.repeated
+        if is_odd and self._skipped is not None and self._skipped(text):
+            return []
+        if not (self._no_json or partial.found) or self._mode == "PERMISSIVE":
             return rows
         if self._mode == "FAILFAST":
-            raise self._failure(number, "is malformed, or its values have other types,")
-        return [] if self._mode == "DROPMALFORMED" else rows
+            first = None if self._no_json else (partial.field, partial.cause)
+            raise malformed(self._path, text, rows[0], self._fields, first)
+        if len(rows) > 1:
+            raise Uncertain("an array of records of which some are malformed")
+        return []
 
-    def _rows(self, line: bytes) -> list[Row]:
-        if line.startswith(_BOM):
-            line = line[len(_BOM) :]
-        if b"\0" in line:
-            raise Uncertain("a zero byte")
-        try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            raise Uncertain("bytes that are no UTF-8") from None
-        if len(text) > _LONG:
-            _check_long(text)
+    def _rows(self, text: str) -> list[Row]:
         start = space(text, 0)
         if start == len(text):
             return []
@@ -89,7 +101,7 @@ class LineReader:
             return self._malformed()
 
     def _malformed(self) -> list[Row]:
-        self._partial.found = True
+        self._no_json = True
         return [self._nothing]
 
     def _array(self, text: str, start: int) -> list[Row]:
@@ -118,6 +130,25 @@ class LineReader:
             f"[{condition}] Line {number} of '{self._path}' {reason} and is not read as Spark "
             "would here. Run the query with --engine spark.",
         )
+
+
+def _text(line: bytes) -> str:
+    """A line as text.
+
+    Raises:
+        Uncertain: Jackson may read it otherwise, or not at all.
+    """
+    if line.startswith(_BOM):
+        line = line[len(_BOM) :]
+    if b"\0" in line:
+        raise Uncertain("a zero byte")
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        raise Uncertain("bytes that are no UTF-8") from None
+    if len(text) > _LONG:
+        _check_long(text)
+    return text
 
 
 def _check_long(text: str) -> None:

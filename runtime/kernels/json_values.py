@@ -41,9 +41,31 @@ _LONGEST_NUMBER = 1000
 
 
 class Partial:
-    """Whether a value of the current record was malformed and is null for that reason."""
+    """What is odd about the current record.
 
-    found = False
+    Attributes:
+        found: whether a value was malformed, and is null for that reason.
+        cause: the first such value.
+        field: the name of its field.
+        repeated: whether a field stands twice in an object.
+    """
+
+    found: bool
+    cause: BadValue
+    field: str
+    repeated: bool
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin a record."""
+        self.found = self.repeated = False
+
+    def malformed(self, field: str, cause: BadValue) -> None:
+        """Take in a malformed value."""
+        if not self.found:
+            self.found, self.field, self.cause = True, field, cause
 
 
 def skip(text: str, start: int) -> int:
@@ -110,8 +132,21 @@ def _key(text: str, at: int) -> tuple[str, int]:
     return name, space(text, at + 1)
 
 
-def struct_reader(fields: list[Any], zone: str, partial: Partial) -> Reader:
-    """The reader of objects: the last value of a name counts, a bad one is as none."""
+def struct_reader(
+    fields: list[Any],
+    zone: str,
+    partial: Partial,
+    passes: Callable[[int, list[Any]], bool] | None = None,
+) -> Reader:
+    """The reader of objects: the last value of a name counts, a bad one is as none.
+
+    Args:
+        fields: the Arrow fields.
+        zone: the session's time zone.
+        partial: is told what is odd.
+        passes: is asked, with a field's place and the values so far, behind each value that could
+            be read. If it says no the object is None, and its end is not looked for.
+    """
     readers = {
         field.name: (place, reader_of(field.type, zone, partial))
         for place, field in enumerate(fields)
@@ -122,6 +157,7 @@ def struct_reader(fields: list[Any], zone: str, partial: Partial) -> Reader:
         if not text.startswith("{", start):
             return _no_parts(text, start)
         row: list[Any] = [None] * count
+        seen = 0
         at, end = _first(text, start, "}")
         while at >= 0:
             name, at = _key(text, at)
@@ -130,11 +166,17 @@ def struct_reader(fields: list[Any], zone: str, partial: Partial) -> Reader:
                 at = skip(text, at)
             else:
                 place, reader = known
+                if seen >> place & 1:
+                    partial.repeated = True
+                seen |= 1 << place
                 try:
                     row[place], at = reader(text, at)
-                except BadValue:
-                    partial.found = True
+                except BadValue as error:
+                    partial.malformed(name, error)
                     at = skip(text, at)
+                else:
+                    if passes is not None and not passes(place, row):
+                        return None, at
             at, end = _next(text, at, "}")
         return tuple(row), end
 
@@ -148,7 +190,10 @@ def _list_reader(element: Reader) -> Reader:
         values = []
         at, end = _first(text, start, "]")
         while at >= 0:
-            value, at = element(text, at)
+            try:
+                value, at = element(text, at)
+            except BadValue as error:
+                raise BadValue(error.token, error.target, in_array=True) from None
             values.append(value)
             at, end = _next(text, at, "]")
         return values, end
@@ -164,7 +209,10 @@ def _map_reader(item: Reader) -> Reader:
         at, end = _first(text, start, "}")
         while at >= 0:
             name, at = _key(text, at)
-            value, at = item(text, at)
+            try:
+                value, at = item(text, at)
+            except BadValue:
+                raise BadValue from None  # Spark loses what it was
             if written(name) in pairs:
                 raise Uncertain(f"the key '{name}' that stands twice in a map")
             pairs[written(name)] = value
@@ -275,7 +323,7 @@ def _whole(token: str, sort: str, bits: int) -> int:
 def _float(token: str, sort: str, *, single: bool) -> float:
     if sort == "string" or token in _SPECIAL:
         if token not in _SPECIAL:
-            raise BadValue
+            raise BadValue(token, "FloatType" if single else "DoubleType")
         return _SPECIAL[token]
     if sort == "boolean":
         raise BadValue

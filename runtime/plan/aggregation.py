@@ -40,7 +40,14 @@ from ...planner.model.types import LONG
 from ...rules.preparation.state import refuse_several_event_times
 from .carried import Carried, constant_length, key, plain, window
 from .facts import BatchFacts
-from .nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
+from .nodes import (
+    Aggregate,
+    Exchange,
+    Kernel,
+    RuntimeNode,
+    Select,
+    travelling,
+)
 from .specs import (
     AggregateSpec,
     BufferedFunction,

@@ -51,6 +51,8 @@ class EngineFacts:
         groups_first: groups rows before it exchanges them, where that leaves few.
         repeats: may run what lies below an operator twice, if that operator samples its input.
         numbers_partitions: says which partition a row was read in.
+        observes: aggregates the rows that pass, for `observe`.
+        prunes: reads of files the columns that Spark would read, and hands conditions to readers.
         exactness: what it computes as Spark does; None: everything.
     """
 
@@ -59,6 +61,8 @@ class EngineFacts:
     groups_first: bool = True
     repeats: bool = True
     numbers_partitions: bool = True
+    observes: bool = True
+    prunes: bool = True
     exactness: Exactness | None = field(default=None, compare=False, repr=False)
 
 

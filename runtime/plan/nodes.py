@@ -8,7 +8,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
     Exchange                           rows to the tasks of their keys, or to one task
     Aggregate                          the engine's own grouping
     Kernel                             one stateful operator of ours, over one input or several
-    ObserveEventTime, ObserveMetrics, CountRows   figures of the rows that pass
+    ObserveEventTime, ObserveMetrics, ObserveBuffers, CountRows   figures of the rows that pass
     AsIs                               an operator that the engine runs as Spark does
 """
 
@@ -25,7 +25,7 @@ from ...planner.model.lazy import cached_property
 from ...planner.model.query_plan import QueryPlan
 from ...planner.model.tree import replace
 from .carried import Carried
-from .specs import KernelSpec
+from .specs import BufferedFunction, KernelSpec
 
 Columns = tuple[AttributeReference, ...]
 
@@ -58,22 +58,32 @@ class UnaryRuntimeNode(RuntimeNode):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadSource(RuntimeNode):
-    """The rows that a stream's source gives for the batch; columns in the order of its schema."""
+    """The rows that a stream's source gives for the batch; columns in the order of its schema.
+
+    Attributes:
+        name: the source.
+        attributes: all columns of the source.
+        read: those that are read; None: all.
+        given: conditions that a reader of files is given; to be fulfilled above, too.
+    """
 
     name: str
     attributes: Columns
+    read: Columns | None = None
+    given: tuple[Expression, ...] = ()
 
     @property
     def output(self) -> Columns:
-        return self.attributes
+        return self.attributes if self.read is None else self.read
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadTable(RuntimeNode):
-    """Some columns of a table at rest, by name."""
+    """Some columns of a table at rest, by name; `given` as a ReadSource has it."""
 
     name: str
     attributes: Columns
+    given: tuple[Expression, ...] = ()
 
     @property
     def output(self) -> Columns:
@@ -168,6 +178,45 @@ class ObserveMetrics(UnaryRuntimeNode):
 
     name: str
     metrics: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObserveBuffers(RuntimeNode):
+    """As ObserveMetrics, where the engine does not aggregate as Spark does: a kernel's buffers.
+
+    Attributes:
+        child: the rows, which pass.
+        results: the metrics, over the one row of Observed.
+        name: the name of the `observe`.
+        functions: the aggregate functions.
+        made: the columns of which the buffers of single rows are made.
+        sources: per buffer which of them makes it; None: it is 1.
+    """
+
+    child_fields = ("child", "results")
+
+    child: RuntimeNode
+    results: RuntimeNode
+    name: str
+    functions: tuple[BufferedFunction, ...]
+    made: Columns
+    sources: tuple[int | None, ...]
+
+    @property
+    def output(self) -> Columns:
+        return self.child.output
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed(RuntimeNode):
+    """The one row of what an ObserveBuffers has made of all rows."""
+
+    name: str
+    attributes: Columns
+
+    @property
+    def output(self) -> Columns:
+        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)

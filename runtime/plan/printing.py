@@ -19,6 +19,8 @@ from .nodes import (
     Exchange,
     ExpandInArrow,
     Kernel,
+    ObserveBuffers,
+    Observed,
     ObserveEventTime,
     ObserveMetrics,
     PassingLimit,
@@ -106,6 +108,17 @@ def arguments(node: RuntimeNode) -> str:
 @arguments.register(ReadSource)
 @arguments.register(ReadTable)
 def _(node: ReadSource | ReadTable) -> str:
+    given = f", given {_list(node.given)}" if node.given else ""
+    return f"{node.name} {_list(node.output)}{given}"
+
+
+@arguments.register
+def _(node: ObserveBuffers) -> str:
+    return f"{node.name} {_list(node.made)}"
+
+
+@arguments.register
+def _(node: Observed) -> str:
     return f"{node.name} {_list(node.attributes)}"
 
 

@@ -131,10 +131,15 @@ def functions_of(step: BaseAggregateExec) -> tuple[BufferedFunction, ...]:
     Raises:
         RuntimeFailure: one cannot be computed in steps here.
     """
-    return tuple(_function(aggregate) for aggregate in step.aggregates)
+    return tuple(map(buffered, step.aggregates))
 
 
-def _function(aggregate: AggregateExpression) -> BufferedFunction:
+def buffered(aggregate: AggregateExpression) -> BufferedFunction:
+    """A function with columns for its buffers.
+
+    Raises:
+        RuntimeFailure: it cannot be computed in steps here.
+    """
     call = aggregate.function
     forms = call.spec.forms(call) if call.spec.forms is not None else None
     if forms is None or not forms.mergeable:

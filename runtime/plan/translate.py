@@ -17,7 +17,6 @@ from ...physical.basic import (
     StreamingRelationExec,
 )
 from ...physical.exchange import ShuffleExchangeExec
-from ...physical.metrics import CollectMetricsExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...physical.stateful import StreamingLocalLimitExec
@@ -28,7 +27,6 @@ from .facts import BatchFacts
 from .nodes import (
     AsIs,
     ObserveEventTime,
-    ObserveMetrics,
     ReadSource,
     ReadTable,
     RuntimeNode,
@@ -57,7 +55,8 @@ def _(node: StreamingRelationExec, facts: BatchFacts) -> RuntimeNode:
 
 @translate.register(FileSourceScanExec)
 def _(node: FileSourceScanExec, facts: BatchFacts) -> RuntimeNode:
-    return ReadTable(name=node.name, attributes=node.attributes)
+    given = () if facts.engine.prunes else node.data_filters
+    return ReadTable(name=node.name, attributes=node.attributes, given=given)
 
 
 @translate.register(ProjectExec)
@@ -87,11 +86,6 @@ def _(node: EventTimeWatermarkExec, facts: BatchFacts) -> RuntimeNode:
         observed = GetStructField(child=time, ordinal=end, name="end")  # type: ignore[assignment]
     below = translate(node.child, facts)
     return ObserveEventTime(child=below, event_time=observed, node_id=node.node_id)
-
-
-@translate.register(CollectMetricsExec)
-def _(node: CollectMetricsExec, facts: BatchFacts) -> RuntimeNode:
-    return ObserveMetrics(child=translate(node.child, facts), name=node.name, metrics=node.metrics)
 
 
 @translate.register(AdaptiveSparkPlanExec)

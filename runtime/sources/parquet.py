@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from ...planner.model.types import DataType
 from ..arrow_types import spark_type
+from ..engines.reader_settings import READING
 from ..kernels.scan import ScanFile
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 ENABLED = "spark.sql.stateplan.columnarScan.enabled"
 """Whether the tasks of stateful operators may read Parquet files by themselves."""
 
-# Where one of these is set otherwise Spark reads files in a way that is not known here.
-_PLAIN_READING = {
-    ENABLED: "true",
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.files.ignoreMissingFiles": "false",
-    "spark.sql.parquet.fieldId.read.enabled": "false",
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.caseSensitive": "false",
-}
 _CREATED_BY_SPARK = b"org.apache.spark.version"
 _LEGACY_DATES = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _PLAIN = (
@@ -66,13 +55,14 @@ class ParquetBatch:
         return sum(file.rows for file in self.files)
 
 
-def reads_plainly(spark: SparkSession) -> bool:
-    """Whether a session's settings leave it to the files alone what Spark reads from them."""
-    settings = spark.conf
-    return all(
-        str(settings.get(key, usual)).upper() == usual.upper()
-        for key, usual in _PLAIN_READING.items()
-    )
+def reads_plainly(setting: Callable[[str, str], str]) -> bool:
+    """Whether the settings leave it to the files alone what Spark reads from them.
+
+    Args:
+        setting: gives a setting's value by its name; its second argument where it is not set.
+    """
+    plain = {ENABLED: "true", **READING["parquet"]}
+    return all(setting(key, usual).upper() == usual.upper() for key, usual in plain.items())
 
 
 def parquet_batch(paths: Sequence[str]) -> ParquetBatch | None:

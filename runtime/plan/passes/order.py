@@ -14,10 +14,12 @@ from .place_exchanges import place_exchanges
 from .place_rows import place_rows
 from .protect_kernels import protect_kernels
 from .read_files import read_files
+from .read_needed import read_needed
 
 Pass = Callable[[RuntimeNode, BatchFacts], RuntimeNode]
 
 PASSES: tuple[Pass, ...] = (
+    read_needed,  # sees the projections and filters above a scan as Spark plans them
     count_rows,  # sees the sources as the plan has them, before anything moves
     read_files,  # a kernel that reads files needs no grouping, nor an exchange
     group_first,  # takes apart the selects of an aggregation, so before they are merged
