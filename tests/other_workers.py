@@ -1,9 +1,12 @@
 """A program with a Spark of its own whose workers are other Pythons than the program's.
 
-python other_workers.py MASTER API=PYTHON...    (API: `classic`, then `connect`, to one Spark)
+python other_workers.py MASTER PYTHON...    a classic session, one Python after the other
+python other_workers.py serve PYTHON        a Connect server; prints where; ends with its input
+python other_workers.py sc://HOST:PORT      a client of one
 
 Prints a line of JSON for each: what a stateful query gave, and the same from Spark alone; or the
-error. Fails if a child process of this one would not find the whole of stateplan.
+error; and the seconds that it took. Fails if a child process of this one would not find the whole
+of stateplan.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -28,30 +32,31 @@ SQL = "SELECT k, sum(v) AS s, approx_count_distinct(v) AS d FROM STREAM events G
 ROWS = [(("a", "b", None)[i % 3], i) for i in range(4000)]
 
 
-def session(master: str, port: int) -> SparkSession:
-    """A user's session, not as stateplan would have started it, with a Connect server beside it."""
+def session(master: str, **more: str) -> SparkSession:
+    """A user's session, not as stateplan would have started it."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
         "spark.sql.shuffle.partitions": "4",
         "spark.executor.memory": "512m",
         "spark.ui.enabled": "false",
-        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-        "spark.connect.grpc.binding.port": str(port),
+        **more,
     }
     return SparkSession.builder.master(master).config(map=settings).getOrCreate()
 
 
-def connected(port: int) -> Any:
-    """A Connect session on the same Spark; from here on PySpark's functions are the client's."""
-    os.environ["SPARK_CONNECT_MODE_ENABLED"] = os.environ["SPARK_LOCAL_REMOTE"] = "1"
-    from pyspark.sql.connect.session import SparkSession as ConnectSession
-
-    return ConnectSession.builder.remote(f"sc://127.0.0.1:{port}").create()
-
-
-def free_port() -> int:
+def serve(python: str) -> None:
+    """A Connect server with such workers, until the standard input ends."""
+    os.environ["PYSPARK_PYTHON"] = python
     with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+        port = server.getsockname()[1]
+    plugin = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+    served = session("local[2]", **plugin)
+    print(f"sc://127.0.0.1:{port}", flush=True)
+    sys.stdin.read()
+    served.stop()
 
 
 def result(spark: SparkSession) -> dict[str, Any]:
@@ -81,27 +86,33 @@ def result(spark: SparkSession) -> dict[str, Any]:
     }
 
 
+def told(spark: SparkSession) -> None:
+    """Print what the query gives."""
+    start = time.monotonic()
+    try:
+        found = result(spark)
+    except stateplan.StateplanError as error:
+        found = {"condition": error.condition, "message": error.message, "hint": error.hint}
+    print(json.dumps({**found, "seconds": time.monotonic() - start}), flush=True)
+
+
 def main() -> None:
-    master, *cases = sys.argv[1:]
-    port = free_port()
-    classic = session(master, port)
-    for case in cases:
-        api, _, python = case.partition("=")
-        if api == "connect":
-            spark = connected(port)
-            spark.conf.set("spark.sql.execution.pyspark.python", python)
-        else:
-            spark = classic
+    where, *pythons = sys.argv[1:]
+    if where == "serve":
+        serve(pythons[0])
+        return
+    if where.startswith("sc://"):
+        spark = SparkSession.builder.remote(where).getOrCreate()
+        told(spark)
+    else:
+        spark = session(where)
+        for python in pythons:
             spark.sparkContext.pythonExec = python
-        try:
-            print(json.dumps(result(spark)), flush=True)
-        except stateplan.StateplanError as error:
-            told = {"condition": error.condition, "message": error.message, "hint": error.hint}
-            print(json.dumps(told), flush=True)
+            told(spark)
     folders = os.pathsep.join(sys.path)
     command = [sys.executable, "-c", "import stateplan.planner.query"]
     subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": folders})
-    classic.stop()
+    spark.stop()
 
 
 if __name__ == "__main__":

@@ -50,10 +50,9 @@ def other_minor() -> str | None:
     return None
 
 
-def run(master: str, *cases: str) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), master, *cases], capture_output=True, text=True, timeout=1800
-    )
+def run(where: str, *pythons: str) -> list[dict[str, Any]]:
+    command = [sys.executable, str(PROGRAM), where, *pythons]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
@@ -67,8 +66,7 @@ def test_workers_without_stateplan_get_it(tmp_path: Path) -> None:
     other = environment(tmp_path / "other")
     bare = environment(tmp_path / "bare", "pyarrow", "numpy")
     pythons = [other, "/no/such/python", bare, *filter(None, [other_minor()])]
-    cases = [f"classic={python}" for python in pythons]
-    there, nothing, packages, *mismatch = run("local[2]", *cases)
+    there, nothing, packages, *mismatch = run("local[2]", *map(str, pythons))
     assert is_right(there)
     assert packages["condition"] == "STATEPLAN_WORKER_PACKAGES"
     assert f"{bare} (3." in packages["message"]
@@ -83,8 +81,22 @@ def test_workers_without_stateplan_get_it(tmp_path: Path) -> None:
 
 
 def test_executors_without_stateplan_get_it(tmp_path: Path) -> None:
-    (told,) = run("local-cluster[2,1,1024]", f"classic={environment(tmp_path / 'other')}")
+    (told,) = run("local-cluster[2,1,1024]", str(environment(tmp_path / "other")))
     assert is_right(told)
+
+
+def test_a_connect_servers_workers_without_stateplan_get_it(tmp_path: Path) -> None:
+    command = [sys.executable, str(PROGRAM), "serve", str(environment(tmp_path / "other"))]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
+        try:
+            assert server.stdout is not None
+            (told,) = run(server.stdout.readline().strip())
+            assert is_right(told)
+            server.communicate(timeout=60)  # its input ends: so does it
+            assert server.returncode == 0
+        finally:
+            server.kill()
 
 
 # --------------------------------------------------------------------------------- what is shipped

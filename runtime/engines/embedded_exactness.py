@@ -8,7 +8,14 @@ from ...planner.model.conf import Conf
 from ...planner.model.expressions import Expression
 from ...planner.model.types import DataType
 from ..plan.facts import EngineFacts, Reader
-from .agreement import disagreements, reader_disagreements, step_disagreements
+from .agreement import (
+    can_fail,
+    disagreements,
+    guarded_arguments,
+    reader_disagreements,
+    step_disagreements,
+)
+from .exact import ExactForm
 from .reader_settings import changed_settings
 from .rewrites import comparable
 from .rewriting import exact_form
@@ -26,6 +33,15 @@ class AgreementTable:
 
     def sort_key(self, key: Expression) -> Expression:
         return comparable(key)
+
+    def repeats(self, part: Expression) -> Sequence[int]:
+        return part.repeats if isinstance(part, ExactForm) else ()
+
+    def lazy(self, part: Expression) -> Sequence[Expression]:
+        return guarded_arguments(part)
+
+    def can_fail(self, exact: Expression, conf: Conf) -> bool:
+        return can_fail(exact, ansi=conf.ansi, time_zone=conf.time_zone)
 
     def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
         return step_disagreements(step, types, ansi=conf.ansi, time_zone=conf.time_zone)

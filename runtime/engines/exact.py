@@ -50,6 +50,13 @@ class ExactForm(Written):
         children = self.original.children
         return tuple(c for i, c in enumerate(children) if str(i) in names or "plain" in names)
 
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """How often the form says each argument."""
+        plain = self.template.count("{plain}")
+        count = len(self.original.children)
+        return tuple(plain + self.template.count(f"{{{i}}}") for i in range(count))
+
     def sql_over(self, show: Callable[[Expression], str]) -> str:
         """The engine's SQL, the children's SQL in it."""
         arguments = [show(child) for child in self.original.children]

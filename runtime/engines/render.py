@@ -14,6 +14,7 @@ from ..arrow_types import column_name
 from ..kernels.observed import ObservedRows
 from ..plan.nodes import (
     Aggregate,
+    Apart,
     CountRows,
     Exchange,
     ExpandInArrow,
@@ -110,6 +111,12 @@ def _(node: Select, batch: Batch) -> DataFrame:
     if node.columns == node.child.output:
         return frame
     return frame.selectExpr(*map(named, node.columns))
+
+
+@render.register(Apart)
+def _(node: Apart, batch: Batch) -> DataFrame:
+    # No engine looks into Python.
+    return batch.engine.observe_rows(render(node.child, batch), lambda rows: None)
 
 
 @render.register(ExpandInArrow)

@@ -3,8 +3,8 @@
 A rewrite is a name and a text of the engine's SQL over the arguments (`{0}`, `{1}`, and `{plain}`
 for what Spark would be given) that has Spark's value, type, nulls and errors. The comparison
 (tests/compare_engines.py) measures every rewrite that fits a signature; the table's section
-`rewritten` names the one that is equal, and only that is used. No argument is named more than a few
-times, as each may be a rewritten form itself.
+`rewritten` names the one that is equal, and only that is used. An argument that is a rewritten form
+itself is computed once, by a select below (plan/passes/share_arguments.py).
 
 What has to fail raises Spark's own message: `embedded_errors` reads condition and SQLSTATE from it.
 """

@@ -34,6 +34,15 @@ class Exactness(Protocol):
     def sort_key(self, key: Expression) -> Expression:
         """A key of an order in the form in which the engine orders as Spark does the plain."""
 
+    def repeats(self, part: Expression) -> Sequence[int]:
+        """Of an exact form how often it says each child of its one child; of others nothing."""
+
+    def lazy(self, part: Expression) -> Sequence[Expression]:
+        """The children that Spark computes for some rows only."""
+
+    def can_fail(self, exact: Expression, conf: Conf) -> bool:
+        """Whether it can stop a query."""
+
     def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
         """Why it does a relational step over keys of such types otherwise."""
 

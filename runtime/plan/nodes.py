@@ -147,6 +147,11 @@ class Select(UnaryRuntimeNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Apart(UnaryRuntimeNode):
+    """The rows as they are, for an engine that would compute what stands above further below."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExpandInArrow(UnaryRuntimeNode):
     """Each row several times, once per projection, computed by our own Arrow code."""
 

@@ -14,6 +14,7 @@ from ...planner.model.text import plan_text as expression_text
 from .carried import Carried
 from .nodes import (
     Aggregate,
+    Apart,
     AsIs,
     CountRows,
     Exchange,
@@ -110,6 +111,11 @@ def arguments(node: RuntimeNode) -> str:
 def _(node: ReadSource | ReadTable) -> str:
     given = f", given {_list(node.given)}" if node.given else ""
     return f"{node.name} {_list(node.output)}{given}"
+
+
+@arguments.register
+def _(node: Apart) -> str:
+    return ""
 
 
 @arguments.register

@@ -38,6 +38,15 @@ class Table:
     def sort_key(self, key: Expression) -> Expression:
         return key
 
+    def repeats(self, part: Expression) -> Sequence[int]:
+        return ()
+
+    def lazy(self, part: Expression) -> Sequence[Expression]:
+        return ()
+
+    def can_fail(self, exact: Expression, conf: Conf) -> bool:
+        return False
+
     def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
         return [f"{step} is wrong"] if step in self.wrong else []
 

@@ -38,6 +38,8 @@ from ..nodes import (
     Exchange,
     ExpandInArrow,
     Kernel,
+    ObserveBuffers,
+    Observed,
     ObserveEventTime,
     ObserveMetrics,
     ReadSource,
@@ -45,6 +47,7 @@ from ..nodes import (
     RuntimeNode,
     Select,
 )
+from .share_arguments import LONGEST, share_arguments, text_size
 
 _HOW = {
     "Inner": "inner",
@@ -104,6 +107,7 @@ class _Exactly:
             return replace(expression, arguments=tuple(map(self._own, expression.arguments)))
         exact = self._exact(expression)
         self._refuse(self._reasons(exact))
+        self._check_size(exact)
         return exact
 
     def _sort_key(self, key: Expression) -> Expression:
@@ -118,13 +122,13 @@ class _Exactly:
     def _is_here(self, node: RuntimeNode) -> bool:
         """Whether rows are in this process, where our own code computes sooner than the engine."""
         match node:
-            case Kernel():
+            case Kernel() | Observed():
                 return True
             case ReadSource(name=name):
                 return name not in self._facts.readers
             case Select(in_arrow=True) | ExpandInArrow() | Exchange():
                 return self._is_here(node.child)
-            case ObserveEventTime() | ObserveMetrics() | CountRows():
+            case ObserveEventTime() | ObserveBuffers() | CountRows():
                 return self._is_here(node.child)
         return False
 
@@ -141,12 +145,11 @@ class _Exactly:
         pairs = zip((*node.columns, *node.conditions), (*columns, *conditions), strict=True)
         if not reasons and all(exact is plain for plain, exact in pairs):
             return node
-        # An exact form says its arguments several times: nested, it grows beyond all bounds.
         whole = replace(node, in_arrow=True)
         if computable(whole):
             return whole
         if not reasons:
-            return replace(node, columns=columns, conditions=conditions)
+            return self._shared(replace(node, columns=columns, conditions=conditions))
         return self._divided(node, columns, conditions, reasons)
 
     def _expand(self, node: AsIs, expand: ExpandExec) -> RuntimeNode:
@@ -183,12 +186,29 @@ class _Exactly:
         kept = [a for a in node.child.output if a.expr_id in used and a.expr_id not in ids]
         if used & ids - {a.expr_id for a in node.child.output if a in made}:
             self._refuse(reasons)  # a column would be taken for another under its id
-        below = Select(child=node.child, conditions=conditions, columns=(*made, *kept))
+        below = self._shared(
+            Select(child=node.child, conditions=conditions, columns=(*made, *kept))
+        )
         above = tuple(column if own else to_attribute(column) for column, _, own in pairs)
         found = Select(child=below, columns=above, in_arrow=True)
         if not computable(found):
             self._refuse(reasons)
         return found
+
+    def _shared(self, select: Select) -> RuntimeNode:
+        """A select by the engine, whose exact forms are not nested."""
+        shared = share_arguments(select, self._exactness, self._conf)
+        for node in shared.collect(Select):
+            if node is select.child:
+                break
+            for expression in node.expressions:
+                self._check_size(expression)
+        return shared
+
+    def _check_size(self, exact: Expression) -> None:
+        if text_size(exact, self._exactness) > LONGEST:
+            reason = "its parts are nested too deeply where they are computed for some rows only"
+            self._refuse([(exact, reason)])
 
     def _refuse(self, reasons: Sequence[tuple[Expression, str]]) -> None:
         if not reasons:

@@ -23,13 +23,14 @@ def read_needed(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
 
 def _pruned(node: RuntimeNode) -> RuntimeNode:
-    if not isinstance(node, Select):
-        return node.map_children(_pruned)
-    selects = [node]
-    while isinstance(below := selects[-1].child, Select):
+    selects: list[Select] = []
+    below = node
+    while isinstance(below, Select):
         selects.append(below)
-    if not isinstance(below, ReadSource):
+        below = below.child
+    if not selects or not isinstance(below, ReadSource):
         return node.map_children(_pruned)
+    top = selects[0]
     whole = selects.pop()
     lowest = whole
     while selects and (one := combined(selects[-1], whole)) is not None:
@@ -39,7 +40,7 @@ def _pruned(node: RuntimeNode) -> RuntimeNode:
     read = tuple(a for a in below.attributes if a.expr_id in used)
     if (below.read, below.given) == (read, whole.conditions):
         return node
-    return _over(node, lowest, replace(below, read=read, given=whole.conditions))
+    return _over(top, lowest, replace(below, read=read, given=whole.conditions))
 
 
 def _over(node: Select, lowest: Select, source: ReadSource) -> Select:
