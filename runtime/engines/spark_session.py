@@ -194,7 +194,10 @@ def _no_java(what: str) -> RuntimeFailure:
 def own_session(spark: SparkSession) -> SparkSession:
     """A session beside the user's, on the same Spark, with settings and views of its own."""
     clone = getattr(spark, "cloneSession", None)  # Spark Connect's
-    return cast("SparkSession", spark.newSession() if clone is None else clone())
+    if clone is None:
+        return spark.newSession()
+    _ = spark.version  # the server knows a session from its first request on
+    return cast("SparkSession", clone())
 
 
 def close_session(own: SparkSession) -> None:
