@@ -6,7 +6,11 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+
+import pytest
+
+Processes = dict[str, subprocess.Popen[str]]
 
 SCENARIO = """
 id: tiny
@@ -49,44 +53,56 @@ Batch: 0
 """
 
 
-def stateplan(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def stateplan(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         [sys.executable, "-m", "stateplan.planner.cli", *arguments, "--master", "local[1]"],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=1800,
         env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **environment},
     )
 
 
-def test_a_test_prints_its_own_lines_alone(tmp_path: Path) -> None:
-    file = tmp_path / "tiny.yaml"
-    file.write_text(SCENARIO)
-    done = stateplan("test", str(file))
-    assert done.stderr == ""
-    assert re.fullmatch(
-        _ENGINE + r"ok    tiny: 1 batches, [\d.]+ s\n1 passed, 0 failed\n", done.stdout
-    )
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """All commands at once: most of their time the start of a JVM waits for something."""
+    folder = tmp_path_factory.mktemp("quiet")
+    (folder / "data").mkdir()
+    (folder / "data" / "1.json").write_text('{"k": "a"}\n{"k": "a"}\n')
+    scenario, query = folder / "scenario.yaml", folder / "query.yaml"
+    scenario.write_text(SCENARIO)
+    query.write_text(QUERY)
+    processes = {
+        "test": stateplan("test", str(scenario)),
+        "run": stateplan("run", str(query)),
+        "no Java": stateplan("test", str(scenario), JDK_JAVA_OPTIONS="--add-modules=no.such"),
+    }
+    yield processes
+    for process in processes.values():
+        process.kill()
+        process.wait()
 
 
-def test_a_run_prints_its_own_lines_alone(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "1.json").write_text('{"k": "a"}\n{"k": "a"}\n')
-    file = tmp_path / "tiny.yaml"
-    file.write_text(QUERY)
-    done = stateplan("run", str(file))
-    assert done.stdout == TABLE
-    assert re.fullmatch(
-        _ENGINE + r"batch 0 \| 2 rows in [\d.]+ s \| 2 in all \| state 1\n", done.stderr
-    )
+def output(process: subprocess.Popen[str]) -> tuple[str, str]:
+    return process.communicate(timeout=1800)
 
 
-def test_what_java_says_is_told_if_it_does_not_start(tmp_path: Path) -> None:
-    file = tmp_path / "tiny.yaml"
-    file.write_text(SCENARIO)
-    done = stateplan("test", str(file), JDK_JAVA_OPTIONS="--add-modules=no.such")
-    assert (done.returncode, done.stdout) == (2, "")
-    first, *rest = done.stderr.splitlines()
+def test_a_test_prints_its_own_lines_alone(commands: Processes) -> None:
+    stdout, stderr = output(commands["test"])
+    assert stderr == ""
+    assert re.fullmatch(_ENGINE + r"ok    tiny: 1 batches, [\d.]+ s\n1 passed, 0 failed\n", stdout)
+
+
+def test_a_run_prints_its_own_lines_alone(commands: Processes) -> None:
+    stdout, stderr = output(commands["run"])
+    assert stdout == TABLE
+    assert re.fullmatch(_ENGINE + r"batch 0 \| 2 rows in [\d.]+ s \| 2 in all \| state 1\n", stderr)
+
+
+def test_what_java_says_is_told_if_it_does_not_start(commands: Processes) -> None:
+    stdout, stderr = output(commands["no Java"])
+    assert (commands["no Java"].returncode, stdout) == (2, "")
+    first, *rest = stderr.splitlines()
     assert first == "error: [STATEPLAN_SPARK_NOT_STARTED] Spark cannot be started: Java ended:"
     assert any("no.such" in line for line in rest)
     assert rest[-1].startswith("hint: ")
