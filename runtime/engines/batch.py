@@ -135,7 +135,8 @@ class Batch:
         for view, root in self.plan.subqueries.items():
             render(root, self).createOrReplaceTempView(view)
         frame = render(self.plan.root, self)
-        return frame.toDF(*self.plan.names)
+        columns = list(map(column_name, self.plan.root.output))
+        return self.engine.named(frame, columns, self.plan.names)
 
     def add_event_times(self, node_id: str, times: EventTimes) -> None:
         """Take in the event times that an EventTimeWatermark sees."""

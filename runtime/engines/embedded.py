@@ -292,6 +292,11 @@ class EmbeddedEngine(Engine):
         # It stands for a DataFrame in what the engine's own methods are asked for.
         return cast("DataFrame", LocalRows(parts, kind, give))
 
+    def named(self, frame: DataFrame, columns: Sequence[str], names: Sequence[str]) -> DataFrame:
+        if isinstance(frame, LocalRows) and frame.columns == list(columns):
+            return frame.toDF(*names)
+        return super().named(frame, columns, names)
+
     def dataframe(self, frame: DataFrame) -> DataFrame:
         return dataframe(frame)
 

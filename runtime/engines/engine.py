@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions import AttributeReference, Expression
+from ...planner.model.spark_sql import quote
 from ...planner.model.types import StructType
 from ..frames import rows_frame
 from ..kernels.expressions.evaluator import Evaluator
@@ -193,6 +194,11 @@ class Engine(ABC):
     def failure(self, error: Exception) -> Exception:
         """What was really raised, where the engine knows more of it than an error that it gave."""
         return error
+
+    def named(self, frame: DataFrame, columns: Sequence[str], names: Sequence[str]) -> DataFrame:
+        """Some columns under other names, which may repeat."""
+        pairs = zip(columns, names, strict=True)
+        return frame.selectExpr(*(f"{column} AS {quote(name)}" for column, name in pairs))
 
     def dataframe(self, frame: DataFrame) -> DataFrame:
         """The rows as PySpark's DataFrame, where an engine may have them in another form."""
