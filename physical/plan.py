@@ -182,6 +182,11 @@ class StateStoreWriter(StatefulOperator):
         return (StateStoreSchema("default", self.state_key_schema, self.state_value_schema),)
 
     @property
+    def store_names(self) -> tuple[str, ...]:
+        """The stores that Spark opens for each partition."""
+        return tuple(store.name for store in self.state_stores)
+
+    @property
     def num_cols_prefix_key(self) -> int:
         """How many of the key's columns state is scanned by; 0 where it is looked up by all."""
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..planner.model.bound import BoundReference
@@ -147,6 +147,11 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
             case _:
                 return UnknownPartitioning(left.num_partitions)
 
+    @property
+    def padded_sides(self) -> tuple[str, ...]:
+        """The sides whose rows come out, with nulls for the other side's, if they match none."""
+        return _PADDED_SIDES.get(self.join_type, ())
+
     # ----------------------------------------------------------------------------------- state
 
     def state_watermarks(self, watermark_ms: int) -> tuple[int | None, int | None]:
@@ -206,6 +211,10 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         return tuple(found)
 
     @property
+    def store_names(self) -> tuple[str, ...]:
+        return ("default",) if self.state_format_version > 2 else super().store_names
+
+    @property
     def state_key_schema(self) -> StructType:
         """That of the left side's rows: the keys as `field0` and on, and the row's number."""
         return self.state_stores[1].key
@@ -228,6 +237,13 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         """The lesser of the sides' state watermarks; none if no side's rows ever go."""
         limits = [w for w in self.state_watermarks(input_watermark_ms) if w is not None]
         return min(limits, default=None)
+
+
+_PADDED_SIDES: Mapping[JoinType, tuple[str, ...]] = {
+    "LeftOuter": ("left",),
+    "RightOuter": ("right",),
+    "FullOuter": ("left", "right"),
+}
 
 
 def _key_schema(keys: Sequence[Expression]) -> StructType:

@@ -1,7 +1,8 @@
 """What a checkpoint says of its stateful operators, in Spark's files.
 
 `state/<operator>/_metadata/metadata` names the operator and its stores,
-`state/<operator>/0/_metadata/schema` the columns of keys and values, and, in a file of our own,
+`state/<operator>/0/_metadata/schema` the columns of keys and values (of a store with a name
+`state/<operator>/0/<store>/_metadata/schema`), and, in a file of our own,
 `state/<operator>/_metadata/columns` how they are stored. Written at the first batch, compared at a
 restart: a query whose operators or columns differ is refused before it runs.
 """
@@ -58,20 +59,26 @@ def write_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
     for operator in plan.collect(StateStoreWriter):
         assert operator.state_info is not None
         info = operator.state_info
-        store = StoreInfo(
-            numPartitions=info.num_partitions, numColsPrefixKey=operator.num_cols_prefix_key
+        stores = tuple(
+            StoreInfo(
+                storeName=name,
+                numPartitions=info.num_partitions,
+                numColsPrefixKey=operator.num_cols_prefix_key,
+            )
+            for name in operator.store_names
         )
         metadata = OperatorMetadata(
             operatorInfo=OperatorInfo(
                 operatorId=info.operator_id, operatorName=operator.operator_name
             ),
-            stateStoreInfo=(store,),
+            stateStoreInfo=stores,
         )
         directory = state_directory / str(info.operator_id)
         _write_once(columns_path(directory), columns_text(columns_of(operator)).encode())
         _write_once(metadata_path(directory), _metadata_bytes(metadata))
-        schema = _schema_bytes(operator.state_key_schema, operator.state_value_schema)
-        _write_once(schema_path(directory), schema)
+        for store in operator.state_stores:
+            schema = _schema_bytes(store.key, store.value)
+            _write_once(schema_path(directory, store.name), schema)
         _set_store_count(metadata_path(directory), info.num_partitions)
 
 
@@ -118,11 +125,12 @@ def check_state_files(state_directory: AnyPath, plan: SparkPlan, *, complete: bo
     if {i: m.operatorInfo.operatorName for i, m in stored.items()} != names:
         raise _other_operators(stored, names)
     for operator_id, operator in operators.items():
-        path = schema_path(state_directory / str(operator_id))
-        if path.exists():
-            key, value = read_schema(path)
-            _compare("key", key, schema_json(operator.state_key_schema)["fields"])
-            _compare("value", value, schema_json(operator.state_value_schema)["fields"])
+        for store in operator.state_stores:
+            path = schema_path(state_directory / str(operator_id), store.name)
+            if path.exists():
+                key, value = read_schema(path)
+                _compare("key", key, schema_json(store.key)["fields"])
+                _compare("value", value, schema_json(store.value)["fields"])
 
 
 def check_state_types(plan: SparkPlan) -> None:
@@ -184,8 +192,9 @@ def metadata_path(operator_directory: AnyPath) -> AnyPath:
     return operator_directory / "_metadata" / "metadata"
 
 
-def schema_path(operator_directory: AnyPath) -> AnyPath:
-    return operator_directory / "0" / "_metadata" / "schema"
+def schema_path(operator_directory: AnyPath, store: str = "default") -> AnyPath:
+    first = operator_directory / "0"
+    return (first if store == "default" else first / store) / "_metadata" / "schema"
 
 
 def columns_path(operator_directory: AnyPath) -> AnyPath:

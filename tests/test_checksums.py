@@ -33,7 +33,7 @@ def state(folder: Path, count: int) -> StateVersion:
     rows = StateRows(keys, np.arange(count, dtype=np.int64), values)
     store = RunStore(str(folder), StateVersion(0, 1), LAYOUT, 1, 0, "a")
     return StateVersion(0, 1).next(
-        [store.commit(rows, None)], schema=LAYOUT.text, added=count, evicted=None
+        [store.commit(rows, None)], schema=LAYOUT.text, added=count, evicted={}
     )
 
 

@@ -67,7 +67,7 @@ class Query:
                         reports.append(TaskReport.from_json(meta.partition(":")[2]))
         added = sum(r.figures.added for r in reports)
         self.version = self.version.next(
-            [r.writes for r in reports], schema="", added=added, evicted=kernel.evicts
+            [r.writes for r in reports], schema="", added=added, evicted={"": kernel.evicts}
         )
         totals = zip(*(vars(r.figures).values() for r in reports), strict=True)
         figures = Figures(*map(sum, totals))

@@ -47,7 +47,7 @@ class Query:
             [writes],
             schema=kernel.layout.text,
             added=self.figures.added,
-            evicted=kernel.evicts,
+            evicted={"": kernel.evicts},
         )
         return outcome.output.to_pylist()  # type: ignore[no-any-return]
 

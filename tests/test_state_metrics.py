@@ -47,7 +47,7 @@ def batch(
     report = TaskReport.from_json(
         TaskReport(writes, Figures(), 5, 1, dict(store.metrics)).to_json()
     )
-    after = base.next([writes], schema=LAYOUT.text, added=len(changes), evicted=evicted)
+    after = base.next([writes], schema=LAYOUT.text, added=len(changes), evicted={"": evicted})
     save_version(str(location), after, "attempt", retain=9)
     metrics = dict(custom_metrics(base, after, [report]))
     return load_version(str(location), after.version, 4, "attempt"), metrics, report

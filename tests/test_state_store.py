@@ -86,7 +86,7 @@ def commit(
         store.commit(rows(of_task(changes, tasks, store.task)), evict)
         for store in stores_of(location, base, tasks)
     ]
-    after = base.next(writes, schema=LAYOUT.text, added=0, evicted=evict)
+    after = base.next(writes, schema=LAYOUT.text, added=0, evicted={"": evict})
     save_version(location, after, f"attempt{base.version}", retain=2)
     delete_files(location, after.due(retain=2))
     return load_version(location, after.version, STORES)
@@ -219,7 +219,7 @@ def test_a_mark_that_a_key_is_gone_outlives_compaction(tmp_path: Path) -> None:
     others = [rows({name: [(NEVER, 1)]}) for name in ("other", "third", "fourth")]
     for change in (gone, *others):
         writes = stores_of(location, version, 1)[0].commit(change, None)
-        version = version.next([writes], schema=LAYOUT.text, added=0, evicted=None)
+        version = version.next([writes], schema=LAYOUT.text, added=0, evicted={})
     assert len(version.runs) == 2
     store = stores_of(location, version, 1)[0]
     assert "key3" not in as_state(store.scan(keys([])))
@@ -237,7 +237,7 @@ def test_compaction_goes_by_what_a_batch_replaces(tmp_path: Path) -> None:
             store.get(change.keys)
             writes = store.commit(change, None)
             count += writes.written[0].rows
-            version = version.next([writes], schema=LAYOUT.text, added=8, evicted=None)
+            version = version.next([writes], schema=LAYOUT.text, added=8, evicted={})
         return version, count
 
     version, count = written(range(0, 8 * 40, 8))

@@ -19,7 +19,7 @@ from ..checkpoint import batches_to_retain
 from ..failures import state_failure
 from ..kernels.kernel import Kernel as RunningKernel
 from ..kernels.limit import LimitKernel, passed_before, rows_without_columns
-from ..kernels.task import TaskSpec, carry_out, open_store
+from ..kernels.task import TaskSpec, carry_out, open_stores
 from ..plan import BatchFacts, RuntimePlan, runtime_plan
 from ..plan.facts import Figures, Reader
 from ..plan.nodes import Kernel, PassingLimit, ReadFiles, travelling
@@ -32,7 +32,7 @@ from . import as_is as as_is  # their operators register themselves
 from . import python_functions as python_functions
 from .context import BatchContext, BatchResults, EventTimeStats, PreparedBatch
 from .engine import Engine, EventTimes, Reading
-from .kernels import kernel_of, windows_of, windows_taken
+from .kernels import kernel_of, windows_emitted, windows_taken
 from .probes import PATIENCE
 from .render import render
 from .running import KernelOperator, RunningOperator
@@ -116,7 +116,7 @@ class Batch:
     def _passed(self, limit: StreamingGlobalLimitExec) -> int:
         spec = self._spec(limit, LimitKernel(pa.schema([]), limit.limit), single=True)
         try:
-            return passed_before(open_store(spec, 0))
+            return passed_before(open_stores(spec, 0)[""])
         except StateError as error:
             raise state_failure(error) from error
 
@@ -164,7 +164,7 @@ class Batch:
         return replace(
             self._spec(node.operator, kernel_of(node), single=node.single),
             windows=windows_taken(node),
-            emitted=windows_of(node.emitted),
+            emitted=windows_emitted(node),
             names=tuple(map(column_name, travelling(node.emitted))),
         )
 

@@ -506,7 +506,7 @@ class _Running(Reports):
             started = list(pool.map(run_task, range(spec.tasks)))
         writers.shutdown(wait=False)
         self._reports = [one.report for one in started]
-        return [list(emitted_batches(self._spec, one.outcome.output)) for one in started]
+        return [list(emitted_batches(self._spec, one.decision.output)) for one in started]
 
     def texts(self, deadline: float) -> tuple[list[str], int] | None:
         reports = [report.result() for report in self._reports]

@@ -9,6 +9,7 @@ from ..arrow_types import arrow_schema, column_name
 from ..kernels.aggregate import AggregateKernel
 from ..kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
 from ..kernels.deduplicate import DeduplicateKernel
+from ..kernels.join import Condition, JoinKernel, JoinSide, Moment
 from ..kernels.kernel import Kernel
 from ..kernels.limit import LimitKernel
 from ..kernels.observed import ObservedRows
@@ -21,10 +22,14 @@ from ..plan.specs import (
     AggregateSpec,
     BufferedFunction,
     DeduplicateSpec,
+    JoinSideSpec,
+    JoinSpec,
     KernelSpec,
     LimitSpec,
     SessionSpec,
+    TimeOf,
 )
+from .evaluating import evaluator
 
 
 def kernel_of(node: KernelNode) -> Kernel:
@@ -83,6 +88,42 @@ def _(spec: DeduplicateSpec, taken: Sequence[Carried]) -> Kernel:
 
 
 @_kernel.register
+def _(spec: JoinSpec, taken: Sequence[Carried]) -> Kernel:
+    condition = None
+    if spec.condition is not None:
+        used = spec.condition.references
+        columns = [c for side in spec.sides for c in side.columns]
+        places = tuple(i for i, c in enumerate(columns) if c.expr_id in used)
+        program = evaluator((), [columns[i] for i in places], [spec.condition])
+        condition = Condition(program, places)
+    return JoinKernel(
+        rows=arrow_schema(c.column for c in taken),
+        keys=arrow_schema(spec.keys),
+        semi=spec.join_type == "LeftSemi",
+        padded=spec.padded,
+        left=_join_side(spec.left),
+        right=_join_side(spec.right),
+        condition=condition,
+    )
+
+
+def _join_side(side: JoinSideSpec) -> JoinSide:
+    return JoinSide(
+        columns=arrow_schema(side.columns),
+        places=side.places,
+        fits=side.fits,
+        time=_moment(side.time),
+        late=side.late,
+        kept_time=_moment(side.kept_time),
+        evict=side.evict,
+    )
+
+
+def _moment(time: TimeOf | None) -> Moment | None:
+    return None if time is None else Moment(time.place, time.later)
+
+
+@_kernel.register
 def _(spec: LimitSpec, taken: Sequence[Carried]) -> Kernel:
     return LimitKernel(arrow_schema(spec.rows), spec.limit)
 
@@ -107,6 +148,12 @@ def windows_taken(node: KernelNode) -> Windows:
         # It takes the bounds of sessions as they travel.
         return {}
     return windows_of(node.taken)
+
+
+def windows_emitted(node: KernelNode) -> Windows:
+    """Which columns of a kernel's output are windows that travel in parts."""
+    # A join keeps and gives windows as they travel.
+    return {} if isinstance(node.spec, JoinSpec) else windows_of(node.emitted)
 
 
 def windows_of(columns: Sequence[Carried]) -> Windows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import reduce, singledispatch
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import InternalError
@@ -29,6 +29,7 @@ from ..plan.nodes import (
     ReadTable,
     RuntimeNode,
     Select,
+    Union,
 )
 from .engine import Reading
 from .evaluating import evaluator
@@ -131,6 +132,13 @@ def _(node: Exchange, batch: Batch) -> DataFrame:
     keys = list(map(sql_of, node.keys))
     frame = render(node.child, batch)
     return batch.engine.exchange(frame, node.to, keys, batch.context.tasks)
+
+
+@render.register(Union)
+def _(node: Union, batch: Batch) -> DataFrame:
+    names = list(map(column_name, node.attributes))
+    frames = [render(rows, batch).toDF(*names) for rows in node.inputs]
+    return reduce(lambda one, other: one.union(other), frames)
 
 
 @render.register(Aggregate)

@@ -12,7 +12,7 @@ from ..kernels.reports import TaskReport
 from ..kernels.scan import SeenTimes
 from ..kernels.task import TaskSpec
 from ..plan.facts import GROUPS, RECEIVED
-from ..state import StateVersion
+from ..state import StateVersion, schema_text
 from .context import EventTimeStats, OperatorResult, RanAgain
 from .engine import Reports
 from .metrics import custom_metrics
@@ -63,9 +63,9 @@ class RunningOperator(ABC):
         groups = sum(report.figures.groups for report in self.reports)
         version = self.spec.base.next(
             [report.writes for report in self.reports],
-            schema=self.spec.kernel.layout.text,
+            schema=schema_text(self.spec.kernel.layouts),
             added=sum(report.figures.added for report in self.reports),
-            evicted=self.spec.kernel.evicts,
+            evicted=self.spec.kernel.evictions,
         )
         # A batch without rows says nothing of the next.
         last = {RECEIVED: received, GROUPS: groups} if received else self.spec.base.extra
@@ -85,7 +85,7 @@ class RunningOperator(ABC):
             num_rows_dropped_by_watermark=sum(f.dropped for f in figures) * times,
             memory_used_bytes=self.next_version.size,
             num_shuffle_partitions=info.num_partitions,
-            num_state_store_instances=self.spec.base.stores,
+            num_state_store_instances=self.spec.base.stores * len(self.node.store_names),
             all_updates_time_ms=sum(r.update_ms - r.removal_ms for r in self.reports),
             all_removals_time_ms=sum(report.removal_ms for report in self.reports),
             commit_time_ms=sum(report.commit_ms for report in self.reports),

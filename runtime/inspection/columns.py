@@ -18,15 +18,17 @@ from ...physical.stateful import (
     StateStoreSaveExec,
     StreamingGlobalLimitExec,
 )
+from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.ddl import parse_type
 from ...planner.model.errors import RuntimeFailure, StateplanError
 from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import NULL, DataType, StructField, as_nullable
+from ...planner.model.types import BOOLEAN, NULL, STRING, DataType, StructField, as_nullable
 from ..arrow_types import arrow_type
 from ..plan.aggregation import partial_of
-from ..plan.carried import carrier
+from ..plan.carried import Carried, carrier
+from ..plan.joins import joined_stream
 from ..plan.specs import functions_of
-from ..state.scan import EVENT_TIME, PARTITION, Part, ShownColumn
+from ..state.scan import EVENT_TIME, OF_PART, PARTITION, SIDE, Part, ShownColumn
 
 FORMAT = 1
 
@@ -75,6 +77,22 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
             for field in value:
                 source = "" if field.data_type == NULL else "time"
                 yield StateColumn("value", field.name, field.data_type, source)
+        case StreamingSymmetricHashJoinExec():
+            yield StateColumn("key", "side", STRING, SIDE)
+            joined, first = joined_stream(operator), 0
+            for i, column in enumerate(joined.keys):
+                parts = [f"k{first + n}" for n in range(len(column.parts))]
+                kind = operator.left_keys[i].data_type
+                yield StateColumn("key", f"field{i}", kind, _source(column, parts))
+                first += len(parts)
+            for side, name in zip(joined.sides, ("left", "right"), strict=True):
+                for column, parts in side.sources:
+                    source = f"{name}{OF_PART}{_source(column, parts)}"
+                    kept = column.column
+                    yield StateColumn("value", kept.name, kept.data_type, source)
+                if name in operator.padded_sides:
+                    source = f"{name}{OF_PART}v{side.kept + 1}"
+                    yield StateColumn("value", f"{name}_matched", BOOLEAN, source)
         case StreamingGlobalLimitExec():
             yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
             yield from _numbered("value", value)
@@ -89,6 +107,14 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
 def _buffers(operator: StateStoreWriter) -> list[StructField]:
     functions = functions_of(partial_of(operator))
     return [StructField(b.name, b.data_type) for f in functions for b in f.forms.buffers]
+
+
+def _source(column: Carried, parts: Sequence[str]) -> str:
+    """What a column is made of that is kept in parts."""
+    if not column.is_window:
+        return parts[0]
+    end = parts[0] + f"+{column.size}" if column.size is not None else parts[1]
+    return f"{parts[0]}:{end}"
 
 
 def _numbered(part: Part, fields: Iterable[StructField], first: int = 0) -> Iterator[StateColumn]:

@@ -12,7 +12,7 @@ from ..checkpoint import PINNED, PROVIDER, STATE_PROVIDER, Checkpoint
 from ..failures import state_failure
 from ..files import AnyPath, corrupt, failing, location_of, read_whole
 from ..state import StateError, StateRows, StateVersion, load_version
-from ..state.scan import ShownColumn, flat_rows, flat_schema, scan_state
+from ..state.scan import ShownColumn, flat_rows, flat_schema, scan_state, shown_parts
 from ..state_files import OperatorMetadata, columns_path, stored_operators
 from .columns import StateColumn, read_columns
 
@@ -55,24 +55,25 @@ class StoredState:
         """In how many parts it is read, so that one part fits into memory with ease."""
         return max(1, -(-self.version.total // ROWS_AT_ONCE))
 
-    def rows(self) -> Iterator[StateRows]:
-        """Its rows, part by part.
+    def rows(self) -> Iterator[tuple[str, StateRows]]:
+        """Its rows, some at a time, with the part of the state that they are of.
 
         Raises:
             RuntimeFailure: a file is missing or corrupt.
         """
-        for part in range(self.parts):
-            try:
-                found = scan_state(self.location, self.version, self.parts, part)
-            except StateError as error:
-                raise state_failure(error) from error
-            if found is not None:
-                yield found
+        for part in shown_parts(self.shown):
+            for number in range(self.parts):
+                try:
+                    found = scan_state(self.location, self.version, self.parts, number, part)
+                except StateError as error:
+                    raise state_failure(error) from error
+                if found is not None:
+                    yield part, found
 
     def batches(self) -> Iterator[Any]:
         """Its rows as record batches of `schema`."""
-        for rows in self.rows():
-            yield flat_rows(rows, self.shown, self.stores)
+        for part, rows in self.rows():
+            yield flat_rows(rows, self.shown, self.stores, part)
 
 
 @dataclass(frozen=True)

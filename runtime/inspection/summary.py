@@ -71,7 +71,7 @@ def summarise(state: StoredState) -> StateSummary:
     """
     per_store = np.zeros(state.stores, np.int64)
     rows, oldest, newest = 0, NEVER, -NEVER
-    for found in state.rows():
+    for _, found in state.rows():
         rows += len(found)
         first = first_rows(found.keys) == np.arange(len(found))
         stores = task_of(found.keys.places[first], state.stores)

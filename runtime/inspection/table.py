@@ -11,7 +11,7 @@ from ...planner.model.types import INT, TIMESTAMP, StructField, StructType, as_n
 from ..engines.shipping import ship
 from ..frames import spark_schema
 from ..plan.carried import carrier
-from ..state.scan import EVENT_TIME, PARTITION, ShownColumn, nested_rows, scan_state
+from ..state.scan import EVENT_TIME, PARTITION, ShownColumn, nested_rows, scan_state, shown_parts
 from ..state.version import StateVersion
 from .columns import StateColumn
 from .condition import state_condition
@@ -97,10 +97,11 @@ def _reader(
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def read(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            for part in batch.column(0).to_pylist():
-                rows = scan_state(location, version, parts, part)
+            numbers = batch.column(0).to_pylist()
+            for number, part in ((n, part) for n in numbers for part in shown_parts(shown)):
+                rows = scan_state(location, version, parts, number, part)
                 if rows is not None:
-                    found = nested_rows(rows, shown, stores)
+                    found = nested_rows(rows, shown, stores, part)
                     for start in range(0, found.num_rows, SLICE):
                         yield found.slice(start, SLICE)
 

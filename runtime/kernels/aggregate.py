@@ -18,6 +18,7 @@ from .kernel import (
     Input,
     Keys,
     Layout,
+    OneStoreKernel,
     Outcome,
     StateRows,
     StateStore,
@@ -32,7 +33,7 @@ Mode = Literal["append", "update", "complete"]
 
 
 @dataclass(frozen=True)
-class AggregateKernel:
+class AggregateKernel(OneStoreKernel):
     """Merges each key's buffers over the batch into the stored buffers.
 
     append: keys that the watermark passed are emitted and leave.

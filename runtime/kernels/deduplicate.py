@@ -17,6 +17,7 @@ from .kernel import (
     Int64,
     Keys,
     Layout,
+    OneStoreKernel,
     Outcome,
     StateRows,
     StateStore,
@@ -28,7 +29,7 @@ from .kernel import (
 
 
 @dataclass(frozen=True)
-class DeduplicateKernel:
+class DeduplicateKernel(OneStoreKernel):
     """Lets the first row of each key through.
 
     Late rows are dropped wherever there is an event time. A key leaves when the watermark passes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +15,8 @@ from ..state import NEVER, Keys, Layout, StateRows, StateStore
 from ..state.rows import Int32, Int64, Mask, concat, take
 
 __all__ = [
+    "Changes",
+    "Decision",
     "Figures",
     "Input",
     "Int32",
@@ -21,6 +25,7 @@ __all__ = [
     "Keys",
     "Layout",
     "Mask",
+    "OneStoreKernel",
     "Outcome",
     "StateRows",
     "StateStore",
@@ -76,8 +81,36 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Changes:
+    """What a kernel changes in a part of its state.
+
+    Attributes:
+        rows: all rows of the keys that it changed, or those that it adds.
+        touched: see `Outcome`.
+    """
+
+    rows: StateRows
+    touched: Keys | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
     """What a kernel decided.
+
+    Attributes:
+        output: the rows to emit: record batches.
+        figures: what it did.
+        changes: what it changed, by part of its state.
+    """
+
+    output: list[Any]
+    figures: Figures
+    changes: Mapping[str, Changes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a kernel decided whose state has one part.
 
     Attributes:
         output: the rows to emit.
@@ -94,11 +127,14 @@ class Outcome:
 
 
 class Kernel(Protocol):
-    """A stateful operator over one task's rows. Kernels pickle; they keep nothing between calls."""
+    """A stateful operator over one task's rows. Kernels pickle; they keep nothing between calls.
+
+    Its state has one part, named "", or several, each with rows of its own kind.
+    """
 
     @property
-    def layout(self) -> Layout:
-        """The schemas of its state."""
+    def layouts(self) -> Mapping[str, Layout]:
+        """What the rows of its state hold, by part."""
 
     @property
     def input(self) -> Any:
@@ -109,11 +145,42 @@ class Kernel(Protocol):
         """The Arrow schema of the rows it emits."""
 
     @property
+    def evictions(self) -> Mapping[str, int | None]:
+        """Up to which event time in microseconds the batch evicts from each part; None: it does
+        not."""
+
+    def decide(self, rows: Input, stores: Mapping[str, StateStore]) -> Decision:
+        """Restore, merge, decide what to emit and to keep; `stores`: its state, by part."""
+
+
+class OneStoreKernel(Kernel, Protocol):
+    """A kernel whose state has one part."""
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """What the rows of its state hold."""
+
+    @property
+    @abstractmethod
     def evicts(self) -> int | None:
         """Up to which event time in microseconds the batch evicts; None if it does not."""
 
+    @abstractmethod
     def run(self, rows: Input, store: StateStore) -> Outcome:
         """Restore, merge, decide what to emit and to keep."""
+
+    @property
+    def layouts(self) -> Mapping[str, Layout]:
+        return {"": self.layout}
+
+    @property
+    def evictions(self) -> Mapping[str, int | None]:
+        return {"": self.evicts}
+
+    def decide(self, rows: Input, stores: Mapping[str, StateStore]) -> Decision:
+        made = self.run(rows, stores[""])
+        return Decision([made.output], made.figures, {"": Changes(made.changes, made.touched)})
 
 
 def select(batch: Any, columns: tuple[int, ...], schema: Any) -> Any:

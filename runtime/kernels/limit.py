@@ -10,14 +10,24 @@ import pyarrow as pa
 
 from ..state import Found
 from ..state.rows import columns_of, never
-from .kernel import Figures, Input, Keys, Layout, Outcome, StateRows, StateStore, take
+from .kernel import (
+    Figures,
+    Input,
+    Keys,
+    Layout,
+    OneStoreKernel,
+    Outcome,
+    StateRows,
+    StateStore,
+    take,
+)
 
 _COUNT = pa.schema([pa.field("count", pa.int64())])
 _NO_KEYS = pa.schema([])
 
 
 @dataclass(frozen=True)
-class LimitKernel:
+class LimitKernel(OneStoreKernel):
     """Lets rows through until `limit` of them have been emitted since the query began.
 
     Attributes:

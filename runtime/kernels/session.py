@@ -23,6 +23,7 @@ from .kernel import (
     Keys,
     Layout,
     Mask,
+    OneStoreKernel,
     Outcome,
     StateRows,
     StateStore,
@@ -37,7 +38,7 @@ _SESSION = pa.schema([pa.field("start", pa.int64()), pa.field("end", pa.int64())
 
 
 @dataclass(frozen=True)
-class SessionKernel:
+class SessionKernel(OneStoreKernel):
     """Merges the batch's sessions with the stored ones of their keys.
 
     Sessions of a key merge where one starts at or before the end of another. The state of a key is

@@ -6,7 +6,8 @@ The driver learns from the report alone which files count.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,10 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state import Place, RunStore, StateVersion
+from ..state import Place, RunStore, StateVersion, Writes
 from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
-from .kernel import Input, Kernel, Outcome
+from .kernel import Decision, Input, Kernel
 from .reports import META, TaskReport
 from .scan import Scan, ScannedRows, SeenTimes, scan_rows
 from .windows import Windows, packed, parted
@@ -93,7 +94,7 @@ def run_task(
     # The state is written while Spark takes the rows in; nothing counts until the report.
     with ThreadPoolExecutor(1) as writer:
         started = start_task(spec, task, rows, writer)
-        yield from emitted_batches(spec, started.outcome.output, reports=tell is None)
+        yield from emitted_batches(spec, started.decision.output, reports=tell is None)
         told = replace(started.report.result(), seen=seen)
         if tell is None:
             yield _report_row(spec, told)
@@ -101,11 +102,14 @@ def run_task(
             tell(told.to_json())
 
 
-def open_store(spec: TaskSpec, task: int) -> RunStore:
-    """A task's part of the operator's state."""
+def open_stores(spec: TaskSpec, task: int) -> dict[str, RunStore]:
+    """What a task has of the operator's state, by part."""
     # A task that is run again must not write over what an earlier run of it reported.
     attempt = f"{spec.attempt}-{time.time_ns():x}"
-    return RunStore(spec.location, spec.base, spec.kernel.layout, spec.tasks, task, attempt)
+    return {
+        part: RunStore(spec.location, spec.base, layout, spec.tasks, task, attempt, part)
+        for part, layout in spec.kernel.layouts.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -113,11 +117,11 @@ class StartedTask:
     """A task whose kernel has run, and whose state is being written.
 
     Attributes:
-        outcome: what the kernel decided.
+        decision: what the kernel decided.
         report: the task's report, once its state is written.
     """
 
-    outcome: Outcome
+    decision: Decision
     report: Future[TaskReport]
 
 
@@ -129,10 +133,10 @@ def start_task(spec: TaskSpec, task: int, rows: Input, writers: Executor) -> Sta
         RuntimeError: a row lies in another task than its store.
     """
     _check_places(spec, task, rows)
-    store, started = open_store(spec, task), time.perf_counter()
-    outcome = spec.kernel.run(rows, store)
+    stores, started = open_stores(spec, task), time.perf_counter()
+    decision = spec.kernel.decide(rows, stores)
     took = time.perf_counter() - started
-    return StartedTask(outcome, writers.submit(_commit, spec, store, outcome, took))
+    return StartedTask(decision, writers.submit(_commit, spec, task, stores, decision, took))
 
 
 def carry_out(spec: TaskSpec, task: int, rows: Input) -> TaskReport:
@@ -145,13 +149,23 @@ def carry_out(spec: TaskSpec, task: int, rows: Input) -> TaskReport:
         return start_task(spec, task, rows, writer).report.result()
 
 
-def _commit(spec: TaskSpec, store: RunStore, outcome: Outcome, seconds: float) -> TaskReport:
+def _commit(
+    spec: TaskSpec, task: int, stores: Mapping[str, RunStore], decision: Decision, seconds: float
+) -> TaskReport:
     """Write what a kernel decided in so many seconds."""
     started = time.perf_counter()
-    writes = store.commit(outcome.changes, spec.kernel.evicts, outcome.touched)
+    evictions = spec.kernel.evictions
+    writes = [
+        stores[part].commit(changes.rows, evictions[part], changes.touched)
+        for part, changes in decision.changes.items()
+    ]
     took = time.perf_counter() - started
     times = (round(1000 * seconds), round(1000 * took))
-    return TaskReport(writes, outcome.figures, *times, dict(store.metrics))
+    written = tuple(run for one in writes for run in one.written)
+    absorbed = tuple(file for one in writes for file in one.absorbed)
+    metrics = sum((store.metrics for store in stores.values()), Counter[str]())
+    all_writes = Writes(spec.tasks, task, written, absorbed)
+    return TaskReport(all_writes, decision.figures, *times, dict(metrics))
 
 
 def _read(spec: TaskSpec, batches: Iterator[Any]) -> Input:
@@ -213,10 +227,12 @@ def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
         )
 
 
-def emitted_batches(spec: TaskSpec, output: Any, *, reports: bool = False) -> Iterator[Any]:
+def emitted_batches(
+    spec: TaskSpec, output: Sequence[Any], *, reports: bool = False
+) -> Iterator[Any]:
     """A kernel's rows as they travel; with the column META, all null, if `reports`."""
-    for start in range(0, output.num_rows, SLICE):
-        part = output.slice(start, SLICE)
+    slices = (b.slice(start, SLICE) for b in output for start in range(0, b.num_rows, SLICE))
+    for part in slices:
         columns = list(parted(part.columns, spec.emitted))
         if reports:
             yield _with_meta(spec, columns, pa.nulls(part.num_rows, pa.string()))

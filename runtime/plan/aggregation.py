@@ -84,7 +84,7 @@ def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
         check_event_times(node.child, facts)
     partial = partial_of(node)
     functions = functions_of(partial)
-    keys = [key(a, _size(a, partial.child)) for a in partial.key_attributes]
+    keys = [key(a, window_size(a, partial.child)) for a in partial.key_attributes]
     made, sources = row_buffers(functions)
     rows: RuntimeNode = _keyed_rows(partial, keys, facts, made)
     if keys:
@@ -120,7 +120,7 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     partial = partial_of(node)
     functions = functions_of(partial)
     keys = [plain(a) for a in node.keys]
-    session = window(node.session, _size(node.session, partial.child))
+    session = window(node.session, window_size(node.session, partial.child))
     made, sources = row_buffers(functions)
     rows = _keyed_rows(partial, [*keys, session], facts, made)
     origin = None
@@ -288,7 +288,7 @@ def _merges_first(save: SparkPlan, partial: SparkPlan) -> bool:
     return merging > 1
 
 
-def _size(column: AttributeReference, node: SparkPlan) -> int | None:
+def window_size(column: AttributeReference, node: SparkPlan) -> int | None:
     """The one length of all windows of a column, if the operators below say so."""
     if column.metadata.window is None:
         return None
@@ -304,7 +304,7 @@ def _size(column: AttributeReference, node: SparkPlan) -> int | None:
             return lengths.pop() if len(lengths) == 1 else None
     if len(node.children) != 1 or column.expr_id not in node.output_ids:
         return None
-    return _size(column, node.children[0])
+    return window_size(column, node.children[0])
 
 
 # --------------------------------------------------------------------------------- without state

@@ -55,7 +55,7 @@ class Carried:
     @property
     def is_window(self) -> bool:
         """Whether it travels as the bounds of a window."""
-        return isinstance(self.column.data_type, StructType) and self.parts != (self.column,)
+        return self.size is not None or len(self.parts) > 1
 
     @property
     def seen(self) -> AttributeReference:

@@ -12,6 +12,7 @@ from ...physical.subqueries import PlannedSubquery
 from ...planner.model.errors import InternalError
 from ...planner.model.ids import id_scope
 from . import aggregation as aggregation  # their operators register themselves
+from . import joins as joins
 from . import metrics as metrics
 from . import stateful as stateful
 from .facts import BatchFacts

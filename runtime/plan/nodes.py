@@ -6,6 +6,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
     ReadSource, ReadTable, ReadFiles   where rows come from
     Select                             conditions, then named expressions
     Exchange                           rows to the tasks of their keys, or to one task
+    Union                              rows of several inputs as one stream
     Aggregate                          the engine's own grouping
     Kernel                             one stateful operator of ours, over one input or several
     ObserveEventTime, ObserveMetrics, ObserveBuffers, CountRows   figures of the rows that pass
@@ -248,6 +249,21 @@ class Exchange(UnaryRuntimeNode):
 
     to: Literal["keys", "one", "any"]
     keys: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Union(RuntimeNode):
+    """The rows of all inputs, columns by position, in no order."""
+
+    child_fields = ("inputs",)
+    expression_fields = ("attributes",)
+
+    inputs: tuple[RuntimeNode, ...]
+    attributes: Columns
+
+    @property
+    def output(self) -> Columns:
+        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)

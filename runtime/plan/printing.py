@@ -30,8 +30,17 @@ from .nodes import (
     ReadTable,
     RuntimeNode,
     Select,
+    Union,
 )
-from .specs import AggregateSpec, DeduplicateSpec, KernelSpec, LimitSpec, SessionSpec
+from .specs import (
+    AggregateSpec,
+    DeduplicateSpec,
+    JoinSideSpec,
+    JoinSpec,
+    KernelSpec,
+    LimitSpec,
+    SessionSpec,
+)
 
 if TYPE_CHECKING:
     from .make import RuntimePlan
@@ -167,6 +176,11 @@ def _(node: Exchange) -> str:
 
 
 @arguments.register
+def _(node: Union) -> str:
+    return _list(node.attributes)
+
+
+@arguments.register
 def _(node: Aggregate) -> str:
     return f"{_list(node.keys)}, {_list(node.aggregates)}"
 
@@ -233,8 +247,20 @@ def _(spec: DeduplicateSpec) -> str:
 
 
 @kernel_text.register
+def _(spec: JoinSpec) -> str:
+    where = "" if spec.condition is None else f" where {expression_text(spec.condition)}"
+    sides = "; ".join(f"{_list(side.columns)}{_side_times(side)}" for side in spec.sides)
+    return f"{spec.join_type} join by {_list(spec.keys)}{where} of {sides}"
+
+
+@kernel_text.register
 def _(spec: LimitSpec) -> str:
     return f"at most {spec.limit} rows over the life of the query"
+
+
+def _side_times(side: JoinSideSpec) -> str:
+    late = "" if side.time is None or side.late is None else f", late at {side.late}"
+    return late if side.evict is None else f"{late}, evicts at {side.evict}"
 
 
 def _times(spec: AggregateSpec | SessionSpec | DeduplicateSpec) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from ...physical.aggregate import BaseAggregateExec
 from ...physical.state import NO_WATERMARK, OutputMode
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import AggregateExpression, AttributeReference
+from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
+from ...planner.model.logical import JoinType
 from ...planner.model.registry import AggregateForms
 
 
@@ -113,6 +114,71 @@ class LimitSpec(KernelSpec):
 
     rows: tuple[AttributeReference, ...]
     limit: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeOf:
+    """The event time of a row as it travels.
+
+    Attributes:
+        place: the column: a time, or a window, of which the end counts.
+        later: how many microseconds after it, for a window that travels as its start.
+    """
+
+    place: int
+    later: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinSideSpec:
+    """One side of a join of two streams.
+
+    Attributes:
+        columns: what a row of it holds, as it travels and as it is kept.
+        places: where each of them stands in a row of the joined stream.
+        fits: where that row says whether it fulfils the conditions on this side alone; None: there
+            are none.
+        time: its event time.
+        late: up to which time rows are late, in microseconds.
+        kept_time: the time by which it leaves the state; None: it never does.
+        evict: up to which of these times rows leave.
+    """
+
+    columns: tuple[AttributeReference, ...]
+    places: tuple[int, ...]
+    fits: int | None = None
+    time: TimeOf | None = None
+    late: int | None = None
+    kept_time: TimeOf | None = None
+    evict: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinSpec(KernelSpec):
+    """Joins the new rows of each side with all that are kept of the other (`kernels/join.py`).
+
+    A row of the joined stream says in its first column whether it is of the right side; then come
+    the keys, then the columns of either side.
+
+    Attributes:
+        join_type: how.
+        keys: what is equal in a match: nulls, too, equal each other.
+        left, right: the sides.
+        padded: the sides (`left`, `right`) whose rows come out padded if they match none.
+        condition: what else a match fulfils, over the columns of both sides.
+    """
+
+    join_type: JoinType
+    keys: tuple[AttributeReference, ...]
+    left: JoinSideSpec
+    right: JoinSideSpec
+    padded: tuple[str, ...] = ()
+    condition: Expression | None = None
+
+    @property
+    def sides(self) -> tuple[JoinSideSpec, JoinSideSpec]:
+        """Left and right."""
+        return self.left, self.right
 
 
 def micros(watermark_ms: int | None) -> int | None:

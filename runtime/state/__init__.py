@@ -3,7 +3,7 @@
 from .rows import NEVER, Keys, StateRows, first_rows
 from .run import Layout
 from .storage import Location, Place, located, register_file_system
-from .store import Found, RunStore, StateStore
+from .store import Found, RunStore, StateStore, schema_text
 from .version import RunInfo, StateError, StateVersion, Writes, load_version, save_version
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "located",
     "register_file_system",
     "save_version",
+    "schema_text",
 ]

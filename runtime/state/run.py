@@ -47,11 +47,18 @@ takes longer than ten such scans, and most runs of this size do not last as long
 
 @dataclass(frozen=True)
 class Layout:
-    """The Arrow schemas of an operator's keys and values, and whether its rows have event times."""
+    """What the rows of a part of an operator's state hold.
+
+    Attributes:
+        keys, values: the Arrow schemas of keys and values.
+        timed: whether rows have event times.
+        adds: a batch's rows of a key are added to the earlier ones; otherwise they replace them.
+    """
 
     keys: Any
     values: Any
     timed: bool
+    adds: bool = False
 
     @property
     def text(self) -> str:

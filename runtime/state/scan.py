@@ -5,21 +5,25 @@ Runs in tasks of a Spark job too, so it needs no more than a kernel does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .marks import GONE, MATCHED, known_matched, names_of, with_matched
 from .rows import NEVER, StateRows, columns_of
 from .run import stored_layout
-from .store import RunStore
+from .sorting import stable_order
+from .store import RunStore, present
 from .version import StateVersion, task_of
 
 PARTITION, EVENT_TIME = "partition_id", "event_time"
 STAMP = pa.timestamp("us", "UTC")
 Part = Literal["key", "value"]
+SIDE, OF_PART = "part", "/"
+"""In sources of columns: the name of the part of the state; what stands behind a part's name."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class ShownColumn:
         name: its name, unlike those of all others.
         type: its Arrow type.
         source: what it is made of: `k0`, `v1`, the event time `time`, the bounds `v0:v1` of a
-            session in microseconds, or nothing.
+            session or a window in microseconds (`v0:v0+10` if it is 10 long), or nothing;
+            `left/v1` if only rows of that part of the state have it; the name of the part, `part`.
     """
 
     part: Part
@@ -39,11 +44,14 @@ class ShownColumn:
     type: Any
     source: str
 
-    def of(self, rows: StateRows) -> Any:
-        """The column of some rows."""
-        if not self.source:
+    def of(self, rows: StateRows, part: str = "") -> Any:
+        """The column of some rows of a part of the state."""
+        if self.source == SIDE:
+            return pa.repeat(part, len(rows))
+        only, _, source = self.source.rpartition(OF_PART)
+        if not source or only not in ("", part):
             return pa.nulls(len(rows), self.type)
-        start, _, end = self.source.partition(":")
+        start, _, end = source.partition(":")
         if end:
             bounds = [_physical(rows, source) for source in (start, end)]
             fields = [self.type.field(i) for i in range(2)]
@@ -56,6 +64,9 @@ class ShownColumn:
 def _physical(rows: StateRows, source: str) -> Any:
     if source == "time":
         return pa.array(rows.times)
+    source, _, later = source.partition("+")
+    if later:
+        return pc.add(_physical(rows, source).cast(pa.int64()), int(later))
     batch = rows.keys.columns if source[0] == "k" else rows.values
     return batch.column(int(source[1:]))
 
@@ -66,28 +77,32 @@ def flat_schema(columns: tuple[ShownColumn, ...]) -> Any:
     return pa.schema([*fields, pa.field(EVENT_TIME, STAMP), pa.field(PARTITION, pa.int32())])
 
 
-def flat_rows(rows: StateRows, columns: tuple[ShownColumn, ...], stores: int) -> Any:
-    """State rows as a record batch of `flat_schema`."""
-    arrays = [c.of(rows) for c in columns if not pa.types.is_null(c.type)]
+def flat_rows(
+    rows: StateRows, columns: tuple[ShownColumn, ...], stores: int, part: str = ""
+) -> Any:
+    """State rows of a part as a record batch of `flat_schema`."""
+    arrays = [c.of(rows, part) for c in columns if not pa.types.is_null(c.type)]
     arrays += [event_times(rows), partitions(rows, stores)]
     return pa.RecordBatch.from_arrays(arrays, schema=flat_schema(columns))
 
 
-def nested_rows(rows: StateRows, columns: tuple[ShownColumn, ...], stores: int) -> Any:
+def nested_rows(
+    rows: StateRows, columns: tuple[ShownColumn, ...], stores: int, part: str = ""
+) -> Any:
     """State rows as Spark's `statestore` source has them, and the event time.
 
     Columns: `partition_id`, `key`, `value` (structs), `event_time`.
     """
-    structs = [_struct([c for c in columns if c.part == part], rows) for part in ("key", "value")]
+    structs = [_struct([c for c in columns if c.part == of], rows, part) for of in ("key", "value")]
     return pa.RecordBatch.from_arrays(
         [partitions(rows, stores), *structs, event_times(rows)],
         names=[PARTITION, "key", "value", EVENT_TIME],
     )
 
 
-def _struct(columns: list[ShownColumn], rows: StateRows) -> Any:
+def _struct(columns: list[ShownColumn], rows: StateRows, part: str) -> Any:
     schema = pa.schema([pa.field(c.name, c.type) for c in columns])
-    batch = columns_of([c.of(rows) for c in columns], schema, len(rows))
+    batch = columns_of([c.of(rows, part) for c in columns], schema, len(rows))
     return batch.to_struct_array()
 
 
@@ -102,14 +117,33 @@ def partitions(rows: StateRows, stores: int) -> Any:
     return pa.array(task_of(rows.keys.places, stores).astype(np.int32))
 
 
-def scan_state(location: Any, version: StateVersion, tasks: int, task: int) -> StateRows | None:
+def shown_parts(columns: tuple[ShownColumn, ...]) -> tuple[str, ...]:
+    """The parts of the state that columns show."""
+    found = (c.source.rpartition(OF_PART)[0] for c in columns if OF_PART in c.source)
+    return tuple(dict.fromkeys(found)) or ("",)
+
+
+def scan_state(
+    location: Any, version: StateVersion, tasks: int, task: int, part: str = ""
+) -> StateRows | None:
     """The live rows of a version whose place `p` has `pmod(p, tasks) == task`; None: no runs.
 
     Raises:
         StateError: a file is missing or corrupt.
     """
-    if not version.runs:
+    runs = [run for run in version.runs if run.part == part]
+    if not runs:
         return None
-    layout = stored_layout(location, version.runs[0])
-    store = RunStore(location, version, layout, tasks, task, "")
-    return store.scan(layout.empty_keys())
+    is_marks = part.endswith((GONE, MATCHED))
+    # Rows of a named part are added to, and never replaced.
+    layout = replace(stored_layout(location, runs[0]), adds=part != "" and not is_marks)
+    rows = RunStore(location, version, layout, tasks, task, "", part).scan(layout.empty_keys())
+    if is_marks:
+        return rows.take(stable_order(rows.keys.hashes))
+    gone = scan_state(location, version, tasks, task, f"{part}{GONE}")
+    if gone is not None:
+        rows = rows.take(~present(names_of(rows), gone.keys))
+    matched = scan_state(location, version, tasks, task, f"{part}{MATCHED}")
+    if matched is not None:
+        rows = with_matched(rows, known_matched(rows) | present(names_of(rows), matched.keys))
+    return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -31,7 +31,8 @@ class StateStore(Protocol):
 
     Reads see the version that the batch started from. A key's event times never decrease from one
     version to the next (a window's end, a session's end, a moment of expiry), so a row whose event
-    time the watermark has passed needs no mark to be gone.
+    time the watermark has passed needs no mark to be gone. Where a batch adds rows to a key's
+    (`Layout.adds`), all rows of the key stand, each until its own time.
     """
 
     def get(self, keys: Keys, times: Int64 | None = None) -> Found:
@@ -56,7 +57,8 @@ class StateStore(Protocol):
         """All live rows but those of the keys `besides` (sorted by hash)."""
 
     def commit(self, rows: StateRows, evicted: int | None, replaced: Keys | None = None) -> Writes:
-        """Write what the batch changed: for each key it has, all the rows that now stand for it.
+        """Write what the batch changed: for each key it has, all the rows that now stand for it,
+        or those that are added.
 
         Nothing is visible until a manifest names it. Rows at or below `evicted` are not kept.
         `replaced` are the keys (as `get` had them) whose earlier rows need not be looked at: those
@@ -65,6 +67,10 @@ class StateStore(Protocol):
 
     def abort(self) -> None:
         """Delete what was written."""
+
+    @property
+    def number(self) -> int:
+        """The number of the version that the batch makes, from 1."""
 
 
 @dataclass
@@ -77,6 +83,7 @@ class RunStore:
         layout: schemas of keys and values.
         tasks, task: this task serves the places `p` with `pmod(p, tasks) == task`.
         attempt: a text that no other attempt at any batch uses.
+        part: which part of the operator's state it is.
         metrics: runs `opened`; runs `skipped` by eviction, by their event-time bounds; rows
             `compacted`; `eviction_us`, the time of looking for what a watermark has passed;
             `hits` and `misses`, the blocks of files that this process had read before, or not.
@@ -88,6 +95,7 @@ class RunStore:
     tasks: int
     task: int
     attempt: str
+    part: str = ""
     metrics: Counter[str] = field(default_factory=Counter)
     _runs: list[Run] | None = None
     _files: list[str] = field(default_factory=list)
@@ -103,13 +111,14 @@ class RunStore:
             StateError: a file cannot be used, or the state is another query's.
         """
         if self._runs is None:
-            if self.base.schema not in ("", self.layout.text):
+            own = schema_text({self.part: self.layout})
+            if self.base.schema and own not in self.base.schema.split(_PARTED):
                 raise StateError(
                     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
                     f"The state in {self.location} holds {self.base.schema}, "
-                    f"this query keeps {self.layout.text}.",
+                    f"this query keeps {own}.",
                 )
-            infos = self.base.runs_for(self.tasks, self.task)
+            infos = self.base.runs_for(self.tasks, self.task, self.part)
             self._runs = [Run.open(self.location, info, self.layout) for info in infos]
             self.metrics["opened"] += len(infos)
         return self._runs
@@ -134,8 +143,9 @@ class RunStore:
             if len(at) == 0:
                 continue
             self._matched[run.info.file] = rows
-            missing[at] = False
-            wanted = wanted[missing[wanted]]
+            if not self.layout.adds:
+                missing[at] = False
+                wanted = wanted[missing[wanted]]
             alive = run.alive(rows)
             queries.append(at[alive])
             parts.append(run.rows(rows[alive]))
@@ -199,9 +209,12 @@ class RunStore:
             if len(rows) == 0:
                 continue
             found = run.whole() if len(rows) == run.info.rows else run.rows(rows)
+            if self.layout.adds:
+                parts.append(found)
+                continue
             # A key that `get` found in a newer run has not been looked for in this one: that it is
             # in a newer run comes out below.
-            stale = np.zeros(len(rows), np.bool_) if asked else _present(found.keys, besides)
+            stale = np.zeros(len(rows), np.bool_) if asked else present(found.keys, besides)
             for newer in self.runs[:i]:
                 sought = np.flatnonzero(~stale)
                 if self._by_time:
@@ -225,8 +238,9 @@ class RunStore:
         written: list[RunInfo] = []
         absorbed: list[Run] = []
         if len(rows):
-            spare = self._by_time and evicted is not None
-            matched = {file: len(at) for file, at in self._matched.items()}
+            adds = self.layout.adds
+            spare = (self._by_time or adds) and evicted is not None
+            matched = {} if adds else {file: len(at) for file, at in self._matched.items()}
             absorbed = choose(self.runs, len(rows), matched, spare=spare)
             besides = rows.keys if replaced is None else replaced
             merged = merge_runs(self, absorbed, rows, besides, evicted)
@@ -243,26 +257,49 @@ class RunStore:
         kept = rows.times > evicted
         return rows if kept.all() else rows.take(kept)
 
+    @property
+    def number(self) -> int:
+        return self.base.version + 1
+
     def _write(self, rows: StateRows, evicted: int | None) -> RunInfo:
-        sequence = self.base.version + 1
-        file = f"r{sequence:010d}-{self.task}-{self.attempt}.arrow"
+        part = f"-{self.part}" if self.part else ""
+        file = f"r{self.number:010d}-{self.task}-{self.attempt}{part}.arrow"
         self._files.append(file)
-        info = {"sequence": sequence, "tasks": self.tasks, "task": self.task, "evicted": evicted}
+        info = {
+            "sequence": self.number,
+            "tasks": self.tasks,
+            "task": self.task,
+            "evicted": evicted,
+            "part": self.part,
+        }
         return write_run(self.location, file, rows, self.layout, info)
 
     def abort(self) -> None:
         delete_files(self.location, self._files)
 
 
-def _present(keys: Keys, among: Keys) -> Mask:
+_PARTED = ";"
+
+
+def schema_text(layouts: Mapping[str, Layout]) -> str:
+    """The types of all parts of an operator's state, for the manifest."""
+    return _PARTED.join(
+        f"{part}:{layout.text}" if part else layout.text for part, layout in layouts.items()
+    )
+
+
+def present(keys: Keys, among: Keys) -> Mask:
     """Which keys are among others that are sorted by hash."""
     found = np.zeros(len(keys), dtype=np.bool_)
-    if len(among) == 0:
-        return found
-    probe = _as_run(among)
-    at, _ = probe.match(keys, np.arange(len(keys), dtype=np.int64))
-    found[at] = True
+    found[matching_keys(keys, among)[0]] = True
     return found
+
+
+def matching_keys(keys: Keys, among: Keys) -> tuple[Int64, Int64]:
+    """Where keys are, and where the same ones among others that are sorted by hash: in step."""
+    if len(keys) == 0 or len(among) == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    return _as_run(among).match(keys, np.arange(len(keys), dtype=np.int64))
 
 
 def _as_run(keys: Keys) -> Run:

@@ -47,6 +47,7 @@ class RunInfo:
         evicted: rows with an event time at or below it are gone.
         taken: pairs (tasks, task) whose places are no longer read from here.
         check: the CRC-32 of the checksums at the end of the file.
+        part: which part of the operator's state it belongs to; most operators have one, "".
     """
 
     file: str
@@ -60,6 +61,7 @@ class RunInfo:
     evicted: int | None = None
     taken: tuple[tuple[int, int], ...] = ()
     check: int = 0
+    part: str = ""
 
     @property
     def empty(self) -> bool:
@@ -131,7 +133,7 @@ class StateVersion:
         version: 0 is the empty state before the first batch.
         stores: the number of logical stores when the version was made; another number needs no
             other files.
-        schema: the key and value types as text, to refuse another query's state.
+        schema: the key and value types of its parts as text, to refuse another query's state.
         total: how many rows the state holds.
         runs: newest first.
         dropped: files no longer in use, with the version that stopped using them; manifests too.
@@ -154,12 +156,17 @@ class StateVersion:
         """Bytes of all its runs."""
         return sum(run.size for run in self.runs)
 
-    def runs_for(self, tasks: int, task: int) -> tuple[RunInfo, ...]:
-        """The runs that a task has to read, newest first."""
-        return tuple(run for run in self.runs if run.serves(tasks, task))
+    def runs_for(self, tasks: int, task: int, part: str = "") -> tuple[RunInfo, ...]:
+        """The runs of a part that a task has to read, newest first."""
+        return tuple(run for run in self.runs if run.part == part and run.serves(tasks, task))
 
     def next(
-        self, writes: Iterable[Writes], *, schema: str, added: int, evicted: int | None
+        self,
+        writes: Iterable[Writes],
+        *,
+        schema: str,
+        added: int,
+        evicted: Mapping[str, int | None],
     ) -> StateVersion:
         """The version after a batch in which the tasks wrote this.
 
@@ -167,7 +174,7 @@ class StateVersion:
             writes: one per task.
             schema: the key and value types as text.
             added: by how much the number of rows grew.
-            evicted: up to which event time this batch evicted, None if it does not evict.
+            evicted: up to which event time this batch evicted, by part; None if it does not evict.
         """
         runs = {run.file: run for run in self.runs}
         new: list[RunInfo] = []
@@ -179,7 +186,8 @@ class StateVersion:
                     del runs[file]
                 else:
                     runs[file] = left
-        kept = [run for run in (_evict(r, evicted) for r in runs.values()) if not run.empty]
+        left_over = (_evict(run, evicted.get(run.part)) for run in runs.values())
+        kept = [run for run in left_over if not run.empty]
         gone = {run.file for run in self.runs} - {run.file for run in kept}
         if self.version > 0:
             gone.add(manifest_name(self.version, self.attempt))

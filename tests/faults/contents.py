@@ -67,7 +67,7 @@ def _state(folder: Path) -> dict[str, list[str]]:
 def state_rows(state: StoredState) -> list[str]:
     """The live rows of a version of an operator's state."""
     found = []
-    for rows in state.rows():
+    for _, rows in state.rows():
         columns = [*rows.keys.columns.columns, pa.array(rows.times), *rows.values.columns]
         values = (column.to_pylist() for column in columns)
         found += [

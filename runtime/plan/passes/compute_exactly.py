@@ -46,6 +46,7 @@ from ..nodes import (
     ReadTable,
     RuntimeNode,
     Select,
+    Union,
 )
 from .share_arguments import LONGEST, share_arguments, text_size
 
@@ -85,6 +86,8 @@ class _Exactly:
             case Aggregate():
                 self._step("group by", [e.data_type for e in node.keys])
                 return node.map_expressions(self._own)
+            case Union():
+                self._step("union", [a.data_type for a in node.output])
             case ObserveMetrics():
                 return node.map_expressions(self._own)
             case ReadSource(name=name) | ReadTable(name=name):

@@ -7,7 +7,8 @@
 Spark samples the input of a global sort or of a repartition by range to find its bounds: everything
 below runs twice, up to the exchange below it, whose files it keeps. A product reads each side many
 times. The tasks of a union are numbered through all its inputs, those of a coalesce are fewer,
-while a kernel goes by the number of its own. So an exchange is put between. Where state is small
+while a kernel goes by the number of its own. So an exchange is put between; the first input of a
+union of our own, whose inputs have no order, keeps its numbers. Where state is small
 the rows of a global sort go to one task: one exchange then does for both, and there is nothing to
 sample. Idempotent.
 """
@@ -21,7 +22,7 @@ from ....physical.joins import CartesianProductExec
 from ....physical.partitions import CoalesceExec
 from ....planner.model.tree import replace
 from ..facts import BatchFacts
-from ..nodes import Aggregate, AsIs, Exchange, Kernel, RuntimeNode, with_inputs
+from ..nodes import Aggregate, AsIs, Exchange, Kernel, RuntimeNode, Union, with_inputs
 
 FEW = 1_000_000
 """Rows of state: so many are sorted by one task in the time that two exchanges take."""
@@ -35,6 +36,9 @@ def protect_kernels(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         return plan
 
     def protected(node: RuntimeNode) -> RuntimeNode:
+        if isinstance(node, Union):
+            # One task alone has one number.
+            return node if facts.tasks == 1 else _first_exposed(node)
         if not isinstance(node, AsIs):
             return node
         match node.operator:
@@ -54,6 +58,14 @@ def protect_kernels(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         return node
 
     return plan.transform_up(protected)
+
+
+def _first_exposed(union: Union) -> Union:
+    exposed = [rows for rows in union.inputs if _exposed(rows)]
+    others = [rows for rows in union.inputs if not _exposed(rows)]
+    if not exposed:
+        return union
+    return replace(union, inputs=(exposed[0], *map(_apart, exposed[1:]), *others))
 
 
 def _apart(node: RuntimeNode) -> RuntimeNode:
