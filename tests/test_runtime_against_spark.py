@@ -39,7 +39,7 @@ def module(name: str) -> Any:
 
 
 streams, live = module("random_streams"), module("derive_scenarios")
-tables = module("random_tables")
+tables, joins = module("random_tables"), module("random_joins")
 
 
 def ours(spark: SparkSession, case: dict[str, Any]) -> Mapping[str, Any]:
@@ -71,3 +71,11 @@ def test_random_tables(spark: SparkSession, shape: str, seed: int) -> None:
     found = differences(live.derive(spark, derived), ours(spark, case), ordered="ordered" in case)
     what = python or case["sql"]
     assert not found, "\n".join([f"{what} | {case['output_mode']} {case['conf']}", *found])
+
+
+@pytest.mark.parametrize("shape", joins.SHAPES)
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + CASES))
+def test_random_joins(spark: SparkSession, shape: str, seed: int) -> None:
+    case = joins.case(shape, seed, batches=2 if CASES == 1 else 4)
+    found = differences(live.derive(spark, case), ours(spark, case))
+    assert not found, "\n".join([f"{case['sql']} | {case['output_mode']} {case['conf']}", *found])

@@ -18,7 +18,8 @@ import pyarrow as pa
 from ..state import Found
 from ..state.marks import GONE, MATCHED
 from ..state.rows import columns_of
-from .join_side import Arrived, JoinSide, Kept, arrived, rows_by_side
+from .join_side import Arrived, Kept, arrived, rows_by_side
+from .join_side import JoinSide as JoinSide
 from .join_side import Moment as Moment
 from .kernel import (
     Changes,
@@ -133,14 +134,14 @@ class _Batch:
         """What comes of it."""
         output = list(self._matches())
         if self.semi:
-            for rows in (self.new["left"], self.kept["left"]):
-                output.append(take(rows.columns, np.flatnonzero(rows.hit)))
+            for side in (self.new["left"], self.kept["left"]):
+                output.append(take(side.columns, np.flatnonzero(side.hit)))
         changes: dict[str, Changes] = {}
         updated = removed = 0
         for name, new in self.new.items():
-            side, flagged = self.kernel.sides[name], name in self.kernel.flagged
+            flagged = name in self.kernel.flagged
             stored = self._stored(name)
-            rows = new.kept(side, self.stores[name].number, flagged=flagged)
+            rows = new.kept(self.kernel.sides[name], self.stores[name].number, flagged=flagged)
             changes[name] = Changes(rows if stored.all() else rows.take(stored))
             updated += int(stored.sum())
             removed += int((stored & new.gone).sum())

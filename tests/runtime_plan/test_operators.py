@@ -22,7 +22,6 @@ from stateplan.physical.stateful import (
     StateStoreRestoreExec,
     StateStoreSaveExec,
 )
-from stateplan.physical.streaming_join import StreamingSymmetricHashJoinExec
 from stateplan.physical.subqueries import ReusedSubqueryExec, SubqueryExec
 from stateplan.planner.model.errors import RuntimeFailure
 from stateplan.runtime.engines import batch as batch  # registers what runs as it is
@@ -41,7 +40,7 @@ PARTS_OF_OTHERS = (
     # They stand in expressions, or are replaced before: what they give is planned by itself.
     *(SubqueryExec, ReusedSubqueryExec, ReusedExchangeExec, PlanLaterExec),
 )
-PLANNED_ALONE = (StreamingSymmetricHashJoinExec, PythonStatefulExec, UpdateEventTimeColumnExec)
+PLANNED_ALONE = (PythonStatefulExec, UpdateEventTimeColumnExec)
 """Operators that are planned, and not run yet."""
 
 
