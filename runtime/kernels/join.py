@@ -127,7 +127,7 @@ class _Batch:
         kept = Kept.of(found, self.kernel.sides[name], len(self.kernel.keys))
         if self.semi and name == "left":
             # Those that have come out take no part any more.
-            kept = kept.take(np.flatnonzero(~kept.matched_before(self._marks(name))))
+            kept = kept.take(kept.unmatched_before(self._marks(name), kept.all))
         return kept
 
     def decision(self) -> Decision:
@@ -202,10 +202,10 @@ class _Batch:
     def _first_matches(self, name: str) -> StateRows:
         """What names the kept rows that have their first match in this batch."""
         kept = self.kept[name]
-        hit = kept.take(np.flatnonzero(kept.hit))
+        hit = np.flatnonzero(kept.hit)
         if not self.semi:
-            hit = hit.take(np.flatnonzero(~hit.matched_before(self._marks(name))))
-        return hit.marks
+            hit = kept.unmatched_before(self._marks(name), hit)
+        return kept.marked(hit)
 
     def _marks(self, name: str) -> StateStore:
         return self.stores[self.kernel.marks(name)]
@@ -232,10 +232,10 @@ class _Batch:
         none = self.new[name].grouped.keys.take(np.empty(0, np.int64))
         rows = store.expired(side.evict, none)
         old = Kept.of(Found(np.arange(len(rows)), rows), side, len(self.kernel.keys))
-        matched = old.matched_before(self._marks(name))
+        alone = old.unmatched_before(self._marks(name), old.all)
         if marks is not None:
-            matched |= old.among(marks)
-        return len(rows), [take(old.columns, np.flatnonzero(~matched))]
+            alone = old.without(alone, marks)
+        return len(rows), [take(old.columns, alone)]
 
     def _padded(self, name: str, rows: Any) -> Any:
         """Rows of one side in the output, with nulls for the other side's columns."""

@@ -162,7 +162,12 @@ class Kept:
 
     def partners(self, others: Grouped) -> Partners:
         """For each row the rows of the other side with its key, among those that were looked up."""
-        return Partners.of(np.arange(len(self.queries)), self.queries, others)
+        return Partners.of(self.all, self.queries, others)
+
+    @property
+    def all(self) -> Int64:
+        """The positions of all rows."""
+        return np.arange(len(self.queries), dtype=np.int64)
 
     def take(self, rows: Int64) -> Kept:
         """The rows at some positions."""
@@ -176,24 +181,23 @@ class Kept:
             self.times[rows],
         )
 
-    def matched_before(self, marks: StateStore) -> Mask:
-        """Which rows had a match in an earlier batch."""
+    def unmatched_before(self, marks: StateStore, rows: Int64) -> Int64:
+        """Those of the rows at some positions that had no match in an earlier batch."""
         assert self.names is not None
-        found = self.matched.copy()
-        unknown = np.flatnonzero(~found)
-        found[unknown[marks.get(self.names.take(unknown)).queries]] = True
-        return found
+        unknown = rows[~self.matched[rows]]
+        known = np.zeros(len(unknown), np.bool_)
+        known[marks.get(self.names.take(unknown)).queries] = True
+        return unknown[~known]
 
-    def among(self, marks: StateRows) -> Mask:
-        """Which rows are named by marks, which are sorted by hash."""
+    def without(self, rows: Int64, marks: StateRows) -> Int64:
+        """The positions of those rows that no mark names."""
         assert self.names is not None
-        return present(self.names, marks.keys)
+        return rows[~present(self.names.take(rows), marks.keys)]
 
-    @property
-    def marks(self) -> StateRows:
-        """What names the rows as matched, in the order of hashes."""
+    def marked(self, rows: Int64) -> StateRows:
+        """Marks on the rows at some positions."""
         assert self.names is not None
-        return marks_on(self.names, self.times)
+        return marks_on(self.names.take(rows), self.times[rows])
 
 
 def rows_by_side(rows: Input) -> Mapping[str, Int64]:

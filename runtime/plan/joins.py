@@ -147,7 +147,7 @@ class _Side:
         self.places: list[int] = []
         of_key: dict[int, tuple[Carried, int]] = {}
         place = 1
-        for key, value in zip(keys, own, strict=True):
+        for key, value in zip(keys, map(_as_it_is, own), strict=True):
             if isinstance(value, AttributeReference):
                 of_key.setdefault(value.expr_id, (key, place))
             for part in key.split(value):
@@ -200,6 +200,17 @@ class _Side:
                 child = Cast(child=child, type_=slot.data_type)  # an interval of fewer fields
             values.append(Alias(child=child, name=slot.name))
         return tuple(values)
+
+
+def _as_it_is(key: Expression) -> Expression:
+    """A key without the step that makes all zeros and all NaNs one: to a kernel they are equal."""
+    match key:
+        case Call(name="knownfloatingpointnormalized", arguments=(Call() as step,)):
+            if step.name in ("normalizenanandzero", "transform", "transform_values"):
+                return step.arguments[0]
+            if step.name == "if" and isinstance(step.arguments[0], Call):
+                return step.arguments[0].arguments[0]  # of a struct that is null
+    return key
 
 
 def _keys(node: StreamingSymmetricHashJoinExec) -> list[Carried]:

@@ -2,7 +2,8 @@
 
 Such a part has, as its last two value columns, `id`, which names a row among those of its hash, and
 `matched`, what was known of the row when it was written. Another part of the state has the marks:
-their keys are ids, under the hashes, places and event times of the rows.
+their keys are ids, under the places and event times of the rows, and hashes of their own: rows of
+one key have one hash, and may be many.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ FLAGS = (pa.field("id", pa.int64()), pa.field("matched", pa.bool_()))
 """The last value columns of rows that can be marked."""
 _ID = pa.schema(FLAGS[:1])
 _IN_BATCH = 32  # bits
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def flags(number: int, matched: Mask) -> list[Any]:
@@ -39,13 +41,15 @@ def marks_layout(*, timed: bool) -> Layout:
 
 def names_of(rows: StateRows) -> Keys:
     """What marks on some rows have as keys."""
-    ids = pa.RecordBatch.from_arrays([rows.values.column(-2)], schema=_ID)
-    return Keys(rows.keys.hashes, rows.keys.places, ids)
+    ids = rows.values.column(rows.values.num_columns - 2)
+    mixed = ids.to_numpy().view(np.uint64) * _ODD
+    hashes = (rows.keys.hashes.view(np.uint64) ^ mixed ^ (mixed >> np.uint64(32))).view(np.int64)
+    return Keys(hashes, rows.keys.places, pa.RecordBatch.from_arrays([ids], schema=_ID))
 
 
 def known_matched(rows: StateRows) -> Mask:
     """Which rows were known to have a match when they were written."""
-    found: Mask = rows.values.column(-1).to_numpy(zero_copy_only=False)
+    found: Mask = rows.values.column(rows.values.num_columns - 1).to_numpy(zero_copy_only=False)
     return found
 
 
