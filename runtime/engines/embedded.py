@@ -42,7 +42,7 @@ from .embedded_exactness import EMBEDDED
 from .embedded_json import JsonFiles
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import pushed_filters
-from .local_rows import LocalRows, Part, dataframe, each
+from .local_rows import LocalRows, Part, dataframe, each, united
 from .placing import Placing, placing
 from .reader_settings import JSON_FILTERS, changed_settings
 
@@ -154,6 +154,12 @@ class EmbeddedEngine(Engine):
         if isinstance(frame, LocalRows):
             return frame.together() if to == "one" else frame
         return frame.coalesce(1) if to == "one" else frame
+
+    def union(self, frames: Sequence[DataFrame]) -> DataFrame:
+        local = [frame for frame in frames if isinstance(frame, LocalRows)]
+        if len(local) == len(frames):
+            return cast("DataFrame", united(local))
+        return super().union([dataframe(frame) for frame in frames])
 
     def aggregate(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ...planner.model.conf import Conf
@@ -126,6 +127,10 @@ class Engine(ABC):
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
     ) -> DataFrame:
         """The rows in `tasks` partitions by the hash of their keys (in SQL), or in one, or any."""
+
+    def union(self, frames: Sequence[DataFrame]) -> DataFrame:
+        """The rows of several DataFrames of the same columns."""
+        return reduce(lambda one, other: one.union(other), frames)
 
     @abstractmethod
     def aggregate(

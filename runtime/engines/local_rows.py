@@ -109,6 +109,12 @@ class LocalRows:
         return getattr(self.frame, name)
 
 
+def united(rows: Sequence[LocalRows]) -> LocalRows:
+    """Rows of the same columns, in all their parts."""
+    first = rows[0]
+    return replace(first, parts=[part for one in rows for part in one.parts])
+
+
 def dataframe(frame: DataFrame | LocalRows) -> DataFrame:
     """The rows as a DataFrame of the engine's."""
     return frame.frame if isinstance(frame, LocalRows) else frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce, singledispatch
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import InternalError
@@ -137,8 +137,7 @@ def _(node: Exchange, batch: Batch) -> DataFrame:
 @render.register(Union)
 def _(node: Union, batch: Batch) -> DataFrame:
     names = list(map(column_name, node.attributes))
-    frames = [render(rows, batch).toDF(*names) for rows in node.inputs]
-    return reduce(lambda one, other: one.union(other), frames)
+    return batch.engine.union([render(rows, batch).toDF(*names) for rows in node.inputs])
 
 
 @render.register(Aggregate)

@@ -86,7 +86,7 @@ class _Exactly:
             case Aggregate():
                 self._step("group by", [e.data_type for e in node.keys])
                 return node.map_expressions(self._own)
-            case Union():
+            case Union() if not self._is_here(node):
                 self._step("union", [a.data_type for a in node.output])
             case ObserveMetrics():
                 return node.map_expressions(self._own)
@@ -133,6 +133,8 @@ class _Exactly:
                 return self._is_here(node.child)
             case ObserveEventTime() | ObserveBuffers() | CountRows():
                 return self._is_here(node.child)
+            case Union(inputs=inputs):
+                return all(map(self._is_here, inputs))
         return False
 
     def _select(self, node: Select) -> RuntimeNode:
