@@ -156,9 +156,8 @@ class EmbeddedEngine(Engine):
         return frame.coalesce(1) if to == "one" else frame
 
     def union(self, frames: Sequence[DataFrame]) -> DataFrame:
-        local = [frame for frame in frames if isinstance(frame, LocalRows)]
-        if len(local) == len(frames):
-            return cast("DataFrame", united(local))
+        if all(isinstance(frame, LocalRows) for frame in frames):
+            return cast("DataFrame", united(cast("Sequence[LocalRows]", frames)))
         return super().union([dataframe(frame) for frame in frames])
 
     def aggregate(
