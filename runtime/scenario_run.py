@@ -119,15 +119,24 @@ class ScenarioRun:
         self._caught = _Caught((), scenario.ordered)
         self.emitted: dict[str, Any] = {}
 
-    def run(self) -> dict[str, Any]:
-        """Run all steps; returns what came out as `expect` is."""
-        step = -1
+    def run(
+        self, first: int = 0, end: int | None = None, before: Sequence[Any] = ()
+    ) -> dict[str, Any]:
+        """Run steps; returns what came out as `expect` is.
+
+        Args:
+            first: the step to begin with; but for 0 a restart, behind steps that another run has
+                led in the same directory.
+            end: the step to stop before; None: behind the last one.
+            before: the batches of the steps before.
+        """
+        step = first or -1
+        self.emitted["batches"] = list(before)
         try:
             execution = self._planned()
             self._start(execution)
-            self.emitted["batches"] = []
-            for step, what in enumerate(self._scenario.steps):
-                self._step(execution, step, what)
+            for step in range(first, len(self._scenario.steps) if end is None else end):
+                self._step(execution, step, self._scenario.steps[step], started=step == first)
         except StateplanError as error:
             if step >= 0:
                 self._record(step, data=True)
@@ -178,9 +187,12 @@ class ScenarioRun:
         os.utime(hidden, (_FIRST_FILE_TIME + step, _FIRST_FILE_TIME + step))
         hidden.rename(self._folder / name / f"step-{step:05d}.json")
 
-    def _step(self, execution: IncrementalExecution, number: int, what: Step) -> None:
+    def _step(
+        self, execution: IncrementalExecution, number: int, what: Step, *, started: bool
+    ) -> None:
         if what.restart or self._restart_always:
-            self._restart(execution)
+            if not started:
+                self._restart(execution)
             self._settle()
             self._record(number, data=False)
             if what.restart:

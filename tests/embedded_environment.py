@@ -23,11 +23,14 @@ class NotMade(Exception):
 def python() -> Path:
     """The second environment's Python, where this checkout is installed in place.
 
-    It is made (half a minute) when it is missing, or was made of another pyproject.toml.
+    It is made (half a minute) when it is missing, or was made of another pyproject.toml; the
+    environment variable STATEPLAN_EMBEDDED_PYTHON names another one.
 
     Raises:
         NotMade: pip failed.
     """
+    if named := os.environ.get("STATEPLAN_EMBEDDED_PYTHON"):
+        return Path(named)
     executable = _ENVIRONMENT / "bin" / "python"
     made_of = _ENVIRONMENT / "made-of"
     wanted = _digest()

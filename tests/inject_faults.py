@@ -2,16 +2,19 @@
 
     python tests/inject_faults.py --faults 300 --seed 1 --report faults.md --json faults.json
     python tests/inject_faults.py --faults 300 --seed 1 --results lives.jsonl --minutes 2
-    python tests/inject_faults.py --life 123 --spark local --with "step 45; moment after 1.20 s"
+    python tests/inject_faults.py --faults 300 --seed 1 --on embedded
+    python tests/inject_faults.py --life 123 --on local --with "step 45; moment after 1.20 s"
     python tests/inject_faults.py --corruption --report corruption.md
 
 Each life is a query of its seed with some faults: a driver that is killed at a step of the batch
 protocol, a worker or an executor in the middle of a task, tasks that run twice, and so on (the
 report says what). It is restarted until it has read everything; then the sink's content and the
-state must be those of the fault-free life. Status 1 if a life differs. The report names for each
-life the command that leads it again, alone. With --results a run can be cut into pieces: the same
-command again goes on with the next seeds. With --corruption each file of a checkpoint is damaged
-instead: an error must name it and say what to do, or all must be as if nothing had happened.
+state must be those of the fault-free life. Status 1 if a life differs. Lives are led on Spark (on
+one machine, on a cluster, on a JVM for each run) or on the embedded engine, where it is installed.
+The report names for each life the command that leads it again, alone. With --results a run can be
+cut into pieces: the same command again goes on with the next seeds. With --corruption each file of
+a checkpoint is damaged instead: an error must name it and say what to do, or all must be as if
+nothing had happened.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--faults", type=int, default=300, help="how many faults to bring about")
     parser.add_argument("--seed", type=int, default=1, help="the first life's seed")
-    parser.add_argument("--spark", choices=["all", *SHARES], default="all")
+    parser.add_argument("--on", choices=["spark", *SHARES, "embedded"], default="spark")
     parser.add_argument("--kinds", help=f"only these kinds of faults: {','.join(MEANING)}")
     parser.add_argument("--life", type=int, help="one life only, by its seed")
     parser.add_argument("--with", dest="given", help="its faults, as the report names them")
@@ -59,10 +62,9 @@ def main() -> int:
         return damage_files(root, chosen)
     results = Results(chosen.results)
     one = chosen.life is not None
-    for spark in SHARES if chosen.spark == "all" else (chosen.spark,):
-        share = SHARES[spark] if chosen.spark == "all" else 1.0
+    for on, share in SHARES.items() if chosen.on == "spark" else ((chosen.on, 1.0),):
         lead_lives(
-            spark,
+            on,
             root,
             results,
             faults=sys.maxsize if one else round(chosen.faults * share),

@@ -117,6 +117,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 
 on_spark = pytest.mark.parametrize("engine", ["spark"], indirect=True)
+on_embedded = pytest.mark.parametrize(
+    "engine", [pytest.param("embedded", marks=pytest.mark.embedded)], indirect=True
+)
 
 
 @pytest.fixture
@@ -322,6 +325,24 @@ def test_limits_read_state_below_them_to_the_end(query: Callable[..., Query]) ->
     assert len(running.batch(rows)) == 3
     assert running.totals == [("globalLimit", 1), ("dedupe", 30)]
     assert running.batch([("new", at(1), 1)]) == []
+
+
+@on_embedded
+def test_a_limit_that_decides_the_watermark_is_refused(query: Callable[..., Query]) -> None:
+    source = "STREAM events WATERMARK ts DELAY OF INTERVAL 1 SECONDS"
+    with pytest.raises(RuntimeFailure, match="a limit right above a watermark") as caught:
+        query(f"SELECT user FROM {source} LIMIT 3", "append").prepared([])
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+    # State below reads all rows.
+    running = query(f"SELECT DISTINCT ON (user) user FROM {source} LIMIT 3", "append")
+    assert running.batch([("a", at(1), 1)]) == [("a",)]
+
+
+def test_rows_of_sliding_windows_keep_their_order(query: Callable[..., Query]) -> None:
+    sql = "SELECT window(ts, '10 seconds', '5 seconds') AS w, first(qty) AS q"
+    running = query(f"{sql} FROM STREAM events GROUP BY 1", "complete")
+    emitted = running.batch([("a", at(8), 1), ("a", at(3), 2), ("a", at(6), 3), ("a", at(4), 4)])
+    assert [row[1] for row in emitted] == [2, 1, 1]
 
 
 def test_damaged_state_is_named(query: Callable[..., Query], tmp_path: Path) -> None:

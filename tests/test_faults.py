@@ -41,12 +41,24 @@ def test_a_life_under_faults_ends_as_one_without(
 ) -> None:
     start_server()
     gateway = gateway_of(spark)
-    place = Place(
-        root=tmp_path, reference=gateway, gateway=gateway, maker=FaultMaker(KINDS, {}, ())
-    )
+    place = Place(root=tmp_path, reference=gateway, on=gateway, maker=FaultMaker(KINDS, {}, ()))
     outcome = place.lead(seed, [Fault.parse(text) for text in plan.split(";")] if plan else None)
     assert not outcome.wrong, outcome
     assert outcome.faults
+
+
+EMBEDDED = "step 90; engine after 0.20 s; then step 150; fail writing, batch 2, task 1; fence 60"
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("seed", "plan"), [(1, EMBEDDED), (24, EMBEDDED)])
+def test_a_life_on_the_embedded_engine(tmp_path: Path, seed: int, plan: str) -> None:
+    start_server()
+    maker = FaultMaker(KINDS, {}, ())
+    place = Place(root=tmp_path, reference="embedded", on="embedded", maker=maker)
+    outcome = place.lead(seed, [Fault.parse(text) for text in plan.split(";")])
+    assert not outcome.wrong, outcome
+    assert len(outcome.faults) >= 3
 
 
 @pytest.mark.parametrize("kind", MEANING)

@@ -238,9 +238,8 @@ class EmbeddedEngine(Engine):
         names = [column_name(column) for column in columns]
 
         def made(batch: Any) -> Iterator[Any]:
-            for evaluator in evaluators:
-                results, _ = evaluator.select(batch)
-                yield pa.RecordBatch.from_arrays(results, names=names)
+            results = _row_by_row([one.evaluate(batch) for one in evaluators])
+            yield pa.RecordBatch.from_arrays(results, names=names)
 
         if isinstance(frame, LocalRows):
             return frame.made(schema_of(columns), made)
@@ -258,12 +257,20 @@ class EmbeddedEngine(Engine):
         return frame.mapInArrow(_Mapping(self._hold(computed)), spark_schema_of(columns))
 
     def failure(self, error: Exception) -> Exception:
+        from .embedded_channel import is_gone
+
         failures = list(self._failures)
         self._failures.clear()
         if failures:
             return failures[0]
         if not type(error).__module__.startswith("pyspark."):
             return error  # of a user's function, whose words may be the engine's by chance
+        if is_gone(error):
+            return RuntimeFailure(
+                "STATEPLAN_EMBEDDED_STOPPED",
+                "The embedded engine of this process has stopped.",
+                hint="Start the query again in a new process: it goes on from the last commit.",
+            )
         found = spark_error(str(error))
         return error if found is None else KernelError(found.condition, found.text)
 
@@ -337,6 +344,15 @@ class EmbeddedEngine(Engine):
 
 def _renamed(field: Any, name: str) -> Any:
     return type(field)(name, field.dataType, field.nullable)
+
+
+def _row_by_row(results: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Columns of all that is made of a row, then of the next: `first` and lists see the order."""
+    if len(results) == 1:
+        return results[0]
+    rows = len(results[0][0])
+    order = pa.array(np.arange(len(results) * rows).reshape(len(results), rows).T.ravel())
+    return [pa.concat_arrays(parts).take(order) for parts in zip(*results, strict=True)]
 
 
 # ------------------------------------------------------------- functions that the engine calls

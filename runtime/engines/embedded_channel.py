@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import grpc
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
@@ -83,10 +84,26 @@ def connect(address: tuple[str, int]) -> SharedChannel:
 
 def new_session(address: tuple[str, int], channel: SharedChannel) -> SparkSession:
     """A session of its own on the channel, which is neither PySpark's default nor active one."""
-    return cast("SparkSession", ConnectSession(connection=_Builder(address, channel)))
+    return _unretried(ConnectSession(connection=_Builder(address, channel)))
 
 
 def default_session(address: tuple[str, int], channel: SharedChannel) -> SparkSession:
     """A session that PySpark's functions find without being given it."""
-    builder = ConnectSession.builder.channelBuilder(_Builder(address, channel))
-    return cast("SparkSession", builder.create())
+    return _unretried(ConnectSession.builder.channelBuilder(_Builder(address, channel)).create())
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether an error of the client's says that the engine does not answer any more."""
+    return (
+        isinstance(error, SparkConnectGrpcException)
+        and error.getGrpcStatusCode() == grpc.StatusCode.UNAVAILABLE
+    )
+
+
+def _unretried(session: ConnectSession) -> SparkSession:
+    """The session without the client's patience: an engine of this process that is gone stays so.
+
+    The client would try again for ten minutes.
+    """
+    session.client.set_retry_policies([])
+    return cast("SparkSession", session)

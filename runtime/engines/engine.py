@@ -191,7 +191,8 @@ class Engine(ABC):
 
         Args:
             frame: the rows, their columns in the order in which the evaluators number them.
-            evaluators: each computes the columns, of the rows that fulfil its conditions.
+            evaluators: each computes the columns, of the rows that fulfil its conditions; several
+                have none, and what they make of a row stays together.
             columns: what they give.
         """
         raise InternalError(f"{self.facts.name} computes all expressions itself")

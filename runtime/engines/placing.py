@@ -17,7 +17,17 @@ def placing(node: Kernel) -> Placing:
     (rows,) = node.inputs
     columns = rows.output
     positions = {column.expr_id: i for i, column in enumerate(columns)}
-    own = [positions[e.expr_id] for e in node.hashed if isinstance(e, AttributeReference)]
-    if len(own) == len(node.hashed):
-        return lambda batch: [batch.column(i) for i in own]
-    return evaluator(node.hashed, columns).evaluate
+    # Of what is a column already nothing is computed: it may be of any type, arrays too.
+    made = [e for e in node.hashed if not isinstance(e, AttributeReference)]
+    compute = evaluator(made, columns).evaluate if made else lambda batch: []
+
+    def place(batch: Any) -> list[Any]:
+        computed = iter(compute(batch))
+        return [
+            batch.column(positions[e.expr_id])
+            if isinstance(e, AttributeReference)
+            else next(computed)
+            for e in node.hashed
+        ]
+
+    return place

@@ -83,8 +83,8 @@ _PATTERNS = _words(
 _LIKE = _words("like ilike likeall likeany notlikeall notlikeany")
 _RESULTS = _words("from_json from_csv makedecimal")
 _METHODS = _words("invoke static_invoke")
-_NAMES_ONLY = _words("named_struct arrays_zip makedecimal")
-"""Functions whose options are names of fields, or what their result's type says."""
+_NAMES_ONLY = _words("named_struct arrays_zip makedecimal pythonudf")
+"""Functions whose options are names, what their result's type says, or a user's own code."""
 
 
 @dataclass(frozen=True, order=True)

@@ -44,7 +44,7 @@ def contents(case: Case, folder: Path) -> Contents:
         for file in visible_files(folder / "out"):
             lines = Path(file.path).read_text().splitlines()
             rows += [row_text(json.loads(line)) for line in lines]
-        listed = sorted(str(p) for p in (folder / "out").glob("part-*"))
+        listed = sorted(str(p) for p in (folder / "out").glob("[!._]*"))
         visible = sorted(file.path for file in visible_files(folder / "out"))
         if listed != visible:
             raise AssertionError(f"the output directory lists {listed}, its log {visible}")

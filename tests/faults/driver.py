@@ -1,22 +1,25 @@
-"""One run of a query in a process of its own, on a JVM that another process has started.
+"""One run of a query in a process of its own: on a JVM that is there, or on the embedded engine.
 
-A process that dies here leaves its Spark jobs running: the JVM goes on with them for a while, as a
-driver that was cut off would. Processes are forked from a server that has imported everything, so
-that a run costs its batches and little else.
+A process that dies on a JVM leaves its Spark jobs running: the JVM goes on with them for a while,
+as a driver that was cut off would; the embedded engine dies with its process. Processes are forked
+from a server that has imported everything, so that a run costs its batches and little else.
 """
 
 from __future__ import annotations
 
 import errno
+import faulthandler
 import json
 import multiprocessing
 import os
+import signal
 import sys
+import threading
 import traceback
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .cases import Case
 from .steps import End, Steps
@@ -30,10 +33,14 @@ LIMIT = 600.0  # seconds: no run takes as long, even on a machine that does othe
 
 @dataclass(frozen=True, kw_only=True)
 class Gateway:
-    """Where a JVM with a Spark context listens; None: the run starts one of its own."""
+    """Where a JVM with a Spark context listens."""
 
     port: int
     secret: str
+
+
+On = Gateway | Literal["own", "embedded"]
+"""What a run uses: a JVM that is there, one of its own, or the embedded engine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +53,11 @@ class Run:
         start: how many starts there were before.
         portions: how many of the case's portions are there at the end, one number a start that
             follows on the one before in the same process.
-        gateway: the JVM.
+        on: the engine.
         at_step, end: the step at which the process ends, and how.
         task_fault: what goes wrong in a task.
         fail_sink: the batch whose rows the sink takes, but then fails.
+        stop_engine: after how many seconds the embedded engine stops, under the query.
         locks: whether the disk has locks.
     """
 
@@ -57,11 +65,12 @@ class Run:
     folder: Path
     start: int = 0
     portions: tuple[int, ...]
-    gateway: Gateway | None = None
+    on: On = "own"
     at_step: int | None = None
     end: End = "kill"
     task_fault: TaskFault | None = None
     fail_sink: int | None = None
+    stop_engine: float | None = None
     locks: bool = True
 
 
@@ -91,6 +100,9 @@ def finish(process: BaseProcess, run: Run, limit: float = LIMIT) -> str:
     """
     process.join(limit)
     if process.is_alive():
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGUSR1)  # where its threads are goes to the log
+        process.join(1)
         process.kill()
         raise TimeoutError(f"a run of {run.case.kind} {run.case.seed} took over {limit} s")
     if process.exitcode == 0:
@@ -105,9 +117,10 @@ def _main(run: Run) -> None:
     log = os.open(run.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
+    faulthandler.register(signal.SIGUSR1)
     code = 1
     try:
-        spark = connect(run.gateway)
+        spark = connect(run.on)
         _settle(run)
         steps = Steps(run.folder, run.at_step, run.end)
         steps.install()
@@ -143,18 +156,36 @@ def _settle(run: Run) -> None:
 
     if not run.locks:
         Disk.lock = none  # type: ignore[method-assign]
+    if run.stop_engine is not None:
+        threading.Timer(run.stop_engine, _stop_engine).start()
 
 
-def connect(gateway: Gateway | None) -> SparkSession:
-    """A session on a JVM that runs, or on one of its own."""
+def _stop_engine() -> None:
+    """The embedded engine goes, without the knowledge of those who use it."""
+    from stateplan.runtime.engines import embedded_session
+
+    running: Any = embedded_session._running
+    running._server.stop()
+
+
+def connect(on: On) -> SparkSession:
+    """A session on an engine."""
+    if on == "embedded":
+        from stateplan.runtime.engines import embedded_session
+
+        return embedded_session.session()
+    if on == "own":
+        from .sparks import local_session
+
+        return local_session()
+    return _connect_to(on)
+
+
+def _connect_to(gateway: Gateway) -> SparkSession:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    from .sparks import local_session
-
-    if gateway is None:
-        return local_session()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_GATEWAY_PORT"] = str(gateway.port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = gateway.secret
@@ -181,7 +212,7 @@ def perform(spark: SparkSession, run: Run, start: int) -> None:
         case.format, str(run.folder / "in"), parse_schema(SCHEMA), {"maxFilesPerTrigger": "1"}
     )
     sink = make_sink(case.sink, run.folder, run.fail_sink)
-    with tasks.installed(run.task_fault):
+    with tasks.installed(run.task_fault, embedded=run.on == "embedded"):
         run_to_completion(
             spark,
             case.query().execution,

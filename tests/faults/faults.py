@@ -13,7 +13,7 @@ from .tasks import MOMENTS, Moment
 
 Kind = Literal[
     "step", "moment", "pause", "fence", "whole", "workers", "worker", "executor", "fail", "twin",
-    "zombie", "slow", "rerun", "sink",
+    "zombie", "slow", "rerun", "sink", "interrupt", "engine",
 ]  # fmt: skip
 MEANING: dict[str, str] = {
     "step": "driver gets SIGKILL at a step of the protocol",
@@ -30,14 +30,23 @@ MEANING: dict[str, str] = {
     "slow": "a slow task is run a second time beside the first (speculation)",
     "rerun": "shuffle files vanish, stages run again in another order of rows",
     "sink": "the sink fails after it took the batch",
+    "interrupt": "driver gets SIGINT (Ctrl-C) at any moment",
+    "engine": "the embedded engine stops at any moment, under the driver",
 }
 PAUSES = ("pause", "fence")
+TIMED = ("moment", "workers", "whole", "interrupt", "engine")
 ON_LOCAL: dict[Kind, int] = {
     "step": 40, "moment": 10, "pause": 3, "fence": 12, "workers": 5, "worker": 10, "fail": 6,
     "twin": 5, "zombie": 6, "rerun": 8, "sink": 5,
 }  # fmt: skip
 ON_A_CLUSTER: dict[Kind, int] = {"executor": 5, "slow": 3, "worker": 1, "rerun": 2, "step": 1}
 ON_ITS_OWN: dict[Kind, int] = {"whole": 1}
+# Its tasks are threads of the driver, which writes the state: what befalls the driver at any of its
+# steps befalls them as well.
+ON_EMBEDDED: dict[Kind, int] = {
+    "step": 40, "moment": 10, "pause": 6, "fence": 14, "fail": 10, "sink": 5, "interrupt": 8,
+    "engine": 8,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +56,7 @@ class Fault:
     Attributes:
         kind: what breaks.
         step: the number of the driver's step (step, pause, fence).
-        seconds: how long after the start (moment, workers, whole).
+        seconds: how long after the start (moment, workers, whole, interrupt, engine).
         batch, task, operator, moment: inside which task (worker, executor, fail, ...); sink: the
             batch.
         then: whether it meets the start right after the one before, with no more input.
@@ -70,7 +79,7 @@ class Fault:
         match self.kind:
             case "step" | "pause" | "fence":
                 return f"{self.kind} {self.step}"
-            case "moment" | "workers" | "whole":
+            case kind if kind in TIMED:
                 return f"{self.kind} after {self.seconds:.2f} s"
             case "sink":
                 return f"sink, batch {self.batch}"
@@ -90,7 +99,7 @@ class Fault:
         kind, *words = words[values["then"] :]
         if kind in ("step", "pause", "fence"):
             values["step"] = int(words[0])
-        elif kind in ("moment", "workers", "whole"):
+        elif kind in TIMED:
             values["seconds"] = float(words[1])
         else:
             if kind != "sink":
@@ -103,7 +112,7 @@ class Fault:
 
 def step_kind(name: str) -> str:
     """A step without the numbers of batches and files, and without moments in file names."""
-    name = re.sub(r"part-\d+.*", "part-N", name)
+    name = re.sub(r"part-\d+.*|\b\w{16}_\d+\.json", "part-N", name)
     name = re.sub(r"-[0-9a-f]{12,}(?=\.arrow)", "-N", name)
     return re.sub(r"\d+", "N", name)
 

@@ -17,7 +17,7 @@ from typing import Any
 from . import driver, tasks
 from .cases import BATCHES, Case, make_case
 from .contents import Contents, contents, differences
-from .driver import Gateway, Run
+from .driver import On, Run
 from .faults import PAUSES, Fault, FaultMaker, step_kind
 
 FRUITLESS = 8
@@ -74,24 +74,28 @@ class Model:
 
 @dataclass
 class Place:
-    """Where lives are led: a folder and a Spark.
+    """Where lives are led: a folder and an engine.
 
     Attributes:
-        gateway: the JVM that all runs share; None: each run starts one.
-        reference: the JVM for fault-free runs.
+        on: the engine of all runs with faults.
+        reference: that of the fault-free runs.
         starts: how many starts with a fault a life has.
         local_folder: where the shared JVM's shuffles write.
     """
 
     root: Path
-    reference: Gateway
-    gateway: Gateway | None
+    reference: On
+    on: On
     maker: FaultMaker
     starts: int = BATCHES
     local_folder: str = ""
 
     def lead(self, seed: int, faults: Sequence[Fault] | None = None) -> Outcome:
-        """One life with up to so many faults: these, or such as the seed says."""
+        """One life with up to so many faults: these, or such as the seed says.
+
+        Raises:
+            Refused: the engine does not run its query.
+        """
         case = make_case(seed)
         life = _Life(self, case, self._model(case), random.Random(f"life {seed}"), faults)
         try:
@@ -107,7 +111,7 @@ class Place:
     def _model(self, case: Case) -> Model:
         folder = self.folder(case, "model")
         portions = (*map(self.portions, range(self.starts)), len(case.portions))
-        run = Run(case=case, folder=folder, gateway=self.reference, portions=portions)
+        run = Run(case=case, folder=folder, on=self.reference, portions=portions)
         began = time.monotonic()
         _must_end(driver.finish(driver.launch(run), run), run)
         seconds = (time.monotonic() - began) / len(portions)
@@ -125,12 +129,18 @@ class Place:
 
 
 def _must_end(how: str, run: Run) -> None:
+    if how.startswith("STATEPLAN_NOT_EXACT:"):
+        raise Refused(how.split("\n")[0])
     if how != "done":
         raise RunFailed(f"{run.case.kind} {run.case.seed}, start {run.start}: {how}")
 
 
 class RunFailed(Exception):
     """A run without a fault failed."""
+
+
+class Refused(Exception):
+    """The embedded engine does not run the query of a case."""
 
 
 class _Life:
@@ -222,6 +232,8 @@ class _Life:
             settings = {"task_fault": self._task_fault(fault)}
         elif fault.kind == "sink" and self.case.sink != "files":
             settings = {"fail_sink": fault.batch}
+        elif fault.kind == "engine":
+            settings = {"stop_engine": fault.seconds}
         return self._plain((portions,), **settings)
 
     def _plain(self, portions: tuple[int, ...], **settings: Any) -> Run:
@@ -230,7 +242,7 @@ class _Life:
             folder=self.folder,
             start=self.start,
             portions=portions,
-            gateway=self.place.gateway,
+            on=self.place.on,
             **settings,
         )
 
@@ -251,10 +263,13 @@ class _Life:
 
     def _perform(self, run: Run, fault: Fault) -> str:
         process = driver.launch(run)
-        if fault.kind in ("moment", "workers", "whole"):
+        if fault.kind in ("moment", "workers", "whole", "interrupt"):
             process.join(fault.seconds)
         if fault.kind == "workers":
             kill_workers()
+        elif fault.kind == "interrupt" and process.is_alive():
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGINT)
         elif fault.kind in ("moment", "whole") and process.is_alive():
             assert process.pid is not None
             below = descendants(process.pid)
@@ -327,6 +342,10 @@ def _expected(how: str, fault: Fault) -> bool:
         case "workers" | "worker" | "executor" | "fail" | "rerun":
             # Where tasks are not tried again the batch fails, in words that name it.
             return "Batch" in how or "exit" not in how
+        case "interrupt":
+            return how.startswith("KeyboardInterrupt:")
+        case "engine":
+            return how.startswith("STATEPLAN_EMBEDDED_STOPPED:") or "UNAVAILABLE" in how
         case "pause" | "fence":
             return how.startswith(("CONCURRENT_QUERY:", "CONCURRENT_STREAM_LOG_UPDATE:"))
         case _:

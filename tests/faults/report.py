@@ -23,12 +23,14 @@ class Results:
 
     Attributes:
         lives: one entry each.
+        refused: why the embedded engine does not run the query of a seed, in this process.
         steps: the kinds of steps that fault-free runs were seen to make.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self.lives: list[Life] = []
+        self.refused: dict[int, str] = {}
         self.steps: set[str] = set()
         if path is not None and path.exists():
             for line in path.read_text().splitlines():
@@ -36,22 +38,22 @@ class Results:
                 self.steps.update(entry.pop("steps"))
                 self.lives.append(entry)
 
-    def add(self, spark: str, outcome: Outcome, maker: FaultMaker) -> None:
+    def add(self, on: str, outcome: Outcome, maker: FaultMaker) -> None:
         """Take in a life."""
-        entry = {"spark": spark, **asdict(outcome)}
+        entry = {"on": on, **asdict(outcome)}
         self.lives.append(entry)
         new, self.steps = sorted(maker.seen - self.steps), self.steps | maker.seen
         if self._path is not None:
             with open(self._path, "a", encoding="utf-8") as file:
                 file.write(json.dumps({**entry, "steps": new}) + "\n")
 
-    def led(self, spark: str) -> set[int]:
-        """The seeds of the lives that were led on a Spark."""
-        return {life["seed"] for life in self.lives if life["spark"] == spark}
+    def led(self, on: str) -> set[int]:
+        """The seeds of the lives that were led there."""
+        return {life["seed"] for life in self.lives if life["on"] == on}
 
-    def count(self, spark: str | None = None) -> int:
-        """How many faults there were, on one Spark or all."""
-        return sum(len(x["kinds"]) for x in self.lives if spark in (None, x["spark"]))
+    def count(self, on: str | None = None) -> int:
+        """How many faults there were, in one place or all."""
+        return sum(len(x["kinds"]) for x in self.lives if on in (None, x["on"]))
 
     def met(self) -> Counter[str]:
         """How often a driver ended at each kind of step."""
@@ -63,21 +65,22 @@ class Results:
         return [life for life in self.lives if life["wrong"]]
 
     @staticmethod
-    def line(spark: str, outcome: Outcome) -> str:
+    def line(on: str, outcome: Outcome) -> str:
         """One life in one line."""
         what = "; ".join(outcome.faults) or "no fault"
         came = " | ".join(outcome.wrong) or "equal"
         return (
-            f"{spark} {outcome.seed} {outcome.kind}, {outcome.mode}, {outcome.sink}: {what}: "
+            f"{on} {outcome.seed} {outcome.kind}, {outcome.mode}, {outcome.sink}: {what}: "
             f"{came} ({outcome.seconds:.0f} s)"
         )
 
     def summary(self) -> str:
         """The figures in one line."""
         met = self.met()
+        refused = f"; {len(self.refused)} queries were refused" if self.refused else ""
         return (
             f"{self.count()} faults in {len(self.lives)} lives, {len(self.wrong)} lives differ; "
-            f"drivers ended at {len(met)} of {len(self.steps | set(met))} kinds of steps"
+            f"drivers ended at {len(met)} of {len(self.steps | set(met))} kinds of steps{refused}"
         )
 
     def figures(self) -> dict[str, Any]:
@@ -123,7 +126,7 @@ class Results:
     def _differing(self) -> Iterable[str]:
         yield from ["Lives that differ:", ""] if self.wrong else ["No life differs."]
         for life in self.wrong:
-            yield f"- {life['spark']} {life['seed']} {life['kind']}: `{_again(life)}`"
+            yield f"- {life['on']} {life['seed']} {life['kind']}: `{_again(life)}`"
             yield from (f"  - {text}" for text in life["wrong"])
 
     def _repeated(self) -> Iterable[str]:
@@ -133,7 +136,4 @@ class Results:
 
 def _again(life: Life) -> str:
     plan = "; ".join(life["plan"])
-    return (
-        f"python tests/inject_faults.py --life {life['seed']} --spark {life['spark']} "
-        f'--with "{plan}"'
-    )
+    return f'python tests/inject_faults.py --life {life["seed"]} --on {life["on"]} --with "{plan}"'

@@ -1,32 +1,30 @@
-"""Lives on one Spark, until enough has broken."""
+"""Lives on one engine, until enough has broken."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .cases import BATCHES
 from .driver import gateway_of, start_server
-from .faults import ON_A_CLUSTER, ON_ITS_OWN, ON_LOCAL, Fault, FaultMaker, Kind
-from .lives import Place
+from .faults import ON_A_CLUSTER, ON_EMBEDDED, ON_ITS_OWN, ON_LOCAL, Fault, FaultMaker, Kind
+from .lives import Place, Refused
 from .report import Results
 from .sparks import cluster_session, local_session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 WEIGHTS: dict[str, dict[Kind, int]] = {
     "local": ON_LOCAL,
     "cluster": ON_A_CLUSTER,
     "own": ON_ITS_OWN,
+    "embedded": ON_EMBEDDED,
 }
 
 
 def lead_lives(
-    spark: str,
+    on: str,
     root: Path,
     results: Results,
     *,
@@ -39,49 +37,52 @@ def lead_lives(
     """Lead lives until so many faults have come about.
 
     Args:
-        spark: local: one JVM for all; cluster: one with two executors; own: a JVM a run.
+        on: local: one JVM for all; cluster: one with two executors; own: a JVM a run; embedded:
+            the embedded engine in each run's process.
         root: a folder for the lives.
         results: gets the outcomes; lives that it has are not led again.
         faults: how many, those in the results included.
         seeds: of the lives.
-        kinds: of faults; None: all that the Spark can have.
+        kinds: of faults; None: all that there can be.
         given: the faults of each life, instead of those that its seed says.
         seconds: start no life after so long.
     """
-    if results.count(spark) >= faults:
+    if results.count(on) >= faults:
         return
     deadline = time.monotonic() + seconds
     start_server()
-    session = cluster_session() if spark == "cluster" else local_session()
-    try:
-        place = _place(spark, session, root, results, kinds)
+    with _place(on, root, results, kinds) as place:
         for seed in seeds:
-            if results.count(spark) >= faults or time.monotonic() > deadline:
+            if results.count(on) >= faults or time.monotonic() > deadline:
                 break
-            if given is None and seed in results.led(spark):
+            if given is None and seed in results.led(on):
                 continue
-            outcome = place.lead(seed, given)
-            results.add(spark, outcome, place.maker)
-            print(Results.line(spark, outcome), file=sys.stderr, flush=True)
+            try:
+                outcome = place.lead(seed, given)
+            except Refused as refused:
+                results.refused[seed] = str(refused)
+                continue
+            results.add(on, outcome, place.maker)
+            print(Results.line(on, outcome), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _place(on: str, root: Path, results: Results, kinds: Sequence[str] | None) -> Iterator[Place]:
+    weights = {k: w for k, w in WEIGHTS[on].items() if kinds is None or k in kinds}
+    maker = FaultMaker(weights, results.met(), results.steps)
+    if on == "embedded":
+        yield Place(root=root, reference="embedded", on="embedded", maker=maker)
+        return
+    session = cluster_session() if on == "cluster" else local_session()
+    reference = gateway_of(session)
+    try:
+        yield Place(
+            root=root,
+            reference=reference,
+            on="own" if on == "own" else reference,
+            maker=maker,
+            starts=2 if on == "own" else BATCHES,
+            local_folder=session.conf.get("spark.local.dir") or "",
+        )
     finally:
         session.stop()
-
-
-def _place(
-    spark: str,
-    session: SparkSession,
-    root: Path,
-    results: Results,
-    kinds: Sequence[str] | None,
-) -> Place:
-    weights = {k: w for k, w in WEIGHTS[spark].items() if kinds is None or k in kinds}
-    reference = gateway_of(session)
-    starts = 2 if spark == "own" else BATCHES
-    return Place(
-        root=root,
-        reference=reference,
-        gateway=None if spark == "own" else reference,
-        maker=FaultMaker(weights, results.met(), results.steps),
-        starts=starts,
-        local_folder=session.conf.get("spark.local.dir") or "",
-    )

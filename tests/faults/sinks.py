@@ -51,12 +51,12 @@ def _often(frame: DataFrame) -> list[str]:
 
 def texts(frame: DataFrame) -> list[str]:
     """The rows as sorted JSON texts; lists in them are sets and are sorted too."""
-    return sorted(row_text(json.loads(line)) for line in frame.toJSON().collect())
+    return sorted(map(row_text, frame.toArrow().to_pylist()))
 
 
 def row_text(row: Any) -> str:
     """A row as text that does not tell the order of sets."""
-    return json.dumps(_canonical(row), sort_keys=True)
+    return json.dumps(_canonical(row), sort_keys=True, default=str)
 
 
 def _canonical(value: Any) -> Any:

@@ -15,8 +15,11 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+
+from stateplan.runtime.state.storage_local import Disk
 
 End = Literal["kill", "pause"]
 _UNIQUE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -40,15 +43,16 @@ class Steps:
     at: int | None = None
     end: End = "kill"
     names: list[str] = field(default_factory=list)
-    _inside: threading.local = field(default_factory=threading.local)
+    _one: threading.Lock = field(default_factory=threading.Lock)
 
     def step(self, when: str, what: str, path: str) -> None:
         """Note a step; does not return if the process ends here."""
         place = _UNIQUE.sub("*", os.path.relpath(path, self.root))
-        self.names.append(f"{when} {what} {place}")
-        if self.at == len(self.names) - 1:
-            (self.root / "ended-at").write_text(self.names[-1])
-            os.kill(os.getpid(), signal.SIGKILL if self.end == "kill" else signal.SIGSTOP)
+        with self._one:  # threads of the embedded engine write state
+            self.names.append(f"{when} {what} {place}")
+            if self.at == len(self.names) - 1:
+                (self.root / "ended-at").write_text(self.names[-1])
+                os.kill(os.getpid(), signal.SIGKILL if self.end == "kill" else signal.SIGSTOP)
 
     def install(self) -> None:
         """Count from now on, in this process."""
@@ -57,6 +61,8 @@ class Steps:
         for name in _BY_DESCRIPTOR:
             setattr(os, name, self._around(name, getattr(os, name), _opened))
         builtins.open = self._opening(builtins.open)  # type: ignore[assignment]
+        sink = Disk.sink
+        Disk.sink = lambda disk, path: self._sink(partial(sink, disk), path)  # type: ignore[method-assign]
 
     def _around(
         self, name: str, function: Callable[..., Any], place: Callable[..., str | None]
@@ -84,6 +90,14 @@ class Steps:
             return _Written(made, self, path)
 
         return opened
+
+    def _sink(self, function: Callable[[str], Any], path: str) -> Any:
+        if not self._counts(path):
+            return function(path)
+        self.step("before", "open", path)
+        made = function(path)
+        self.step("after", "open", path)
+        return _Written(made, self, path)
 
     def _counts(self, path: Any) -> bool:
         # What the harness's own sinks and marks do is no part of the protocol.

@@ -1,7 +1,7 @@
 """What goes wrong inside a task of a stateful operator.
 
 The function that Spark's workers run is put into one that fails it. Workers get it by value: they
-need not be able to import this package.
+need not be able to import this package. On the embedded engine a task is a thread of the driver.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from stateplan.runtime.kernels.deduplicate import DeduplicateKernel
-from stateplan.runtime.kernels.task import TaskSpec, run_task
+from stateplan.runtime.kernels.kernel import Input
+from stateplan.runtime.kernels.reports import TaskReport
+from stateplan.runtime.kernels.task import StartedTask, TaskSpec, run_task
 
 Moment = Literal["before", "read", "writing", "wrote", "emitting", "emitted"]
 MOMENTS: tuple[Moment, ...] = ("before", "read", "writing", "wrote", "emitting", "emitted")
@@ -64,16 +67,55 @@ class TaskFault:
 
 
 @contextlib.contextmanager
-def installed(fault: TaskFault | None) -> Iterator[None]:
-    """While this lasts, the tasks that this process sends out have the fault."""
-    from pyspark import cloudpickle
-
-    from stateplan.runtime.engines import spark as engine
-
+def installed(fault: TaskFault | None, *, embedded: bool) -> Iterator[None]:
+    """While this lasts, the tasks that this process sends out, or runs itself, have the fault."""
     if fault is None:
         yield
         return
     Path(fault.folder).mkdir(exist_ok=True)
+    with _in_threads(fault) if embedded else _in_workers(fault):
+        yield
+
+
+@contextlib.contextmanager
+def _in_threads(fault: TaskFault) -> Iterator[None]:
+    from stateplan.runtime.engines import embedded as engine
+
+    kept = engine.start_task
+
+    def start(spec: TaskSpec, task: int, rows: Input, writers: Executor) -> StartedTask:
+        if not (_meant(fault, spec, task) and _claim(fault, spec)):
+            return kept(spec, task, rows, writers)
+        if fault.moment in ("before", "read"):
+            _end(fault)
+        if fault.moment == "writing":
+            _write_half(fault)
+        started = kept(spec, task, rows, writers)
+        return StartedTask(started.outcome, writers.submit(_fails_behind, started, fault))
+
+    engine.start_task = start
+    try:
+        yield
+    finally:
+        engine.start_task = kept
+
+
+def _fails_behind(started: StartedTask, fault: TaskFault) -> TaskReport:
+    started.report.result()
+    _end(fault)
+    raise AssertionError
+
+
+def _meant(fault: TaskFault, spec: TaskSpec, task: int) -> bool:
+    return spec.base.version >= fault.batch and task == fault.task % spec.tasks
+
+
+@contextlib.contextmanager
+def _in_workers(fault: TaskFault) -> Iterator[None]:
+    from pyspark import cloudpickle
+
+    from stateplan.runtime.engines import spark as engine
+
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     kept = engine._task_function
     engine._task_function = lambda spec, tell: _faulty(spec, tell, fault)
@@ -92,11 +134,10 @@ def _faulty(
         context = TaskContext.get()
         assert context is not None
         task = context.partitionId()
-        meant = spec.base.version >= fault.batch and task == fault.task % spec.tasks
         if fault.what == "rerun" and _claimed_at(fault) == spec.base.version and _sums_up(spec):
             # What runs again is another task: the one whose output was lost.
             batches = _reversed(batches)
-        if meant and fault.what in _HAPPENS and _claim(fault, spec):
+        if _meant(fault, spec, task) and fault.what in _HAPPENS and _claim(fault, spec):
             whole = partial(run_task, spec, task, tell=tell)
             return _HAPPENS[fault.what](whole, spec, batches, fault)
         return run_task(spec, task, batches, tell)

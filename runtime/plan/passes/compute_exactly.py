@@ -14,7 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import is_
 
-from ....physical.basic import ExpandExec, GenerateExec, UnionExec
+from ....physical.basic import (
+    ExpandExec,
+    GenerateExec,
+    GlobalLimitExec,
+    LocalLimitExec,
+    UnionExec,
+)
 from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
 from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
 from ....planner.model.errors import RuntimeFailure
@@ -238,6 +244,12 @@ class _Exactly:
             case GenerateExec(generator=Call(name=name, arguments=arguments), outer=outer):
                 step = f"{name}_outer" if outer else name
                 self._step(step, [argument.data_type for argument in arguments])
+            case LocalLimitExec() | GlobalLimitExec() if _stops_observing(node):
+                # Spark reads row by row, and sees the times of those alone that it reads.
+                raise _not_exact(
+                    "a limit right above a watermark",
+                    "how many rows it reads decides the watermark",
+                )
             case ShuffleExchangeExec():
                 return
 
@@ -257,6 +269,12 @@ class _Exactly:
             return  # rows that are in this process
         for reason in self._exactness.reader_disagreements(reader, self._conf):
             raise _not_exact(f"reading '{name}'", reason)
+
+
+def _stops_observing(node: RuntimeNode) -> bool:
+    """Whether event times are observed below a limit, with nothing between that reads them all."""
+    below = [child for child in node.children if not isinstance(child, Kernel | Exchange)]
+    return any(isinstance(child, ObserveEventTime) or _stops_observing(child) for child in below)
 
 
 def computable(select: Select) -> bool:

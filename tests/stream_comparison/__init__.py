@@ -1,0 +1,8 @@
+"""The runtime on either engine beside Structured Streaming itself, over streams from a seed.
+
+cases      the cases by name
+native     what Structured Streaming emits, kept in a file
+runs       a case on an engine, or on both in turns
+worker     the embedded engine's process, for a process that has Spark
+verdicts   equal, refused or different, and how many of each
+"""

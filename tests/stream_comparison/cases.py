@@ -1,0 +1,85 @@
+"""Cases by name: any process makes the same one again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import operator_streams
+import random_streams
+import random_tables
+
+Case = dict[str, Any]
+SHAPES: dict[str, list[str]] = {
+    "streams": list(random_streams.SHAPES),
+    "tables": list(random_tables.SHAPES),
+    "operators": list(operator_streams.SHAPES),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Name:
+    """What a case is made of.
+
+    Attributes:
+        family, shape: of `SHAPES`.
+        batches: how many steps have rows.
+        restarts: whether the query is restarted behind each of them.
+    """
+
+    family: str
+    shape: str
+    seed: int
+    batches: int
+    restarts: bool = False
+
+    def __str__(self) -> str:
+        text = f"{self.family}/{self.shape}/{self.seed}/{self.batches}"
+        return f"{text}/restarts" if self.restarts else text
+
+    @classmethod
+    def parse(cls, text: str) -> Name:
+        """The name of a text."""
+        family, shape, seed, batches, *restarts = text.split("/")
+        return cls(
+            family=family,
+            shape=shape,
+            seed=int(seed),
+            batches=int(batches),
+            restarts=bool(restarts),
+        )
+
+    def case(self) -> Case:
+        """A scenario without expectation, see `random_streams.case`."""
+        case = self._made()
+        if self.restarts:
+            with_rows = [step for step in case["steps"] if "batch" in step]
+            steps = [each for step in with_rows for each in (step, {"restart": True})]
+            case["steps"] = steps[:-1]
+        return case
+
+    def _made(self) -> Case:
+        if self.family == "operators":
+            return operator_streams.case(self.shape, self.seed, self.batches)
+        if self.family == "streams":
+            return random_streams.case(self.shape, self.seed, self.batches)
+        events, event = random_streams.EVENTS, random_streams.event
+        return random_tables.case(self.shape, self.seed, events, event, self.batches)
+
+
+ANSWERS = Path(__file__).resolve().parent.parent / "stream_answers.jsonl"
+SUITE = (
+    *(Name(family="streams", shape=s, seed=0, batches=3) for s in SHAPES["streams"]),
+    *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
+)
+OPERATORS = tuple(
+    Name(family="operators", shape=s, seed=0, batches=4, restarts=True) for s in SHAPES["operators"]
+)
+"""The streams of the tests; their native answers are in `ANSWERS`."""
+
+
+def what(case: Case) -> str:
+    """The query of a case, for people."""
+    query = case.get("sql") or case.get("python") or case["title"]
+    return f"{query} | {case['output_mode']} {case['conf']}"
