@@ -28,6 +28,7 @@ from datetime import UTC, datetime
 from ..planner.model.errors import RuntimeFailure
 from .state.storage import Held, Location
 
+SUPERSEDED = "CONCURRENT_STREAM_LOG_UPDATE"
 CLAIMS = "claims"
 _CLAIM = re.compile(r"(\d{10})-[^.]+")
 _ENTRY = ".entry"
@@ -118,7 +119,11 @@ class Claim:
         storage = self.root.storage
         if storage.local:
             self.check()
-            storage.create(location.path, data)
+            try:
+                storage.create(location.path, data)
+            except FileExistsError:
+                self.check()  # of a newer run that came between
+                raise
             return
         if storage.kind(location.path):
             raise FileExistsError(str(location))
@@ -202,8 +207,8 @@ def concurrent_query(root: Location, holder: str) -> RuntimeFailure:
 def superseded(root: Location, holder: str) -> RuntimeFailure:
     """The error for a driver whose checkpoint a newer run has claimed."""
     return RuntimeFailure(
-        "CONCURRENT_STREAM_LOG_UPDATE",
-        f"[CONCURRENT_STREAM_LOG_UPDATE] Another query has claimed the checkpoint '{root}' after "
+        SUPERSEDED,
+        f"[{SUPERSEDED}] Another query has claimed the checkpoint '{root}' after "
         f"this one: it is held {described(holder)}. Please make sure only one streaming job runs "
         "on a specific checkpoint location at a time. SQLSTATE: 40000",
         hint="Nothing is lost: the other query goes on from the last commit.",

@@ -9,8 +9,8 @@ Each shape of random_streams.py, random_tables.py and operator_streams.py comes 
 Rows, watermarks, state figures and error conditions must be the native ones, batch by batch. The
 embedded engine may refuse a query with STATEPLAN_NOT_EXACT: these are counted by reason. `turns`
 changes the engine, and the number of tasks, at a restart behind each batch. Native answers are kept
-in a file, so that an environment without Spark can compare with them; `--suite` writes those of the
-tests. Status 1 if a stream differs.
+in a file, so that an environment without Spark can compare with them; `--suite` adds what that of
+the tests does not have. Status 1 if a stream differs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--family", choices=SHAPES, action="append", help="only these families")
     parser.add_argument("--shape", action="append", help="only these shapes")
     parser.add_argument("--case", action="append", default=[], help="only this stream, by its name")
-    parser.add_argument("--suite", action="store_true", help="write the answers for the tests")
+    parser.add_argument("--suite", action="store_true", help="add what the tests' file has not")
     parser.add_argument("--answers", type=Path, help="a file that keeps the native answers")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no stream after so long")
     return parser.parse_args()
@@ -94,7 +94,6 @@ def main() -> int:
         worker = Worker(embedded_environment.python() if HAS_SPARK else Path(sys.executable))
         stack.callback(worker.stop)
         if chosen.suite:
-            ANSWERS.unlink(missing_ok=True)
             answers = Answers(ANSWERS, spark)
             for name in (*SUITE, *OPERATORS):
                 answers.of(name)

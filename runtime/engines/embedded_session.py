@@ -63,17 +63,15 @@ class _Sail:
 
         self.process = os.getpid()
         self.user_session: Any = None  # PySpark 4.3 types no `is_stopped`
-        # Sail ends at Ctrl-C, under a query that is about to stop in good order: it must not.
-        handler = ctypes.pythonapi.PyOS_getsig(signal.SIGINT)
-        self._server, self.door = _start_behind_door()
-        self.address: tuple[str, int] = self._server.listening_address
-        self._channel = connect(self.address)
-        if self.door is not None:
-            self.door.watch(self._channel)
-            started = self.door.wait(_SECONDS_TO_START)
-        else:
-            started = self._channel.wait(_SECONDS_TO_START)
-        ctypes.pythonapi.PyOS_setsig(signal.SIGINT, handler)
+        with _ctrl_c_is_pythons():
+            self._server, self.door = _start_behind_door()
+            self.address: tuple[str, int] = self._server.listening_address
+            self._channel = connect(self.address)
+            if self.door is not None:
+                self.door.watch(self._channel)
+                started = self.door.wait(_SECONDS_TO_START)
+            else:
+                started = self._channel.wait(_SECONDS_TO_START)
         if not started:
             self.stop()
             raise _not_started(f"it did not answer within {_SECONDS_TO_START:.0f} seconds")
@@ -103,6 +101,23 @@ class _Sail:
         self._channel.end()
         with suppress(RuntimeError):  # stopped
             self._server.stop()
+
+
+@contextmanager
+def _ctrl_c_is_pythons() -> Iterator[None]:
+    """Sail ends at Ctrl-C, under a query that is about to stop in good order: it must not.
+
+    It handles the signal while this lasts; one that comes meanwhile waits for Python's handler.
+    """
+    handler = ctypes.pythonapi.PyOS_getsig(signal.SIGINT)
+    waits = getattr(signal, "pthread_sigmask", None)  # Windows has none
+    before = waits(signal.SIG_BLOCK, {signal.SIGINT}) if waits else None
+    try:
+        yield
+    finally:
+        ctypes.pythonapi.PyOS_setsig(signal.SIGINT, handler)
+        if waits:
+            waits(signal.SIG_SETMASK, before)
 
 
 def _warn(address: tuple[str, int], others: list[str]) -> None:

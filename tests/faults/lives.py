@@ -343,7 +343,7 @@ def _expected(how: str, fault: Fault) -> bool:
             # Where tasks are not tried again the batch fails, in words that name it.
             return "Batch" in how or "exit" not in how
         case "interrupt":
-            return how.startswith("KeyboardInterrupt:")
+            return how.startswith("KeyboardInterrupt:") or how == "exit 1"  # before it began
         case "engine":
             return how.startswith("STATEPLAN_EMBEDDED_STOPPED:") or "UNAVAILABLE" in how
         case "pause" | "fence":

@@ -74,7 +74,7 @@ SUITE = (
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
 )
 OPERATORS = tuple(
-    Name(family="operators", shape=s, seed=0, batches=4, restarts=True) for s in SHAPES["operators"]
+    Name(family="operators", shape=s, seed=0, batches=3, restarts=True) for s in SHAPES["operators"]
 )
 """The streams of the tests; their native answers are in `ANSWERS`."""
 
