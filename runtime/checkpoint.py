@@ -16,7 +16,7 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..planner.model.conf import Conf
-from ..planner.model.errors import RuntimeFailure
+from ..planner.model.errors import RuntimeFailure, StateplanError
 from .claim import Claim, Holder
 from .files import corrupt, failing, location_of, read_whole, remove, write_new
 from .state.storage import Location, Place
@@ -228,7 +228,8 @@ class Checkpoint:
                 )
             claim = None if holder is None else Claim.take(root, holder)
             try:
-                return cls(root, _query_id(replace(root, guard=claim)), claim)
+                with contextlib.nullcontext() if claim is None else claim.telling():
+                    return cls(root, _query_id(replace(root, guard=claim)), claim)
             except BaseException:
                 if claim is not None:
                     claim.release()
@@ -239,6 +240,14 @@ class Checkpoint:
         if self.claim is not None:
             with failing(self.root):
                 self.claim.check()
+
+    def superseded(self) -> StateplanError | None:
+        """What to tell a run that fails since a newer one has claimed the checkpoint."""
+        return None if self.claim is None else self.claim.superseded()
+
+    def telling(self) -> contextlib.AbstractContextManager[None]:
+        """See `Claim.telling`; nothing where the checkpoint is only read."""
+        return contextlib.nullcontext() if self.claim is None else self.claim.telling()
 
     def settle(self) -> None:
         """Make durable what was read so far: to be called before anything is written.

@@ -22,13 +22,13 @@ import json
 import os
 import re
 import socket
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
-from ..planner.model.errors import RuntimeFailure
+from ..planner.model.errors import RuntimeFailure, StateplanError
 from .state.storage import Held, Location
 
-SUPERSEDED = "CONCURRENT_STREAM_LOG_UPDATE"
 CLAIMS = "claims"
 _CLAIM = re.compile(r"(\d{10})-[^.]+")
 _ENTRY = ".entry"
@@ -109,6 +109,29 @@ class Claim:
         if newer is not None:
             raise superseded(self.root, _content(self._folder / newer))
 
+    def superseded(self) -> StateplanError | None:
+        """What to tell a run that a newer one has superseded; None where it is not, or unknown."""
+        try:
+            self.check()
+        except (OSError, StateplanError) as error:
+            return error if isinstance(error, StateplanError) else None
+        return None
+
+    @contextlib.contextmanager
+    def telling(self) -> Iterator[None]:
+        """A failure is that of a superseded run, if it is one: files go from under it.
+
+        Raises:
+            RuntimeFailure: a newer run has claimed the checkpoint.
+        """
+        try:
+            yield
+        except Exception as error:
+            newer = self.superseded()
+            if newer is None or newer is error:
+                raise
+            raise newer from error
+
     def create(self, location: Location, data: bytes) -> None:
         """Make a file of the checkpoint that is not there yet.
 
@@ -119,11 +142,7 @@ class Claim:
         storage = self.root.storage
         if storage.local:
             self.check()
-            try:
-                storage.create(location.path, data)
-            except FileExistsError:
-                self.check()  # of a newer run that came between
-                raise
+            storage.create(location.path, data)
             return
         if storage.kind(location.path):
             raise FileExistsError(str(location))
@@ -207,8 +226,8 @@ def concurrent_query(root: Location, holder: str) -> RuntimeFailure:
 def superseded(root: Location, holder: str) -> RuntimeFailure:
     """The error for a driver whose checkpoint a newer run has claimed."""
     return RuntimeFailure(
-        SUPERSEDED,
-        f"[{SUPERSEDED}] Another query has claimed the checkpoint '{root}' after "
+        "CONCURRENT_STREAM_LOG_UPDATE",
+        f"[CONCURRENT_STREAM_LOG_UPDATE] Another query has claimed the checkpoint '{root}' after "
         f"this one: it is held {described(holder)}. Please make sure only one streaming job runs "
         "on a specific checkpoint location at a time. SQLSTATE: 40000",
         hint="Nothing is lost: the other query goes on from the last commit.",

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Protocol
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.plan import SparkPlan
 from ..planner.model.conf import Conf
-from ..planner.model.errors import StateplanError
 from .batch_progress import RunIdentity, batch_progress
 from .batch_time import with_batch_time
 from .checkpoint import (
@@ -30,7 +29,6 @@ from .checkpoint import (
     batches_to_retain,
     pinned_settings,
 )
-from .claim import SUPERSEDED
 from .engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
 from .engines.engine import Engine
 from .failures import batch_failure
@@ -224,19 +222,11 @@ class MicroBatchExecution:
             return self._run_batch(position, durations, in_sink)
         except Exception as error:
             in_function = in_sink[0] and isinstance(self._sink, ForeachBatchSink)
-            cause = self._superseded() or self.engine.failure(error)
+            cause = self._checkpoint.superseded() or self.engine.failure(error)
             failure = batch_failure(cause, position.batch_id, in_function=in_function)
             if failure is error:
                 raise
             raise failure from error
-
-    def _superseded(self) -> StateplanError | None:
-        """The error of a batch whose files a newer run may have taken away, however it failed."""
-        try:
-            self._checkpoint.check_claim()
-        except StateplanError as error:
-            return error if error.condition == SUPERSEDED else None
-        return None
 
     def _run_batch(
         self, position: Position, durations: Durations, in_sink: list[bool]

@@ -153,6 +153,7 @@ def _prepare(
     with ExitStack() as undo:
         undo.callback(opened.release)
         undo.enter_context(failing(root))
+        undo.enter_context(opened.telling())
         position, conf = recover(opened, names, execution.conf)
         planned = IncrementalExecution(
             execution.logical,

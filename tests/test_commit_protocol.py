@@ -105,6 +105,27 @@ def test_a_driver_that_dies_at_any_step_is_continued(system: str, batches: int) 
             assert reader.to_the_end(restarted) == kept(batches)
 
 
+def test_a_first_run_that_sleeps_at_any_step_is_told_of_a_newer_one() -> None:
+    """Where there are no locks: the newer one makes the checkpoint's first files, too."""
+    told, first, second = 0, driver("no locks", "A", 1), driver("no locks", "B", 1)
+    for steps in itertools.count():
+        world = World(locks=None)
+        node = first.start(world)
+        for _ in range(steps):
+            if node.step is None:
+                assert told > 20
+                return
+            node = first._step(node, world)
+        second.to_the_end(world)
+        while node.step is not None:
+            node = first._step(node, world)
+        if node.ended is not None:
+            assert isinstance(node.ended, StateplanError), node.ended
+            assert node.ended.condition in FENCED, (steps, node.ended)
+            told += 1
+        assert world.sink == emitted(1)
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 def test_any_step_that_fails_fails_the_batch_and_loses_nothing(system: str, number: int) -> None:

@@ -231,7 +231,7 @@ def run_query(
     """A driver's whole life: claim the checkpoint, run what is to run, let it go."""
     opened = Checkpoint.open(root, Holder(run_id=who, host="h", pid=1, since="now"))
     try:
-        with failing(root):
+        with failing(root), opened.telling():
             position, conf = recover(opened, ["events"], CONF.updated({RETAIN: str(retained)}))
             opened.settle()
             run = MicroBatchExecution(
