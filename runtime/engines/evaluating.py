@@ -18,7 +18,7 @@ def evaluator(
     conditions: Sequence[Expression] = (),
 ) -> Evaluator:
     """What computes expressions over columns, of the rows that fulfil all conditions."""
-    program = compile_program(expressions, columns, conditions)
+    program = compile_program(expressions, columns, conditions, untouched=True)
     if program is None:
         raise InternalError("the runtime plan lets our Arrow code compute what it cannot")
     return Evaluator(program)

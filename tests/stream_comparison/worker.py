@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,12 +44,14 @@ class Worker:
         process = self._started()
         assert process.stdin is not None and process.stdout is not None
         question = {**asdict(part), "name": str(part.name), "folder": str(part.folder)}
-        process.stdin.write(json.dumps(question) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
+        line = ""
+        with suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
         if not line:
-            self._process = None
-            raise WorkerEnded(f"{part.name}: the embedded engine's process ended: {process.wait()}")
+            code = self.stop()
+            raise WorkerEnded(f"{part.name}: the embedded engine's process ended: {code}")
         answer: dict[str, Any] = json.loads(line)
         if "raised" in answer:
             raise RuntimeError(answer["raised"])
@@ -68,12 +71,20 @@ class Worker:
             )
         return self._process
 
-    def stop(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            with self._process as process:  # closes the pipes, which ends it, and waits
-                self._process = None
-                process.communicate()
+    def stop(self) -> int | None:
+        """End the process, if there is one; its exit code."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        for pipe in (process.stdin, process.stdout):
+            with suppress(BrokenPipeError):
+                assert pipe is not None
+                pipe.close()
+        try:
+            return process.wait(10)  # it ends when there is nothing more to read
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
 
 
 def _answer(session: Any, question: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from ....planner.model.types import (
     YearMonthIntervalType,
 )
 from ....planner.model.windows import PreciseTimestampConversion
-from .program import Kind, Mode, Program, Step, decimal_of
+from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
 from .supported import (
     FLOATS,
     OPERATIONS,
@@ -77,6 +77,8 @@ def compile_program(
     expressions: Sequence[Expression],
     columns: Sequence[AttributeReference],
     conditions: Sequence[Expression] = (),
+    *,
+    untouched: bool = False,
 ) -> Program | None:
     """Expressions over columns as a program; None: only Spark computes them.
 
@@ -84,8 +86,9 @@ def compile_program(
         expressions: what to compute, with or without names.
         columns: the columns of the batches, in their order.
         conditions: which rows to compute it of: their conjuncts, one after the other.
+        untouched: whether columns of types that are not computed with may pass as they are.
     """
-    compiler = _Compiler(columns)
+    compiler = _Compiler(columns, untouched=untouched)
     try:
         conjuncts = [part for condition in conditions for part in split_conjuncts(condition)]
         places = tuple(compiler.place(conjunct) for conjunct in conjuncts)
@@ -98,7 +101,8 @@ def compile_program(
 class _Compiler:
     """Steps as they come up, each once."""
 
-    def __init__(self, columns: Sequence[AttributeReference]) -> None:
+    def __init__(self, columns: Sequence[AttributeReference], *, untouched: bool = False) -> None:
+        self._untouched = untouched
         self.steps: list[Step] = []
         self._places: dict[Step, int] = {}
         self._columns: dict[int, int] = {}
@@ -142,7 +146,13 @@ class _Compiler:
         if column.expr_id not in self._columns:
             raise Unsupported(f"column {column.name}")
         options = (self._columns[column.expr_id],)
-        return self._add(Step("column", (), kind_of(column.data_type), options=options))
+        try:
+            kind = kind_of(column.data_type)
+        except Unsupported:
+            if not self._untouched:
+                raise
+            kind = UNTOUCHED
+        return self._add(Step("column", (), kind, options=options))
 
     def _cast(self, cast: Cast) -> int:
         place = self.place(cast.child)

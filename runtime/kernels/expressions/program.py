@@ -12,6 +12,9 @@ Kind = str | tuple[str, tuple[str, ...], tuple["Kind", ...]]
 """A type: Spark's simple name (`bigint`, `decimal(10,2)`), `daytime` and `yearmonth` for intervals,
 and for a struct `("struct", names, kinds)`."""
 
+UNTOUCHED: Kind = "untouched"
+"""The kind of a column that only passes, whatever its type: nothing but a null test takes it."""
+
 Mode = str
 """`ANSI`: a value that does not fit is an error. `LEGACY`: Spark's older rules. `TRY`: null."""
 

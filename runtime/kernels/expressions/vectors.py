@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .program import Kind, decimal_of
+from .program import UNTOUCHED, Kind, decimal_of
 
 Value = Any
 """An Arrow array, or an Arrow scalar that stands for every row."""
@@ -67,6 +67,8 @@ def plain(array: Any, kind: Kind) -> Any:
     """A column as it is computed with."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
+    if kind == UNTOUCHED:
+        return array
     wanted = shown_type(kind)
     if array.type != wanted:
         same = pa.types.is_timestamp(array.type) and array.type.unit == "us"
@@ -76,6 +78,8 @@ def plain(array: Any, kind: Kind) -> Any:
 
 def shown(array: Any, kind: Kind) -> Any:
     """A result as a column."""
+    if kind == UNTOUCHED:
+        return array
     return _viewed(array, shown_type(kind))
 
 

@@ -172,7 +172,7 @@ class _Exactly:
         plain = not reasons and all(map(is_, exact, expressions))
         if plain and not self._is_here(child):
             return node
-        if compile_program(expressions, child.output) is None:
+        if compile_program(expressions, child.output, untouched=True) is None:
             self._refuse(reasons)
             return node if plain else replace(node, operator=expand.map_expressions(self._exact))
         return ExpandInArrow(
@@ -284,6 +284,7 @@ def computable(select: Select) -> bool:
             tuple(c.child if isinstance(c, Alias) else c for c in select.columns),
             select.child.output,
             select.conditions,
+            untouched=True,
         )
         is not None
     )
