@@ -11,7 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import stateplan
 from stateplan.planner.incremental_execution import IncrementalExecution
@@ -354,6 +356,27 @@ def test_damaged_state_is_named(query: Callable[..., Query], tmp_path: Path) -> 
         running.prepared([])
     assert caught.value.condition == "STATEPLAN_CORRUPT_STATE"
     assert caught.value.hint
+
+
+def test_a_limit_over_rows_whose_number_is_known(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number, values in enumerate(([1, 2], [3, 4], [5])):
+        path = tmp_path / "in" / f"{number}.parquet"
+        parquet.write_table(pa.table({"v": pa.array(values, pa.int32())}), path)
+    numbers = {"schema": "v INT", "format": "parquet", "path": str(tmp_path / "in")}
+    seen: list[int] = []
+    stateplan.sql(
+        "SELECT v FROM STREAM numbers LIMIT 3",
+        {"numbers": {**numbers, "options": {"maxFilesPerTrigger": "1"}}},
+        "append",
+    ).run(
+        engine.spark,
+        foreach_batch=lambda frame, _: seen.append(frame.count()),
+        trigger="available_now",
+        background=False,
+    )
+    # All rows, some of them, none of them.
+    assert seen == [2, 1, 0]
 
 
 def test_a_limit_over_rows_whose_number_is_known_needs_no_python(spark: SparkSession) -> None:

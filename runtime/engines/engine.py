@@ -211,6 +211,10 @@ class Engine(ABC):
         return frame
 
     @abstractmethod
+    def drop_rows(self, frame: DataFrame) -> DataFrame:
+        """The DataFrame without its rows, all of which are read nevertheless."""
+
+    @abstractmethod
     def keep(self, frame: DataFrame) -> DataFrame:
         """The rows, computed now and once, whatever reads them from here on."""
 

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
     from .batch import Batch
 
-_NOTHING = "spark_partition_id() < 0"
-"""Lets no row through, and no optimizer sees it beforehand: all rows are read."""
-
 
 @singledispatch
 def render(node: RuntimeNode, batch: Batch) -> DataFrame:
@@ -222,4 +219,4 @@ def _(node: PassingLimit, batch: Batch) -> DataFrame:
         # The state does not depend on the action, but the event times that it sees do.
         frame, reading = batch.engine.observe(frame, {"rows": "count(1)"})
     batch.pass_limit(node, reading)
-    return frame if node.passes else frame.where(_NOTHING)
+    return frame if node.passes else batch.engine.drop_rows(frame)

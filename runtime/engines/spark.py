@@ -97,6 +97,9 @@ class SparkEngine(Engine):
         made = frame.mapInArrow(_task_function(spec, reports.tell), schema)
         return reports.over(made), reports
 
+    def drop_rows(self, frame: DataFrame) -> DataFrame:
+        return frame.where("spark_partition_id() < 0")  # no optimizer sees through it
+
     def keep(self, frame: DataFrame) -> DataFrame:
         # Computed first: kernels need partitions of their own, which a reader may put together.
         kept = frame.persist()

@@ -217,7 +217,7 @@ class ByHand(Engine):
     def _unused(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
-    configure = task_count = aggregate = keep = close = _unused
+    configure = task_count = aggregate = keep = drop_rows = close = _unused
     observe = observe_event_times = _unused
 
 
