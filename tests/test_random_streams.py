@@ -35,6 +35,7 @@ REFUSED = {
 UNCOMPARED = {
     "streams": ("sessions", "chained", "whole"),
     "tables": ("joined", "asking", "typed"),
+    "joins": tuple(SHAPES["joins"]),
     "operators": ("lists",),
 }
 """Shapes with what the table need not have: they are equal, or refused by name."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import operator_streams
+import random_joins
 import random_streams
 import random_tables
 
@@ -14,6 +15,7 @@ Case = dict[str, Any]
 SHAPES: dict[str, list[str]] = {
     "streams": list(random_streams.SHAPES),
     "tables": list(random_tables.SHAPES),
+    "joins": list(random_joins.SHAPES),
     "operators": list(operator_streams.SHAPES),
 }
 
@@ -62,6 +64,8 @@ class Name:
     def _made(self) -> Case:
         if self.family == "operators":
             return operator_streams.case(self.shape, self.seed, self.batches)
+        if self.family == "joins":
+            return random_joins.case(self.shape, self.seed, self.batches)
         if self.family == "streams":
             return random_streams.case(self.shape, self.seed, self.batches)
         events, event = random_streams.EVENTS, random_streams.event
@@ -72,6 +76,7 @@ ANSWERS = Path(__file__).resolve().parent.parent / "stream_answers.jsonl"
 SUITE = (
     *(Name(family="streams", shape=s, seed=0, batches=3) for s in SHAPES["streams"]),
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
+    *(Name(family="joins", shape=s, seed=0, batches=2) for s in SHAPES["joins"]),
 )
 OPERATORS = tuple(
     Name(family="operators", shape=s, seed=0, batches=3, restarts=True)
