@@ -8,11 +8,9 @@ a Python function of the engine's runs in this process.
 from __future__ import annotations
 
 import os
-import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import cpu_count
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -27,23 +25,21 @@ from ..arrow_types import column_name, without_hidden
 from ..frames import schema_of, spark_schema_of
 from ..kernels.errors import KernelError
 from ..kernels.expressions.evaluator import Evaluator
-from ..kernels.hashing import hashes_of, places_of
 from ..kernels.json_filters import PushedFilter
 from ..kernels.json_support import unsupported
-from ..kernels.kernel import Input, Int32, Int64
-from ..kernels.reports import TaskReport
-from ..kernels.scan import Scan, ScannedRows, SeenTimes, row_groups, scan_part
-from ..kernels.task import StartedTask, TaskSpec, arrived_input, emitted_batches, start_task
+from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.tables import FilesTable, Table
-from .context import EventTimeStats
+from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_errors import spark_error
 from .embedded_exactness import EMBEDDED
 from .embedded_json import JsonFiles
+from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks
+from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import pushed_filters
 from .local_rows import LocalRows, Part, dataframe, each, united
-from .placing import Placing, placing
+from .placing import placing
 from .reader_settings import JSON_FILTERS, changed_settings
 
 if TYPE_CHECKING:
@@ -179,8 +175,8 @@ class EmbeddedEngine(Engine):
         ((name, sql),) = aggregates.items()
         if sql != "count(1)":
             raise InternalError(f"the embedded engine is to observe {sql}")
-        passed = _Passed()
-        return self.observe_rows(frame, passed.count), _Count(name, passed)
+        passed = PassedRows()
+        return self.observe_rows(frame, passed.count), RowCount(name, passed)
 
     def observe_rows(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
         if isinstance(frame, LocalRows):
@@ -195,7 +191,7 @@ class EmbeddedEngine(Engine):
                     raise
                 yield batch
 
-        return frame.mapInArrow(_Mapping(self._hold(watched)), frame.schema)
+        return frame.mapInArrow(Calling(self._hold(watched)), frame.schema)
 
     def given(self, rows: Any, columns: Sequence[AttributeReference]) -> DataFrame:
         names = [column_name(column) for column in columns]
@@ -203,19 +199,19 @@ class EmbeddedEngine(Engine):
         return self._local([[renamed]], schema_of(columns))
 
     def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:
-        times = _Times(frame.columns.index(column))
+        times = SeenEventTimes(frame.columns.index(column))
         return self.observe_rows(frame, times.look), times
 
     def run_kernel(
         self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
     ) -> tuple[DataFrame, Reports]:
         if spec.scan is not None:
-            arrived = _Arrived(spec, None)
+            arrived = ArrivedRows(spec, None)
             arrived.scan(spec.scan)
         else:
-            arrived = _Arrived(spec, None if node.single else placing(node))
+            arrived = ArrivedRows(spec, None if node.single else placing(node))
             self._hand_over(frame, arrived.take)
-        reports = _Running(spec)
+        reports = RunningTasks(spec)
         outputs = reports.run(arrived)
         return self._local(outputs, schema_of(node.output)), reports
 
@@ -228,12 +224,12 @@ class EmbeddedEngine(Engine):
                 pass
             return iter(())
 
-        return frame.mapInArrow(_Mapping(self._hold(none)), frame.schema)
+        return frame.mapInArrow(Calling(self._hold(none)), frame.schema)
 
     def keep(self, frame: DataFrame) -> DataFrame:
         if isinstance(frame, LocalRows):
             return frame.kept()
-        kept = _Kept()
+        kept = KeptRows()
         schema = frame.schema
         names = [f"c{i}" for i in range(len(frame.columns))]
         self._hand_over(frame.toDF(*names), kept.take)
@@ -265,7 +261,7 @@ class EmbeddedEngine(Engine):
                 self._failures.append(error)
                 raise
 
-        return frame.mapInArrow(_Mapping(self._hold(computed)), spark_schema_of(columns))
+        return frame.mapInArrow(Calling(self._hold(computed)), spark_schema_of(columns))
 
     def failure(self, error: Exception) -> Exception:
         from .embedded_channel import is_gone
@@ -292,7 +288,7 @@ class EmbeddedEngine(Engine):
             return
 
         def taking(batches: Iterator[Any]) -> Iterator[Any]:
-            rows = _Rows(batches)
+            rows = ArrivingRows(batches)
             try:
                 take(rows)
             except Exception as error:
@@ -301,7 +297,7 @@ class EmbeddedEngine(Engine):
                 raise
             return iter(())
 
-        handed = frame.mapInArrow(_Mapping(self._hold(taking)), _NUMBER)
+        handed = frame.mapInArrow(Calling(self._hold(taking)), _NUMBER)
         handed.write.format("noop").mode("overwrite").save()
 
     def _local(
@@ -327,14 +323,14 @@ class EmbeddedEngine(Engine):
         self, parts: Sequence[Iterable[Any]], schema: Any, holder: str = _HELD_BY_BATCH
     ) -> DataFrame:
         """A DataFrame of batches of this process: a partition for each of some parts."""
-        giving = _Giving(self._hold(parts, holder))
+        giving = Giving(self._hold(parts, holder))
         count = len(parts)
         return self.spark.range(0, count, 1, max(1, count)).mapInArrow(giving, schema)
 
     def _hold(self, value: Any, holder: str = _HELD_BY_BATCH) -> str:
         """Keep a value where the engine's Python functions find it, until its holder ends."""
         key = str(uuid.uuid4())
-        _HELD[key] = value
+        HELD[key] = value
         self._held[holder].append(key)
         return key
 
@@ -343,7 +339,7 @@ class EmbeddedEngine(Engine):
 
     def _let_go(self, holder: str) -> None:
         for key in self._held[holder]:
-            _HELD.pop(key, None)
+            HELD.pop(key, None)
         self._held[holder].clear()
         self._files = {key: one for key, one in self._files.items() if one.holder != holder}
 
@@ -364,184 +360,3 @@ def _row_by_row(results: Sequence[Sequence[Any]]) -> Sequence[Any]:
     rows = len(results[0][0])
     order = pa.array(np.arange(len(results) * rows).reshape(len(results), rows).T.ravel())
     return [pa.concat_arrays(parts).take(order) for parts in zip(*results, strict=True)]
-
-
-# ------------------------------------------------------------- functions that the engine calls
-
-
-_HELD: dict[str, Any] = {}
-"""What functions of batches under way find here by key: they are pickled on their way, and come
-back to life in this process."""
-
-
-@dataclass(frozen=True)
-class _Mapping:
-    """Calls a function with the rows."""
-
-    key: str
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        found: Iterator[Any] = _HELD[self.key](batches)
-        return found
-
-
-@dataclass(frozen=True)
-class _Giving:
-    """Gives the batches of the parts whose numbers it gets."""
-
-    key: str
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        parts = _HELD[self.key]
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from parts[number]
-
-
-class _Rows:
-    """Batches of the engine's, which says when it is its own computing of them that fails."""
-
-    def __init__(self, batches: Iterator[Any]) -> None:
-        self._batches = batches
-        self.failed = False
-
-    def __iter__(self) -> Iterator[Any]:
-        try:
-            yield from self._batches
-        except Exception:
-            self.failed = True
-            raise
-
-
-# ---------------------------------------------------------------------------- what is seen of rows
-
-
-class _Passed:
-    def __init__(self) -> None:
-        self.rows = 0
-        self._lock = threading.Lock()
-
-    def count(self, batch: Any) -> None:
-        """Take in a batch."""
-        with self._lock:
-            self.rows += batch.num_rows
-
-
-@dataclass(frozen=True)
-class _Count(Reading):
-    name: str
-    passed: _Passed
-
-    def values(self, deadline: float) -> Mapping[str, Any] | None:
-        return {self.name: self.passed.rows}
-
-
-class _Times(EventTimes):
-    """Event times of a column by its place."""
-
-    def __init__(self, column: int) -> None:
-        self._column = column
-        self._seen = SeenTimes()
-        self._lock = threading.Lock()
-
-    def look(self, batch: Any) -> None:
-        """Take in a batch."""
-        seen = SeenTimes().with_times(batch.column(self._column).cast(pa.timestamp("us")))
-        with self._lock:
-            self._seen = self._seen.with_seen(seen)
-
-    def stats(self, deadline: float) -> EventTimeStats | None:
-        return event_time_stats(self._seen)
-
-
-def event_time_stats(seen: SeenTimes) -> EventTimeStats | None:
-    """The figures of some event times; None if there are none."""
-    if not seen.count:
-        return None
-    average = seen.sum_ms / seen.count
-    return EventTimeStats(max_ms=seen.max_ms, min_ms=seen.min_ms, avg_ms=average, count=seen.count)
-
-
-# --------------------------------------------------------------------------------- running kernels
-
-
-class _Kept:
-    """Rows as they came."""
-
-    def __init__(self) -> None:
-        self.batches: list[Any] = []
-
-    def take(self, batches: Iterable[Any]) -> None:
-        """Take in a partition."""
-        self.batches += list(batches)
-
-
-class _Arrived:
-    """The rows of a kernel, dealt out to its tasks as they arrive."""
-
-    def __init__(self, spec: TaskSpec, placing: Placing | None) -> None:
-        self._spec = spec
-        self._placing = placing
-        self._parts: list[list[ScannedRows]] = [[] for _ in range(spec.tasks)]
-        self.seen = SeenTimes()
-
-    def take(self, batches: Iterable[Any]) -> None:
-        """Take in a partition that the engine has computed."""
-        for batch in batches:
-            if batch.num_rows:
-                rows = ScannedRows(*self._places(batch), batch, 0)
-                for task, own in enumerate(rows.by_task(self._spec.tasks)):
-                    self._parts[task] += own
-
-    def _places(self, batch: Any) -> tuple[Int32, Int64]:
-        """The place and the hash of each row."""
-        count = batch.num_rows
-        if self._placing is None:
-            return np.zeros(count, np.int32), np.zeros(count, np.int64)
-        keys = self._placing(batch)
-        return places_of(keys, count), hashes_of(keys, count)
-
-    def scan(self, scan: Scan) -> None:
-        """Read files, several row groups at a time."""
-        tasks = self._spec.tasks
-        units = [(file, part) for file in scan.files for part in range(row_groups(file))]
-        with ThreadPoolExecutor(cpu_count() or 1) as pool:
-            for parts, seen in pool.map(lambda unit: scan_part(scan, unit, tasks), units):
-                self.seen = self.seen.with_seen(seen)
-                for task, own in enumerate(parts):
-                    self._parts[task] += own
-
-    def rows(self, task: int) -> Input:
-        """All rows of a task."""
-        parts, self._parts[task] = self._parts[task], []
-        return arrived_input(self._spec, parts)
-
-
-class _Running(Reports):
-    """A kernel's tasks in this process; state is written while the engine takes the rows."""
-
-    def __init__(self, spec: TaskSpec) -> None:
-        self._spec = spec
-        self._reports: list[Future[TaskReport]] = []
-        self._seen = SeenTimes()
-
-    def run(self, arrived: _Arrived) -> list[list[Any]]:
-        """Run all tasks; what each of them emits."""
-        spec, cores = self._spec, cpu_count() or 1
-        self._seen = arrived.seen
-
-        def run_task(task: int) -> StartedTask:
-            return start_task(spec, task, arrived.rows(task), writers)
-
-        writers = ThreadPoolExecutor(cores)
-        with ThreadPoolExecutor(min(spec.tasks, cores)) as pool:
-            started = list(pool.map(run_task, range(spec.tasks)))
-        writers.shutdown(wait=False)
-        self._reports = [one.report for one in started]
-        return [list(emitted_batches(self._spec, one.decision.output)) for one in started]
-
-    def texts(self, deadline: float) -> tuple[list[str], int] | None:
-        reports = [report.result() for report in self._reports]
-        # The tasks have read files together: one report has what all of them saw.
-        texts = [replace(r, seen=self._seen if not i else r.seen) for i, r in enumerate(reports)]
-        return [text.to_json() for text in texts], len(texts)

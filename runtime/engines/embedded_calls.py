@@ -1,0 +1,50 @@
+"""Functions that the embedded engine calls in this process, and what they find here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+HELD: dict[str, Any] = {}
+"""What functions of batches under way find here by key: they are pickled on their way, and come
+back to life in this process."""
+
+
+@dataclass(frozen=True)
+class Calling:
+    """Calls a function with the rows."""
+
+    key: str
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        found: Iterator[Any] = HELD[self.key](batches)
+        return found
+
+
+@dataclass(frozen=True)
+class Giving:
+    """Gives the batches of the parts whose numbers it gets."""
+
+    key: str
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        parts = HELD[self.key]
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from parts[number]
+
+
+class ArrivingRows:
+    """Batches of the engine's, which says when it is its own computing of them that fails."""
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self._batches = batches
+        self.failed = False
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from self._batches
+        except Exception:
+            self.failed = True
+            raise
