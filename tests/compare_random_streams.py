@@ -6,11 +6,11 @@
     python tests/compare_random_streams.py --suite
 
 Each shape of random_streams.py, random_tables.py, random_joins.py and operator_streams.py comes
-with so many seeds. Rows, watermarks, state figures and error conditions must be the native ones, batch by batch. The
-embedded engine may refuse a query with STATEPLAN_NOT_EXACT: these are counted by reason. `turns`
-changes the engine, and the number of tasks, at a restart behind each batch. Native answers are kept
-in a file, so that an environment without Spark can compare with them; `--suite` adds what that of
-the tests does not have. Status 1 if a stream differs.
+with so many seeds. Rows, watermarks, state figures and error conditions must be the native ones,
+batch by batch. The embedded engine may refuse a query with STATEPLAN_NOT_EXACT: these are counted
+by reason. `turns` changes the engine, and the number of tasks, at a restart behind each batch.
+Native answers are kept in a file, so that an environment without Spark can compare with them;
+`--suite` adds what that of the tests does not have. Status 1 if a stream differs.
 """
 
 from __future__ import annotations
