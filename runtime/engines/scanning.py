@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ...planner.model.expressions import Alias, Expression
 from ..arrow_types import arrow_type
 from ..kernels.scan import Scan
 from ..plan.nodes import ReadFiles
 from ..sources.parquet import with_origins
 from .context import BatchContext
 from .evaluating import evaluator
+
+
+def _value(expression: Expression) -> Expression:
+    return expression.child if isinstance(expression, Alias) else expression
 
 
 def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
@@ -24,11 +29,21 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
     paths = found.files
     if files.origins:
         paths = with_origins(paths, found.sizes, context.cores)
+    hashed = [_value(e) for e in files.hashed]
+    others: list[Expression] = []
+    places: list[int] = []
+    for column in files.columns:
+        if _value(column) in hashed:
+            places.append(hashed.index(_value(column)))
+        else:
+            places.append(len(hashed) + len(others))
+            others.append(column)
     return Scan(
         files=paths,
         schema=pa.schema([pa.field(a.name, arrow_type(a.data_type)) for a in columns]),
         keys=evaluator(files.hashed, columns, conditions),
-        columns=evaluator(files.columns, columns, ()),
+        columns=evaluator(others, columns, ()),
+        places=tuple(places),
         time=time,
         origins=files.origins,
     )

@@ -105,7 +105,7 @@ def _running(numbers: npt.NDArray[Any], starts: Int64) -> npt.NDArray[Any]:
 def _extremum(reduce: Reduce, sign: int) -> Callable[[Any, Int64], Any | None]:
     def fold(column: Any, starts: Int64) -> Any | None:
         if pa.types.is_floating(column.type):
-            return None  # NaN is the greatest number, and zeros have signs
+            return _float_extremum(column, starts, sign)
         numbers = _numbers(column, 0)
         if numbers is None:
             return None
@@ -117,6 +117,18 @@ def _extremum(reduce: Reduce, sign: int) -> Callable[[Any, Int64], Any | None]:
         return _folded(reduce(numbers, starts), column, starts)
 
     return fold
+
+
+def _float_extremum(column: Any, starts: Int64, sign: int) -> Any | None:
+    """The greatest or least float; NaN is greater than any number."""
+    numbers = _numbers(column, -np.inf if sign > 0 else np.nan)
+    assert numbers is not None
+    zeros = numbers[numbers == 0]
+    if len(zeros) and np.signbit(zeros).any() and not np.signbit(zeros).all():
+        return None  # they are equal, and the first one stays
+    reduce = np.maximum.reduceat if sign > 0 else np.fmin.reduceat
+    with np.errstate(invalid="ignore"):
+        return _folded(reduce(numbers, starts), column, starts)
 
 
 def _bits(reduce: Reduce, neutral: int) -> Callable[[Any, Int64], Any | None]:

@@ -51,7 +51,8 @@ class Scan:
         files: in the order of their rows.
         schema: the columns to read, by their names in the files, under their exact types.
         keys: of the rows that fulfil all conditions, what is hashed.
-        columns: of such rows, what travels to the kernel.
+        columns: of such rows, what travels to the kernel and is no key.
+        places: per column that travels, which key it is, or which of `columns` behind all keys.
         time: of the rows that an EventTimeWatermark observes, their event times; None: none does.
         origins: whether the kernel asks where rows come from.
     """
@@ -60,6 +61,7 @@ class Scan:
     schema: Any
     keys: Evaluator
     columns: Evaluator
+    places: tuple[int, ...]
     time: Evaluator | None = None
     origins: bool = False
 
@@ -173,7 +175,8 @@ def _scanned(scan: Scan, file: ScanFile, batch: Any, tasks: int, task: int) -> S
         return None
     if kept is not None:
         batch = batch.filter(kept)
-    arrays = scan.columns.evaluate(batch)
+    given = [*keys, *scan.columns.evaluate(batch)]
+    arrays = [given[place] for place in scan.places]
     columns = pa.RecordBatch.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
     return ScannedRows(places, hashes_of(keys, count), columns, file.origin)
 

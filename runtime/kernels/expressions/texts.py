@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,53 @@ _MAX = 2**31 - 1
 
 
 def cased(step: Step, text: Any) -> Any:
-    """`upper` and `lower`: ASCII as a whole column, other strings one by one."""
+    """`upper` and `lower`: a whole column at once, unless many letters have mappings of their own.
+
+    A letter that Arrow maps in another way than Spark is replaced beforehand.
+    """
     upper = step.name == "upper"
     found = (pc.ascii_upper if upper else pc.ascii_lower)(text)
     if _is_ascii(text):
         return found
+    simple = _maps_simply(upper)
+    function, arrow = (_upper, pc.utf8_upper) if upper else (_lower, pc.utf8_lower)
+    own = {chr(letter): function(chr(letter)) for letter in _letters(text) if not simple(letter)}
+    stay = all(arrow(pa.scalar(mapped)).as_py() == mapped for mapped in own.values())
+    if stay and len(own) <= _FEW and (upper or "Σ" not in own):
+        for letter, mapped in own.items():
+            text = pc.replace_substring(text, letter, mapped)
+        return arrow(text)
     others = pc.invert(pc.fill_null(pc.string_is_ascii(text), True))
-    function = _upper if upper else _lower
     return pc.replace_with_mask(found, others, _each(text.filter(others), function, pa.string()))
+
+
+def _letters(text: Any) -> list[int]:
+    """The code points in a column, each once."""
+    _, offsets, content = text.buffers()
+    ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
+    whole = bytes(memoryview(content)[ends[0] : ends[-1]]).decode("utf-8", "replace")
+    seen = np.zeros(0x110000, np.bool_)
+    seen[np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), np.uint32)] = True
+    found: list[int] = np.flatnonzero(seen).tolist()
+    return found
+
+
+@cache
+def _maps_simply(upper: bool) -> Callable[[int], bool]:
+    """Whether Arrow, which maps letter by letter, has Spark's mapping of a code point."""
+    function, arrow = (_upper, pc.utf8_upper) if upper else (_lower, pc.utf8_lower)
+
+    @cache
+    def simple(point: int) -> bool:
+        letter = chr(point)
+        if letter == "Σ" and not upper:
+            return False  # at the end of a word it has another small letter
+        return bool(arrow(pa.scalar(letter)).as_py() == function(letter))
+
+    return simple
+
+
+_FEW = 12  # letters: each is a pass over the column
 
 
 _NEWER = (
