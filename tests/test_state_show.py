@@ -33,6 +33,11 @@ CHAIN = (
     "SELECT window(w, '20 seconds') AS v, sum(n) AS s FROM (SELECT window(ts, '10 seconds') AS w, "
     f"user, count(*) AS n FROM {EVENTS} GROUP BY 1, 2) GROUP BY 1"
 )
+JOIN = (
+    f"SELECT a.user, w, qty FROM (SELECT user, window(ts, '10 seconds') AS w FROM {EVENTS}) AS a "
+    f"LEFT JOIN (SELECT user, qty, window(ts, '10 seconds') AS v FROM {EVENTS}) AS b "
+    "ON a.user = b.user AND w = v AND qty > 5"
+)
 BATCHES = (
     [("ann", 1, 3), ("bob", 2, 1), ("ann", 3, 4), ("cid", 19, None)],
     [("ann", 31, 5), ("bob", 33, 6), ("ann", 38, 7), (None, 39, 8)],
@@ -43,9 +48,12 @@ def stamp(second: int) -> dt.datetime:
     return dt.datetime(2026, 1, 1, 0, 0, second, tzinfo=dt.UTC)
 
 
+QUERIES = (("windows", WINDOWS), ("sessions", SESSIONS), ("chain", CHAIN), ("join", JOIN))
+
+
 @pytest.fixture(scope="module")
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the input, and the checkpoints of three queries that have read it."""
+    """A folder with the input, and the checkpoints of some queries that have read it."""
     found = tmp_path_factory.mktemp("state")
     (found / "in").mkdir()
     for number, batch in enumerate(BATCHES):
@@ -55,7 +63,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         os.utime(path, (number, number))
     options = {"maxFilesPerTrigger": "1"}
     source = {"schema": SCHEMA, "path": str(found / "in"), "options": options}
-    for name, sql in (("windows", WINDOWS), ("sessions", SESSIONS), ("chain", CHAIN)):
+    for name, sql in QUERIES:
         query = stateplan.sql(
             sql,
             sources={"events": source},
@@ -111,6 +119,23 @@ def test_sessions_have_their_start_and_end(folder: Path) -> None:
         (stamp(31), stamp(35), 5),
         (stamp(38), stamp(42), 7),
     ]
+
+
+def test_both_sides_of_a_join_are_shown(folder: Path) -> None:
+    table = stateplan.read_state_table(folder / "join")
+    names = ["side", "field0", "field1", "user", "w", "left_matched", "user_2", "qty", "v"]
+    assert table.column_names[:-2] == names
+    window = {"start": stamp(30), "end": stamp(40)}
+    found = sorted(table.drop(["partition_id", "event_time"]).to_pylist(), key=str)
+    assert [list(row.values()) for row in found] == [
+        ["left", "ann", window, "ann", window, True, None, None, None],
+        ["left", "ann", window, "ann", window, True, None, None, None],
+        ["left", "bob", window, "bob", window, True, None, None, None],
+        ["left", None, window, None, window, False, None, None, None],
+        ["right", "ann", window, None, None, None, "ann", 7, window],
+        ["right", "bob", window, None, None, None, "bob", 6, window],
+    ]
+    assert rows_of(show(folder / "join", "--where", "qty = 7", "--format", "json"))[0]["qty"] == 7
 
 
 @pytest.mark.parametrize(
