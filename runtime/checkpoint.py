@@ -241,9 +241,9 @@ class Checkpoint:
             with failing(self.root):
                 self.claim.check()
 
-    def superseded(self) -> StateplanError | None:
-        """What to tell a run that fails since a newer one has claimed the checkpoint."""
-        return None if self.claim is None else self.claim.superseded()
+    def superseded(self, error: Exception) -> StateplanError | None:
+        """See `Claim.superseded`."""
+        return None if self.claim is None else self.claim.superseded(error)
 
     def telling(self) -> contextlib.AbstractContextManager[None]:
         """See `Claim.telling`; nothing where the checkpoint is only read."""

@@ -30,6 +30,7 @@ from ..planner.model.errors import RuntimeFailure, StateplanError
 from .state.storage import Held, Location
 
 CLAIMS = "claims"
+SUPERSEDED = "CONCURRENT_STREAM_LOG_UPDATE"
 _CLAIM = re.compile(r"(\d{10})-[^.]+")
 _ENTRY = ".entry"
 
@@ -109,12 +110,14 @@ class Claim:
         if newer is not None:
             raise superseded(self.root, _content(self._folder / newer))
 
-    def superseded(self) -> StateplanError | None:
-        """What to tell a run that a newer one has superseded; None where it is not, or unknown."""
+    def superseded(self, error: Exception) -> StateplanError | None:
+        """What to tell instead of an error if a newer run has claimed the checkpoint; else None."""
+        if isinstance(error, StateplanError) and error.condition == SUPERSEDED:
+            return None
         try:
             self.check()
-        except (OSError, StateplanError) as error:
-            return error if isinstance(error, StateplanError) else None
+        except (OSError, StateplanError) as newer:
+            return newer if isinstance(newer, StateplanError) else None
         return None
 
     @contextlib.contextmanager
@@ -127,8 +130,8 @@ class Claim:
         try:
             yield
         except Exception as error:
-            newer = self.superseded()
-            if newer is None or newer is error:
+            newer = self.superseded(error)
+            if newer is None:
                 raise
             raise newer from error
 
@@ -226,8 +229,8 @@ def concurrent_query(root: Location, holder: str) -> RuntimeFailure:
 def superseded(root: Location, holder: str) -> RuntimeFailure:
     """The error for a driver whose checkpoint a newer run has claimed."""
     return RuntimeFailure(
-        "CONCURRENT_STREAM_LOG_UPDATE",
-        f"[CONCURRENT_STREAM_LOG_UPDATE] Another query has claimed the checkpoint '{root}' after "
+        SUPERSEDED,
+        f"[{SUPERSEDED}] Another query has claimed the checkpoint '{root}' after "
         f"this one: it is held {described(holder)}. Please make sure only one streaming job runs "
         "on a specific checkpoint location at a time. SQLSTATE: 40000",
         hint="Nothing is lost: the other query goes on from the last commit.",

@@ -222,7 +222,7 @@ class MicroBatchExecution:
             return self._run_batch(position, durations, in_sink)
         except Exception as error:
             in_function = in_sink[0] and isinstance(self._sink, ForeachBatchSink)
-            cause = self._checkpoint.superseded() or self.engine.failure(error)
+            cause = self._checkpoint.superseded(error) or self.engine.failure(error)
             failure = batch_failure(cause, position.batch_id, in_function=in_function)
             if failure is error:
                 raise

@@ -29,7 +29,15 @@ from stateplan.runtime.claim import Holder
 from stateplan.runtime.engines.batch import prepare
 from stateplan.runtime.engines.engine import Engine
 from stateplan.runtime.files import failing
-from stateplan.runtime.kernels.kernel import Figures, Input, Keys, Layout, Outcome, StateRows
+from stateplan.runtime.kernels.kernel import (
+    Figures,
+    Input,
+    Keys,
+    Layout,
+    OneStoreKernel,
+    Outcome,
+    StateRows,
+)
 from stateplan.runtime.kernels.task import run_task
 from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
@@ -70,7 +78,7 @@ def kept(batches: int, versions: int = RETAINED) -> tuple[int, list[dict[int, in
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(OneStoreKernel):
     """Counts rows by key."""
 
     layout: Layout = LAYOUT
