@@ -7,6 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,11 +212,11 @@ def _prepare(
 def _readers(
     engine: Engine, tables: Mapping[str, Table], sources: Mapping[str, Source]
 ) -> dict[str, Reader]:
-    """How an engine reads files, by the names of tables and sources."""
+    """How files are read for an engine, by the names of tables and sources."""
     found = {name: table.reader for name, table in tables.items()}
     found |= {name: source.reader for name, source in sources.items()}
     readers = {name: reader for name, reader in found.items() if reader is not None}
-    return {name: reader for name, reader in readers.items() if not engine.reads_here(reader)}
+    return {name: replace(r, here=engine.reads_here(r)) for name, r in readers.items()}
 
 
 def _check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:

@@ -56,6 +56,8 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "true",
     "spark.sql.optimizer.expression.nestedPruning.enabled": "true",
     "spark.sql.optimizer.propagateDistinctKeys.enabled": "true",
+    "spark.sql.json.filterPushdown.enabled": "true",
+    "spark.sql.csv.filterPushdown.enabled": "true",
 }
 
 _SIZE = re.compile(r"(-?\d+)(b|kb?|mb?|gb?|tb?)?")

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from ...planner.model.expressions import Call, CaseWhen, Expression, LambdaFunction
+from ...planner.model.expressions import Call, Expression, LambdaFunction
 from ...planner.model.types import BooleanType, DataType, StructType
+from ..plan.guarded import guarded_arguments
 from .exact import COMPARABLE, ExactForm
 from .rewrites_times import UTC
 from .signatures import Signature, kinds, option_signature, signatures
@@ -243,19 +244,3 @@ def _guard(part: Expression, suffix: str = "") -> Signature:
     name = part.name if isinstance(part, Call) else "case"
     boolean = isinstance(part.data_type, BooleanType)
     return Signature(name + suffix, "boolean" if boolean else "")
-
-
-def guarded_arguments(part: Expression) -> tuple[Expression, ...]:
-    """What Spark computes only where the parts before it leave the answer open."""
-    match part:
-        case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
-            return (*conditions[1:], *values, *(() if otherwise is None else (otherwise,)))
-        case Call(name=name, arguments=arguments) if name in GUARDING:
-            return arguments[1:]
-        case _:
-            return ()
-
-
-_GUARDING = "and or if coalesce in nvl ifnull nvl2 nullif nanvl"
-GUARDING = frozenset(_GUARDING.split())
-"""Functions that compute their later arguments for some rows only."""

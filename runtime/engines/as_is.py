@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ...physical.basic import (
     CollectLimitExec,
-    ExpandExec,
     GenerateExec,
     GlobalLimitExec,
     LocalLimitExec,
@@ -93,18 +92,6 @@ def _(node: RangeExec, inputs: Frames, batch: Batch) -> DataFrame:
 
 
 # ------------------------------------------------------------------------------------- row by row
-
-
-@run_as_is.register(ExpandExec)
-def _(node: ExpandExec, inputs: Frames, batch: Batch) -> DataFrame:
-    names = [column_name(a) for a in node.attributes]
-    rows = ", ".join(
-        "named_struct("
-        + ", ".join(f"'{n}', {sql_of(e)}" for n, e in zip(names, projection, strict=True))
-        + ")"
-        for projection in node.projections
-    )
-    return inputs[0].selectExpr(f"inline(array({rows}))")
 
 
 @run_as_is.register(GenerateExec)

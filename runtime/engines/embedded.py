@@ -40,7 +40,7 @@ from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import pushed_filters
 from .local_rows import LocalRows, Part, dataframe, each, united
 from .placing import placing
-from .reader_settings import JSON_FILTERS, changed_settings
+from .reader_settings import changed_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,10 +138,8 @@ class EmbeddedEngine(Engine):
         if files is None and isinstance(frame, LocalRows):
             return frame.only(places or (0,))
         if files is None:
-            names = [f"t{i}" for i in range(len(frame.columns))]
-            return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
-        heeded = self._conf.settings.get(JSON_FILTERS, "true").strip().lower() == "true"
-        return self._json(files, places, pushed_filters(given, columns) if heeded else ())
+            return super().only(frame, places or (0,), columns, given)
+        return self._json(files, places, pushed_filters(given, columns))
 
     def exchange(
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int

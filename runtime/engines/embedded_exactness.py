@@ -8,10 +8,10 @@ from ...planner.model.conf import Conf
 from ...planner.model.expressions import Expression
 from ...planner.model.types import DataType
 from ..plan.facts import EngineFacts, Reader
+from ..plan.guarded import guarded_arguments
 from .agreement import (
     can_fail,
     disagreements,
-    guarded_arguments,
     reader_disagreements,
     step_disagreements,
 )

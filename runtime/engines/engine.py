@@ -112,15 +112,16 @@ class Engine(ABC):
         columns: Sequence[AttributeReference],
         given: Sequence[Expression],
     ) -> DataFrame:
-        """Some columns of what `read_source` or `read_table` gave; with none, any one stands there.
+        """Some columns of what `read_source` or `read_table` gave; where none, maybe any one.
 
         Args:
             frame: the rows.
             places: the columns' places in it, in order.
             columns: the same.
-            given: conditions over them that a reader of files is given.
+            given: conditions over them that a reader of ours is given.
         """
-        raise InternalError(f"{self.facts.name} finds itself what it has to read")
+        names = [f"t{i}" for i in range(len(frame.columns))]
+        return frame.toDF(*names).select(*(names[i] for i in places))
 
     @abstractmethod
     def exchange(

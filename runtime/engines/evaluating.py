@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...physical.source_filters import source_filters
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions import AttributeReference, Expression
 from ..kernels.expressions.compile import compile_program
@@ -27,13 +26,12 @@ def evaluator(
 def pushed_filters(
     conditions: Sequence[Expression], columns: Sequence[AttributeReference]
 ) -> tuple[PushedFilter, ...]:
-    """Of some conditions over columns those that Spark hands to a reader of JSON files."""
+    """What our reader of JSON files is given of conditions over its columns."""
     places = {column.expr_id: place for place, column in enumerate(columns)}
     found = []
     for condition in conditions:
-        used = condition.references
-        if used and source_filters([condition]) and used <= places.keys():
-            program = compile_program((condition,), columns)
-            computed = None if program is None else Evaluator(program)
-            found.append(PushedFilter(frozenset(places[id_] for id_ in used), computed))
+        program = compile_program((condition,), columns)
+        computed = None if program is None else Evaluator(program)
+        used = frozenset(places[id_] for id_ in condition.references)
+        found.append(PushedFilter(used, computed))
     return tuple(found)

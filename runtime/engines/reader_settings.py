@@ -10,9 +10,6 @@ from collections.abc import Iterator, Mapping
 
 from ...planner.model.conf import Conf
 
-JSON_FILTERS = "spark.sql.json.filterPushdown.enabled"
-"""Whether JSON files' readers are given conditions: our own reader heeds it."""
-
 _FILES = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",

@@ -17,7 +17,7 @@ from ..plan.nodes import (
     Apart,
     CountRows,
     Exchange,
-    ExpandInArrow,
+    Expand,
     Kernel,
     ObserveBuffers,
     Observed,
@@ -79,7 +79,10 @@ def _(node: ReadSource, batch: Batch) -> DataFrame:
     ids = [a.expr_id for a in node.attributes]
     places = [ids.index(a.expr_id) for a in node.read]
     only = batch.engine.only(frame, places, node.read, node.given)
-    return only.toDF(*map(column_name, node.read)) if places else only
+    only = only.toDF(*map(column_name, node.read)) if places else only
+    if node.given and batch.engine.facts.prunes:
+        return only.where(conjunction(node.given))
+    return only
 
 
 @render.register(ReadTable)
@@ -117,11 +120,20 @@ def _(node: Apart, batch: Batch) -> DataFrame:
     return batch.engine.observe_rows(render(node.child, batch), lambda rows: None)
 
 
-@render.register(ExpandInArrow)
-def _(node: ExpandInArrow, batch: Batch) -> DataFrame:
-    columns = node.child.output
-    programs = [evaluator(projection, columns) for projection in node.projections]
-    return batch.engine.compute(render(node.child, batch), programs, node.output)
+@render.register(Expand)
+def _(node: Expand, batch: Batch) -> DataFrame:
+    columns, frame = node.child.output, render(node.child, batch)
+    if node.in_arrow:
+        programs = [evaluator(projection, columns) for projection in node.projections]
+        return batch.engine.compute(frame, programs, node.output)
+    names = [column_name(a) for a in node.attributes]
+    rows = ", ".join(
+        "named_struct("
+        + ", ".join(f"'{n}', {sql_of(e)}" for n, e in zip(names, projection, strict=True))
+        + ")"
+        for projection in node.projections
+    )
+    return batch.engine.dataframe(frame).selectExpr(f"inline(array({rows}))")
 
 
 @render.register(Exchange)

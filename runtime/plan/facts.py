@@ -15,11 +15,19 @@ Figures = Mapping[str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """How an engine reads the files of a source: format, columns, Spark's options."""
+    """How the files of a source are read.
+
+    Attributes:
+        format: its name in Spark.
+        schema: the columns.
+        options: Spark's.
+        here: whether our own code reads them in this process, not the engine.
+    """
 
     format: str
     schema: StructType
     options: Mapping[str, str] = field(default_factory=dict)
+    here: bool = False
 
 
 class Exactness(Protocol):
@@ -61,7 +69,7 @@ class EngineFacts:
         repeats: may run what lies below an operator twice, if that operator samples its input.
         numbers_partitions: says which partition a row was read in.
         observes: aggregates the rows that pass, for `observe`.
-        prunes: reads of files the columns that Spark would read, and hands conditions to readers.
+        prunes: reads of a table's files what Spark would read, without being told.
         exactness: what it computes as Spark does; None: everything.
     """
 
@@ -91,7 +99,7 @@ class BatchFacts:
         passed: per operator id of a limit, how many rows it has let through since the query began.
         files: per source whose tasks may read its files themselves, the types of the columns that
             mean the same to Spark and to Arrow.
-        readers: per source or table that the engine reads from files, how.
+        readers: per source or table of files, how they are read.
     """
 
     conf: Conf = field(default_factory=Conf)

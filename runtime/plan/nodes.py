@@ -153,13 +153,14 @@ class Apart(UnaryRuntimeNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpandInArrow(UnaryRuntimeNode):
-    """Each row several times, once per projection, computed by our own Arrow code."""
+class Expand(UnaryRuntimeNode):
+    """Each row several times, once per projection; `in_arrow` as a Select has it."""
 
     expression_fields = ("projections", "attributes")
 
     projections: tuple[tuple[Expression, ...], ...]
     attributes: Columns
+    in_arrow: bool = False
 
     @property
     def output(self) -> Columns:

@@ -18,7 +18,7 @@ from .nodes import (
     AsIs,
     CountRows,
     Exchange,
-    ExpandInArrow,
+    Expand,
     Kernel,
     ObserveBuffers,
     Observed,
@@ -151,8 +151,9 @@ def _(node: Select) -> str:
 
 
 @arguments.register
-def _(node: ExpandInArrow) -> str:
-    return f"{', '.join(map(_list, node.projections))} AS {_list(node.attributes)}"
+def _(node: Expand) -> str:
+    where = "(in Arrow) " if node.in_arrow else ""
+    return f"{where}{', '.join(map(_list, node.projections))} AS {_list(node.attributes)}"
 
 
 @arguments.register

@@ -12,6 +12,7 @@ from functools import singledispatch
 from ...physical.basic import (
     AdaptiveSparkPlanExec,
     EventTimeWatermarkExec,
+    ExpandExec,
     FilterExec,
     ProjectExec,
     StreamingRelationExec,
@@ -26,12 +27,14 @@ from ...planner.model.types import StructType
 from .facts import BatchFacts
 from .nodes import (
     AsIs,
+    Expand,
     ObserveEventTime,
     ReadSource,
     ReadTable,
     RuntimeNode,
     Select,
 )
+from .reading import given_to_reader
 
 _ASKED_FOR = ("REPARTITION_BY_NUM", "REPARTITION_BY_COL")
 """Exchanges that the user asked for."""
@@ -55,13 +58,19 @@ def _(node: StreamingRelationExec, facts: BatchFacts) -> RuntimeNode:
 
 @translate.register(FileSourceScanExec)
 def _(node: FileSourceScanExec, facts: BatchFacts) -> RuntimeNode:
-    given = () if facts.engine.prunes else node.data_filters
+    given = () if facts.engine.prunes else given_to_reader(node.name, node.data_filters, facts)
     return ReadTable(name=node.name, attributes=node.attributes, given=given)
 
 
 @translate.register(ProjectExec)
 def _(node: ProjectExec, facts: BatchFacts) -> RuntimeNode:
     return Select(child=translate(node.child, facts), columns=node.project_list)
+
+
+@translate.register(ExpandExec)
+def _(node: ExpandExec, facts: BatchFacts) -> RuntimeNode:
+    below = translate(node.child, facts)
+    return Expand(child=below, projections=node.projections, attributes=node.attributes)
 
 
 @translate.register(WindowExec)

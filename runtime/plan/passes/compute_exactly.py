@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from operator import is_
 
 from ....physical.basic import (
-    ExpandExec,
     GenerateExec,
     GlobalLimitExec,
     LocalLimitExec,
@@ -42,7 +41,7 @@ from ..nodes import (
     AsIs,
     CountRows,
     Exchange,
-    ExpandInArrow,
+    Expand,
     Kernel,
     ObserveBuffers,
     Observed,
@@ -98,8 +97,8 @@ class _Exactly:
                 return node.map_expressions(self._own)
             case ReadSource(name=name) | ReadTable(name=name):
                 self._reader(name, node.output)
-            case AsIs(operator=ExpandExec() as expand):
-                return self._expand(node, expand)
+            case Expand():
+                return node if node.in_arrow else self._expand(node)
             case AsIs():
                 self._steps(node)
                 operator = node.operator.map_expressions(self._own)
@@ -134,8 +133,9 @@ class _Exactly:
             case Kernel() | Observed():
                 return True
             case ReadSource(name=name):
-                return name not in self._facts.readers
-            case Select(in_arrow=True) | ExpandInArrow() | Exchange():
+                reader = self._facts.readers.get(name)
+                return reader is None or reader.here
+            case Select(in_arrow=True) | Expand(in_arrow=True) | Exchange():
                 return self._is_here(node.child)
             case ObserveEventTime() | ObserveBuffers() | CountRows():
                 return self._is_here(node.child)
@@ -163,21 +163,18 @@ class _Exactly:
             return self._shared(replace(node, columns=columns, conditions=conditions))
         return self._divided(node, columns, conditions, reasons)
 
-    def _expand(self, node: AsIs, expand: ExpandExec) -> RuntimeNode:
+    def _expand(self, node: Expand) -> RuntimeNode:
         """Time windows that slide: their arithmetic is ours wherever it is not the engine's."""
-        (child,) = node.inputs
-        expressions = [e for projection in expand.projections for e in projection]
+        expressions = [e for projection in node.projections for e in projection]
         exact = [self._exact(e) for e in expressions]
         reasons = [r for e in exact for r in self._reasons(e)]
         plain = not reasons and all(map(is_, exact, expressions))
-        if plain and not self._is_here(child):
+        if plain and not self._is_here(node.child):
             return node
-        if compile_program(expressions, child.output, untouched=True) is None:
+        if compile_program(expressions, node.child.output, untouched=True) is None:
             self._refuse(reasons)
-            return node if plain else replace(node, operator=expand.map_expressions(self._exact))
-        return ExpandInArrow(
-            child=child, projections=expand.projections, attributes=expand.attributes
-        )
+            return node if plain else node.map_expressions(self._exact)
+        return replace(node, in_arrow=True)
 
     def _divided(
         self,
@@ -265,8 +262,8 @@ class _Exactly:
 
     def _reader(self, name: str, columns: Sequence[AttributeReference]) -> None:
         reader = self._facts.readers.get(name)
-        if reader is None:
-            return  # rows that are in this process
+        if reader is None or reader.here:
+            return
         for reason in self._exactness.reader_disagreements(reader, self._conf):
             raise _not_exact(f"reading '{name}'", reason)
 

@@ -8,6 +8,7 @@ from ..facts import BatchFacts
 from ..nodes import RuntimeNode
 from .compute_exactly import compute_exactly
 from .count_rows import count_rows
+from .expand_once import expand_once
 from .group_first import group_first
 from .merge_selects import merge_selects
 from .place_exchanges import place_exchanges
@@ -26,6 +27,7 @@ PASSES: tuple[Pass, ...] = (
     place_exchanges,  # compares the columns on both sides of an exchange
     protect_kernels,  # after the kernels' own exchanges have their place
     place_rows,  # adds columns to what the kernels take as it is by now
+    expand_once,  # what stands above an expand has got its columns, and is not merged yet
     merge_selects,  # all selects are there
     compute_exactly,  # last: looks at what will run
 )

@@ -3,10 +3,10 @@
     Select [a] where b > 0        Select [a] where b > 0
     +- ReadSource [a, b, c]       +- ReadSource [a, b], given [b > 0]
 
-What a file's reader takes for malformed depends on both. They are those of Spark's scan: what the
-projections and filters right above it refer to, in the executed plan. An engine that plans its
-scans as Spark does needs no such help, and the pass does nothing. Runs first, as later passes move
-selects. Idempotent.
+What a file's reader takes for malformed depends on both, and so does the number of rows that it
+gives. They are those of Spark's scan: what the projections and filters right above it refer to, in
+the executed plan. Spark itself, too, must be told: what counts and observes rows hides from its
+optimizer what stands above. Runs first, as later passes move selects. Idempotent.
 """
 
 from __future__ import annotations
@@ -14,38 +14,35 @@ from __future__ import annotations
 from ....planner.model.tree import replace
 from ..facts import BatchFacts
 from ..nodes import ReadSource, RuntimeNode, Select
+from ..reading import given_to_reader
 from .merge_selects import combined
 
 
 def read_needed(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan whose sources give what is needed of them."""
-    return plan if facts.engine.prunes else _pruned(plan)
 
+    def pruned(node: RuntimeNode) -> RuntimeNode:
+        selects: list[Select] = []
+        below = node
+        while isinstance(below, Select):
+            selects.append(below)
+            below = below.child
+        if not selects or not isinstance(below, ReadSource):
+            return node.map_children(pruned)
+        whole = selects[-1]
+        for upper in reversed(selects[:-1]):
+            one = combined(upper, whole)
+            if one is None:
+                break
+            whole = one
+        used = {id_ for e in (*whole.conditions, *whole.columns) for id_ in e.references}
+        read = tuple(a for a in below.attributes if a.expr_id in used)
+        given = given_to_reader(below.name, whole.conditions, facts)
+        if (below.read, below.given) == (read, given):
+            return node
+        source: RuntimeNode = replace(below, read=read, given=given)
+        for select in reversed(selects):
+            source = replace(select, child=source)
+        return source
 
-def _pruned(node: RuntimeNode) -> RuntimeNode:
-    selects: list[Select] = []
-    below = node
-    while isinstance(below, Select):
-        selects.append(below)
-        below = below.child
-    if not selects or not isinstance(below, ReadSource):
-        return node.map_children(_pruned)
-    top = selects[0]
-    whole = selects.pop()
-    lowest = whole
-    while selects and (one := combined(selects[-1], whole)) is not None:
-        whole = one
-        selects.pop()
-    used = {id_ for e in (*whole.conditions, *whole.columns) for id_ in e.references}
-    read = tuple(a for a in below.attributes if a.expr_id in used)
-    if (below.read, below.given) == (read, whole.conditions):
-        return node
-    return _over(top, lowest, replace(below, read=read, given=whole.conditions))
-
-
-def _over(node: Select, lowest: Select, source: ReadSource) -> Select:
-    """A chain of selects over another source."""
-    if node is lowest:
-        return replace(node, child=source)
-    assert isinstance(node.child, Select)
-    return replace(node, child=_over(node.child, lowest, source))
+    return pruned(plan)
