@@ -25,8 +25,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Start the checks of test_quality that were chosen: mypy alone takes a core for a minute."""
     started: Checks = {}
     session.config.stash[_CHECKS] = started
-    if session.config.option.collectonly:
-        return
+    if session.config.option.collectonly or hasattr(session.config, "workerinput"):
+        return  # where several processes run the tests, the check starts with its test
     for item in session.items:
         if isinstance(item, pytest.Function) and item.originalname == "test_quality":
             name = item.callspec.params["name"]

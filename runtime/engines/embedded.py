@@ -24,6 +24,7 @@ from ...planner.model.types import StructType, as_nullable
 from ..arrow_types import column_name, without_hidden
 from ..frames import schema_of, spark_schema_of
 from ..kernels.errors import KernelError
+from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter
 from ..kernels.json_support import unsupported
@@ -37,7 +38,7 @@ from .embedded_json import JsonFiles
 from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
-from .evaluating import pushed_filters
+from .evaluating import evaluator, pushed_filters
 from .local_rows import LocalRows, Part, dataframe, each, united
 from .placing import placing
 from .reader_settings import changed_settings
@@ -139,7 +140,11 @@ class EmbeddedEngine(Engine):
             return frame.only(places or (0,))
         if files is None:
             return super().only(frame, places or (0,), columns, given)
-        return self._json(files, places, pushed_filters(given, columns))
+        frame = self._json(files, places, pushed_filters(given, columns))
+        if not given or compile_program(columns, columns, given, untouched=True) is None:
+            return frame
+        # Spark's reader gives no others, so neither are they counted.
+        return self.compute(frame, [evaluator(columns, columns, given)], columns)
 
     def exchange(
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int

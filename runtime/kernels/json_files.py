@@ -237,11 +237,10 @@ def _check(block: bytes) -> int:
     if not (letters[starts] == ord("{")).all() or not (letters[ends - 1] == ord("}")).all():
         raise _Unlike
     if not block.isascii():
-        try:
-            block.decode()
-        except UnicodeDecodeError:
-            raise _Unlike from None
-    if (b"NaN" in block or b"Inf" in block) and _NOT_A_NUMBER.search(block):
+        _check_utf8(block)
+    # Looked for by letter first: Python takes long to find a word that is nowhere.
+    named = any((letters == word[0]).any() and word in block for word in (b"NaN", b"Inf"))
+    if named and _NOT_A_NUMBER.search(block):
         raise _Unlike  # Arrow reads other names of infinities
     if b"null" in block and _SECOND_VALUE.search(block):
         raise _Unlike  # a null behind an object on its line crashes Arrow
@@ -252,6 +251,15 @@ def _check(block: bytes) -> int:
         if longest > _MOST_LETTERS or deepest > _LONGEST // 2 or _LONG_NUMBER.search(block):
             raise _Unlike
     return len(ends)
+
+
+def _check_utf8(block: bytes) -> None:
+    ends = pa.py_buffer(np.array([0, len(block)], np.int32))
+    text = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(block)])
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        raise _Unlike from None
 
 
 def _without_negative_zeros(array: Any) -> Any:
