@@ -139,7 +139,8 @@ class EmbeddedEngine(Engine):
         if files is None and isinstance(frame, LocalRows):
             return frame.only(places or (0,))
         if files is None:
-            return super().only(frame, places or (0,), columns, given)
+            names = [f"t{i}" for i in range(len(frame.columns))]
+            return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
         frame = self._json(files, places, pushed_filters(given, columns))
         if not given or compile_program(columns, columns, given, untouched=True) is None:
             return frame

@@ -120,8 +120,7 @@ class Engine(ABC):
             columns: the same.
             given: conditions over them that a reader of ours is given.
         """
-        names = [f"t{i}" for i in range(len(frame.columns))]
-        return frame.toDF(*names).select(*(names[i] for i in places))
+        raise InternalError(f"{self.facts.name} finds itself what it has to read")
 
     @abstractmethod
     def exchange(
@@ -150,7 +149,8 @@ class Engine(ABC):
             keys: columns by name.
             aggregates: named aggregates in SQL.
             tasks: how many partitions.
-            placed: whether groups must lie in the partition of Spark's hash of their keys.
+            placed: whether the engine may know of an order in which the rows lie, and groups must
+                lie in the partition of Spark's hash of their keys.
         """
 
     @abstractmethod

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions import Alias, Expression, to_attribute
-from ...planner.model.spark_sql import spark_sql
+from ...planner.model.spark_sql import quote, spark_sql
 from ..arrow_types import column_name
 from ..kernels.observed import ObservedRows
 from ..plan.nodes import (
@@ -76,13 +76,16 @@ def _(node: ReadSource, batch: Batch) -> DataFrame:
         raise InternalError(f"no rows were given for the source {node.name}")
     if node.read is None:
         return frame.toDF(*map(column_name, node.attributes))
-    ids = [a.expr_id for a in node.attributes]
-    places = [ids.index(a.expr_id) for a in node.read]
-    only = batch.engine.only(frame, places, node.read, node.given)
-    only = only.toDF(*map(column_name, node.read)) if places else only
-    if node.given and batch.engine.facts.prunes:
-        return only.where(conjunction(node.given))
-    return only
+    if not batch.engine.facts.prunes:
+        ids = [a.expr_id for a in node.attributes]
+        places = [ids.index(a.expr_id) for a in node.read]
+        only = batch.engine.only(frame, places, node.read, node.given)
+        return only.toDF(*map(column_name, node.read)) if places else only
+    if len({a.name.lower() for a in node.attributes}) == len(node.attributes):
+        only = frame.selectExpr(*(f"{quote(a.name)} AS {column_name(a)}" for a in node.read))
+    else:
+        only = frame.toDF(*map(column_name, node.attributes)).select(*map(column_name, node.read))
+    return only.where(conjunction(node.given)) if node.given else only
 
 
 @render.register(ReadTable)
@@ -159,9 +162,17 @@ def _(node: Aggregate, batch: Batch) -> DataFrame:
     others = [a for a in child.output if a.expr_id in used - ids]
     frame = frame.selectExpr(*map(named, node.keys), *map(column_name, others))
     names = [column_name(key) for key in keys]
+    placed = node.placed and not _lies_anyhow(child, batch)
     return batch.engine.aggregate(
-        frame, names, list(map(named, node.aggregates)), batch.context.tasks, placed=node.placed
+        frame, names, list(map(named, node.aggregates)), batch.context.tasks, placed=placed
     )
+
+
+def _lies_anyhow(node: RuntimeNode, batch: Batch) -> bool:
+    """Whether rows come straight from files: no engine knows of any order in which they lie."""
+    while isinstance(node, Select | Expand | ObserveEventTime | CountRows):
+        node = node.child
+    return isinstance(node, ReadSource) and node.name in batch.context.readers
 
 
 @render.register(ObserveEventTime)

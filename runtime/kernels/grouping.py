@@ -29,6 +29,17 @@ def keys_of_all_rows(schema: Any) -> Keys:
     return Keys(np.zeros(1, np.int64), np.zeros(1, np.int32), columns_of([], schema, 1))
 
 
+def _same_keys(keys: Keys, order: Int64, heads: Mask) -> bool:
+    """Whether rows of one hash have one key, which is all but certain."""
+    second = np.flatnonzero(~heads)
+    if 2 * len(second) > len(order):
+        columns = take(keys.columns, order)
+        equal = equal_rows(columns.slice(1), columns.slice(0, len(order) - 1))
+        return bool((equal | heads[1:]).all())
+    one, other = take(keys.columns, order[second]), take(keys.columns, order[second - 1])
+    return bool(equal_rows(one, other).all())
+
+
 def by_key(keys: Keys) -> tuple[Int64, Mask]:
     """The positions that bring rows of one key together, and where in that order a key begins.
 
@@ -38,11 +49,7 @@ def by_key(keys: Keys) -> tuple[Int64, Mask]:
     hashes = keys.hashes[order]
     heads = np.ones(len(order), dtype=np.bool_)
     heads[1:] = hashes[1:] != hashes[:-1]
-    second = np.flatnonzero(~heads)
-    if not len(second):
-        return order, heads
-    one, other = take(keys.columns, order[second]), take(keys.columns, order[second - 1])
-    if equal_rows(one, other).all():
+    if _same_keys(keys, order, heads):
         return order, heads
     # Two keys share a hash.
     leaders = first_rows(keys)
