@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,12 @@ from compare_engines import table_of
 from engine_comparison.cases import Cases, add_seed, seeds
 from engine_comparison.comparison import Comparison
 from engine_comparison.engines import Embedded, LiveSpark
+from engine_comparison.table import agrees, load
 
 from stateplan.runtime.engines.agreement import (
     EQUAL,
     RAISES,
+    TABLE,
     Setting,
     rewritten_as,
     verdict_on,
@@ -51,7 +54,9 @@ def test_what_the_table_calls_equal_is_equal(spark: SparkSession, tmp_path: Path
     sail = Embedded(PYTHON, rows, tmp_path)
     comparison = Comparison(lambda: LiveSpark(rows, spark.newSession()), sail)
     try:
-        plain, rewritten = comparison.measure(chosen, {True: cases.found})
+        plain, rewritten = comparison.measure(
+            chosen, {True: cases.found}, partial(agrees, load(TABLE))
+        )
     finally:
         sail.stop()
     wrong, checked = [], 0

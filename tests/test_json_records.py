@@ -25,7 +25,7 @@ from stateplan.runtime.engines.evaluating import pushed_filters
 from stateplan.runtime.failures import _causes, _conditions, innermost
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.json_files import read_json
-from stateplan.runtime.plan.facts import BatchFacts
+from stateplan.runtime.plan.facts import BatchFacts, Reader
 from stateplan.runtime.plan.make import runtime_plan
 from stateplan.runtime.plan.nodes import ReadSource
 
@@ -113,11 +113,13 @@ def reading(sql: str) -> ReadSource:
     ids = itertools.count()
     with id_scope(ids):
         logical = parse(sql, Conf())
-    source = Source(name="events", schema=parse_schema(SCHEMA), format="json")
+    schema = parse_schema(SCHEMA)
+    source = Source(name="events", schema=schema, format="json")
     execution = IncrementalExecution(
         logical, catalog={"events": source}, output_mode="append", conf=Conf(), ids=ids
     )
-    facts = BatchFacts(engine=replace(EMBEDDED, exactness=None))
+    readers = {"events": Reader(format="json", schema=schema, here=True)}
+    facts = BatchFacts(engine=replace(EMBEDDED, exactness=None), readers=readers)
     (found,) = runtime_plan(execution.executed_plan, facts).root.collect(ReadSource)
     return found
 
