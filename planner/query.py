@@ -325,6 +325,7 @@ def catalog_source(
         location=source.path or "",
         either=either,
         size_in_bytes=size or 0,
+        given_name=source.name,
     )
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure, StateplanError
+from ..planner.model.pinned import PINNED, PROVIDER
 from .claim import Claim, Holder
 from .files import corrupt, failing, location_of, read_whole, remove, write_new
 from .state.storage import Location, Place
@@ -26,30 +27,7 @@ VERSION = "v1"
 NO_OFFSET = "-"
 RETAIN = "spark.sql.streaming.minBatchesToRetain"
 KEPT_BATCHES = 100  # where it is not set
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 STATE_PROVIDER = "stateplan.runtime.state"
-
-# What a query keeps for its whole life, whatever a later session says, with the values for a
-# setting that the query does not set. Spark 4.3's list, in its order.
-PINNED: dict[str, str] = {
-    PROVIDER: STATE_PROVIDER,
-    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion": "2",
-    "spark.sql.streaming.stateStore.rocksdb.formatVersion": "5",
-    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "false",
-    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
-    "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
-    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion": "2",
-    "spark.sql.streaming.multipleWatermarkPolicy": "min",
-    "spark.sql.streaming.stateStore.rowChecksum.enabled": "false",
-    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled": "true",
-    "spark.sql.streaming.aggregation.stateFormatVersion": "2",
-    "spark.sql.function.protobufExtensions.enabled": "false",
-    "spark.sql.shuffle.partitions": "200",
-    "spark.sql.streaming.join.stateFormatVersion": "2",
-    "spark.sql.streaming.stateStore.compression.codec": "lz4",
-    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan": "false",
-}
 
 
 class _Record(BaseModel):

@@ -1,0 +1,310 @@
+"""Reads a checkpoint's own files: Spark's of 2.4 to 4.3, and our runtime's, which are the same.
+
+Text files and Java's modified UTF only: no row of state, no Arrow, no JVM.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from ..model.errors import DescriptionError
+from .stored import StoredCheckpoint, StoredOperator, StoredSchema, StoredSource
+
+DOCUMENT = "query.json"
+"""The file in which our runtime keeps the plan of the query."""
+_LOGS = ("v1", "v2")
+
+
+class Folder(Protocol):
+    """A directory of any file system."""
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; None if there is none."""
+
+    def names(self, path: str) -> list[str]:
+        """What is in a directory; empty if there is none."""
+
+
+@dataclass(frozen=True)
+class LocalFolder:
+    """A directory of this machine."""
+
+    root: Path
+
+    def read(self, path: str) -> bytes | None:
+        """See Folder."""
+        try:
+            return (self.root / path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+
+    def names(self, path: str) -> list[str]:
+        """See Folder."""
+        try:
+            return sorted(os.listdir(self.root / path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+
+def read_checkpoint(place: str | Path) -> StoredCheckpoint:
+    """What the files of a checkpoint directory of this machine say.
+
+    Raises:
+        DescriptionError: there is no checkpoint, or a file of it is not usable.
+    """
+    path = (
+        Path(unquote(urlsplit(str(place)).path)) if str(place).startswith("file:") else Path(place)
+    )
+    if not path.is_dir():
+        raise DescriptionError(
+            "STATEPLAN_NO_CHECKPOINT",
+            f"There is no checkpoint directory '{place}'.",
+            hint="Name the directory that was given as checkpointLocation.",
+        )
+    try:
+        return read_folder(LocalFolder(path), str(place))
+    except OSError as error:
+        raise _broken(str(place), error.strerror or "it cannot be read") from None
+
+
+def read_folder(folder: Folder, place: str) -> StoredCheckpoint:
+    """What the files in a directory say.
+
+    Args:
+        folder: the checkpoint's directory.
+        place: its name, for messages.
+
+    Raises:
+        DescriptionError: it is no checkpoint, or a file of it is not usable.
+    """
+    if folder.read("metadata") is None and not folder.names("offsets"):
+        raise _broken(place, "it has neither 'metadata' nor 'offsets'")
+    batches = _batches(folder, "offsets")
+    last = max(batches, default=None)
+    conf: dict[str, str] = {}
+    sources: tuple[StoredSource, ...] = ()
+    named = False
+    if last is not None:
+        conf, ends, named = _offsets(folder, place, last)
+        starts: Mapping[str, str | None] = {}
+        if last - 1 in batches:
+            _, starts, _ = _offsets(folder, place, last - 1)
+        sources = tuple(
+            StoredSource(key, end, starts.get(key), _directories(folder, key))
+            for key, end in ends.items()
+        )
+    document = folder.read(DOCUMENT)
+    return StoredCheckpoint(
+        place=place,
+        last_batch=last,
+        committed=max(_batches(folder, "commits"), default=None),
+        conf=conf,
+        sources=sources,
+        named=named,
+        operators={o.id: o for o in _operators(folder, place)},
+        has_state=bool([name for name in folder.names("state") if name.isdigit()]),
+        document=None if document is None else _json(document, f"{place}/{DOCUMENT}"),
+    )
+
+
+def _batches(folder: Folder, log: str) -> set[int]:
+    return {int(name) for name in folder.names(log) if name.isdigit()}
+
+
+def _lines(folder: Folder, place: str, path: str) -> tuple[str, list[str]]:
+    """A log file's version, and the lines behind it."""
+    data = folder.read(path)
+    if data is None:
+        raise _broken(f"{place}/{path}", "it is missing")
+    try:
+        version, *lines = data.decode().split("\n")
+    except UnicodeDecodeError:
+        raise _broken(f"{place}/{path}", "it is no text") from None
+    if version not in _LOGS:
+        raise _broken(f"{place}/{path}", f"it starts with '{version[:20]}', not with a version")
+    return version, lines
+
+
+def _offsets(
+    folder: Folder, place: str, batch: int
+) -> tuple[dict[str, str], dict[str, str | None], bool]:
+    """A batch's settings, the ends of its sources, and whether these go by name."""
+    path = f"offsets/{batch}"
+    version, lines = _lines(folder, place, path)
+    if not lines:
+        raise _broken(f"{place}/{path}", "its lines are missing")
+    settings = _json(lines[0].encode(), f"{place}/{path}").get("conf", {})
+    conf = {str(k): str(v) for k, v in settings.items()}
+    if version == "v2":
+        return conf, dict(_named_offsets(lines[1:], f"{place}/{path}")), True
+    ends = {str(i): None if text == "-" else text for i, text in enumerate(lines[1:])}
+    return conf, ends, False
+
+
+def _named_offsets(lines: list[str], path: str) -> Iterator[tuple[str, str | None]]:
+    """Offsets of version 2: each line is a source's name, or its place, and its offset."""
+    for line in lines:
+        if not line:
+            continue
+        try:
+            content = json.loads(line)
+        except ValueError:
+            raise _broken(path, f"'{line[:60]}' is no JSON") from None
+        for key, value in content.items():
+            yield str(key), None if value in (None, "-") else _text(value)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _directories(folder: Folder, key: str) -> tuple[str, ...]:
+    """The directories of the files that a file source has read, latest log entries last."""
+    found: dict[str, None] = {}
+    log = f"sources/{key}"
+    for name in sorted(folder.names(log), key=lambda n: (len(n), n)):
+        if not name.removesuffix(".compact").isdigit():
+            continue
+        data = folder.read(f"{log}/{name}") or b""
+        for line in data.decode(errors="replace").split("\n")[1:]:
+            try:
+                path = json.loads(line)["path"]
+            except (ValueError, TypeError, KeyError):
+                continue
+            found[str(path).rpartition("/")[0]] = None
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------- state
+
+
+def _operators(folder: Folder, place: str) -> Iterator[StoredOperator]:
+    for name in folder.names("state"):
+        if not name.isdigit():
+            continue
+        operator, info = int(name), _operator_metadata(folder, place, name)
+        stores = dict(_schemas(folder, place, name))
+        known = info.get("operatorInfo", {}).get("operatorName") if info else None
+        partitions = (
+            [s.get("numPartitions") for s in info.get("stateStoreInfo", [])] if info else []
+        )
+        if info is None and not stores and not folder.names(f"state/{name}"):
+            continue
+        yield StoredOperator(operator, known, stores, partitions[0] if partitions else None)
+
+
+def _operator_metadata(folder: Folder, place: str, operator: str) -> dict[str, Any] | None:
+    """The newest description of an operator: one file in version 1, one a batch in version 2."""
+    base = f"state/{operator}/_metadata"
+    newest = sorted(int(n) for n in folder.names(f"{base}/v2") if n.isdigit())
+    path = f"{base}/v2/{newest[-1]}" if newest else f"{base}/metadata"
+    if folder.read(path) is None:
+        return None
+    _, lines = _lines(folder, place, path)
+    return _json("\n".join(lines).encode(), f"{place}/{path}")
+
+
+def _schemas(folder: Folder, place: str, operator: str) -> Iterator[tuple[str, StoredSchema]]:
+    """The schemas of an operator's stores: under partition 0, or in version 3 under its state."""
+    first = f"state/{operator}/0"
+    for path, store in (
+        (f"{first}/_metadata/schema", "default"),
+        *((f"{first}/{n}/_metadata/schema", n) for n in folder.names(first) if not n[0].isdigit()),
+    ):
+        data = folder.read(path)
+        if data is not None:
+            yield from _schema_file(data, f"{place}/{path}", store)
+    for base in (f"state/{operator}/_stateSchema", f"state/{operator}/_metadata/schema"):
+        for store in folder.names(base):
+            files = [n for n in folder.names(f"{base}/{store}") if n[0].isdigit()]
+            if files:
+                newest = sorted(files, key=lambda n: int(n.split("_")[0]))[-1]
+                path = f"{base}/{store}/{newest}"
+                yield from _schema_file(folder.read(path) or b"", f"{place}/{path}", store)
+
+
+def _schema_file(data: bytes, path: str, store: str) -> Iterator[tuple[str, StoredSchema]]:
+    """A schema file of version 1 (a text each), 2 (in chunks) or 3 (one schema a column family)."""
+    reader = _Java(data)
+    try:
+        version = reader.utf()
+        if version == "v1":
+            yield store, _schema(reader.utf(), reader.utf())
+        elif version == "v2":
+            yield store, _schema(reader.chunks(), reader.chunks())
+        elif version == "v3":
+            for _ in range(reader.integer()):
+                reader.integer(2)  # the schema's own number
+                name = reader.utf()
+                schema = _schema(reader.chunks(), reader.chunks())
+                reader.chunks()  # how keys are encoded
+                if reader.left and name:
+                    reader.chunks() if reader.integer(1) else None
+                yield name, schema
+        else:
+            raise _broken(path, f"its version is '{version[:20]}'")
+    except (struct.error, ValueError, KeyError, TypeError):
+        raise _broken(path, "it holds no schema") from None
+
+
+def _schema(key: str, value: str) -> StoredSchema:
+    return StoredSchema(tuple(json.loads(key)["fields"]), tuple(json.loads(value)["fields"]))
+
+
+class _Java:
+    """Reads what Java's DataOutputStream wrote."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        """The number of bytes not yet read."""
+        return len(self._data) - self._at
+
+    def integer(self, size: int = 4) -> int:
+        """A whole number of so many bytes."""
+        if self.left < size:
+            raise ValueError("it ends early")
+        found = int.from_bytes(self._data[self._at : self._at + size], "big", signed=True)
+        self._at += size
+        return found
+
+    def utf(self) -> str:
+        """A text with its length in two bytes before it."""
+        (length,) = struct.unpack_from(">H", self._data, self._at)
+        start = self._at + 2
+        if start + length > len(self._data):
+            raise ValueError("it ends early")
+        self._at = start + length
+        return self._data[start : self._at].decode("utf-8", "surrogatepass")
+
+    def chunks(self) -> str:
+        """A long text in pieces."""
+        return "".join(self.utf() for _ in range(self.integer()))
+
+
+def _json(data: bytes, path: str) -> dict[str, Any]:
+    try:
+        content = json.loads(data)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise _broken(path, "it holds no JSON object")
+    return content
+
+
+def _broken(path: str, reason: str) -> DescriptionError:
+    return DescriptionError(
+        "STATEPLAN_CHECKPOINT_UNREADABLE",
+        f"The checkpoint cannot be read at '{path}': {reason}.",
+        hint="Give a whole checkpoint directory, as Spark or stateplan wrote it.",
+    )

@@ -1,0 +1,340 @@
+"""What a changed fact of a stateful operator does: one rule a fact, tried in order.
+
+A rule gets the operator before and after and gives a finding, or nothing where its fact is the
+same. What no rule knows of counts as `differs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+
+from .families import overwritten, readable, serves
+from .operators import Fact, OperatorMeaning
+from .report import Finding, Verdict
+from .symbols import Symbol, made_of
+
+NEW_CHECKPOINT = "start with a new checkpoint"
+KEEP = "keep the old one, or " + NEW_CHECKPOINT
+REBUILD = "rebuild what the sink holds, or accept that older rows stay"
+_PADDING = ("Inner", "Cross", "LeftOuter", "RightOuter", "FullOuter")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One operator, before and after."""
+
+    was: OperatorMeaning
+    now: OperatorMeaning
+    was_mode: str | None
+    mode: str | None
+
+    def facts(self, name: str) -> tuple[Fact, Fact] | None:
+        """A fact before and after, if it changed."""
+        before, after = self.was.facts.get(name), self.now.facts.get(name)
+        if before is None or after is None or before.value == after.value:
+            return None
+        return before, after
+
+    def finding(
+        self, what: str, verdict: Verdict, was: str, now: str, why: str, action: str
+    ) -> Finding:
+        """A finding about this operator."""
+        return Finding(
+            verdict=verdict,
+            what=what,
+            operator=self.now.id,
+            was=was,
+            now=now,
+            why=why,
+            action=action,
+        )
+
+
+Rule = Callable[[Change], Iterator[Finding]]
+
+
+def keys(change: Change) -> Iterator[Finding]:
+    """State is found by its keys, in their order."""
+    for name in ("keys", "session"):
+        facts = change.facts(name)
+        if facts is None:
+            continue
+        was, now = facts
+        why = "rows of state were stored under the old keys: new rows meet state of other groups"
+        if isinstance(was.value, tuple) and _same_set(was.value, now.value):
+            why = "the keys' order is part of what state is found by: no old row is found again"
+        if name == "session" or "window(" in was.text:
+            why = "state holds groups of the old windows, and new rows go to others beside them"
+        yield change.finding(name, "differs", was.text, now.text, why, KEEP)
+
+
+def _same_set(was: Iterable[object], now: Iterable[object]) -> bool:
+    return sorted(map(repr, was)) == sorted(map(repr, now))
+
+
+def aggregates(change: Change) -> Iterator[Finding]:
+    """Buffers are told apart by their place alone."""
+    facts = change.facts("aggregates")
+    if facts is None:
+        return
+    was, now = facts
+    assert isinstance(was.value, tuple) and isinstance(now.value, tuple)
+    changed = [pair for pair in zip(was.value, now.value, strict=False) if pair[0] != pair[1]]
+    changed = [pair for pair in changed if not serves(*pair)]
+    if not changed and len(was.value) == len(now.value):
+        return
+    unreadable = next((pair for pair in changed if not readable(*pair)), None)
+    if unreadable is not None:
+        why = "the stored bytes are those of another kind of object: reading them fails the batch"
+        yield Finding(
+            verdict="refused",
+            what="aggregates",
+            operator=change.now.id,
+            was=was.text,
+            now=now.text,
+            why=why,
+            action=KEEP,
+            phase="batch",
+        )
+        return
+    if change.mode == "update" and all(overwritten(new) for _, new in changed):
+        why = "each new row overwrites what the buffer held; groups without one keep the old value"
+        yield change.finding("aggregates", "stale", was.text, now.text, why, REBUILD)
+        return
+    why = "the stored numbers are of the old function or column, and new rows are added to them"
+    if isinstance(was.value, tuple) and _same_set(_functions(was.value), _functions(now.value)):
+        why = "buffers are read by their place: each function goes on from another one's numbers"
+    yield change.finding("aggregates", "differs", was.text, now.text, why, KEEP)
+
+
+def _functions(buffers: Hashable) -> tuple[Hashable, ...]:
+    assert isinstance(buffers, tuple)
+    return tuple(buffer[2] if len(buffer) == 3 else buffer for buffer in buffers)
+
+
+def limit(change: Change) -> Iterator[Finding]:
+    """State is the number of rows let through so far."""
+    facts = change.facts("limit")
+    if facts is None:
+        return
+    was, now = facts
+    assert isinstance(was.value, int) and isinstance(now.value, int)
+    if now.value < was.value:
+        why = "rows beyond the new limit may be out already; from now on it is kept"
+        yield change.finding("limit", "stale", was.text, now.text, why, REBUILD)
+    else:
+        why = "rows that the old limit dropped are gone, and others come out in their place"
+        yield change.finding("limit", "differs", was.text, now.text, why, KEEP)
+
+
+def inputs(change: Change) -> Iterator[Finding]:
+    """State was made of the rows that reached the operator."""
+    facts = change.facts("input")
+    if facts is None:
+        return
+    was, now = facts
+    (was_base, was_filters), (base, filters) = was.value, now.value
+    added, removed = filters - was_filters, was_filters - filters
+    known = _known(change.now.facts["keys"].value) if "keys" in change.now.facts else frozenset()
+    whole_groups = was_base == base and not removed and made_of(frozenset(added), known)
+    if whole_groups and change.mode != "complete" and not _emits_at_eviction(change):
+        why = "the filter leaves out whole groups: what is in the sink of them stays"
+        yield change.finding("input", "stale", was.text, now.text, why, REBUILD)
+        return
+    why = "the state was made of other rows than those that come in now"
+    yield change.finding("input", "differs", was.text, now.text, why, KEEP)
+
+
+def _emits_at_eviction(change: Change) -> bool:
+    return change.mode == "append" and "aggregates" in change.now.facts
+
+
+def _known(keys: Hashable) -> frozenset[Symbol]:
+    """The keys, and the start and end of those that are windows."""
+    found: set[Symbol] = set()
+    assert isinstance(keys, tuple)
+    for key in keys:
+        found.add(key)
+        if key[:2] == ("call", "named_struct"):
+            found.update(part for part in key[4] if part != ("name",))
+    return frozenset(found)
+
+
+def join_type(change: Change) -> Iterator[Finding]:
+    """Rows and whether they had a match are stored alike for all types but semi joins."""
+    facts = change.facts("join type")
+    if facts is None:
+        return
+    was, now = facts
+    if was.value in _PADDING and now.value in (*_PADDING, "LeftSemi"):
+        why = "the stored rows serve the new join too; what the old one emitted stays as it is"
+        yield change.finding("join type", "stale", was.text, now.text, why, REBUILD)
+    else:
+        why = "the old join did not store the rows that the new one needs"
+        yield change.finding("join type", "differs", was.text, now.text, why, KEEP)
+
+
+def join_rows(change: Change) -> Iterator[Finding]:
+    """Each side's stored rows are matched with the other side's new ones."""
+    retyped = change.facts("join type") is not None
+    changed = []
+    for side in ("left", "right"):
+        facts = change.facts(f"{side} rows")
+        if facts is not None and not (retyped and _but_nulls(facts[0]) == _but_nulls(facts[1])):
+            changed.append((side, *facts))
+    inner = change.now.facts.get("join type", Fact("", "")).value == "Inner"
+    if len(changed) == 2 and inner and not retyped and _same_keys_left_out(change):
+        for side, was, now in changed:
+            why = "rows of keys that are left out find no partner any more"
+            yield change.finding(f"{side} rows", "stale", was.text, now.text, why, REBUILD)
+        return
+    for side, was, now in changed:
+        why = f"the stored rows of the {side} side are other rows than those that come in now"
+        yield change.finding(f"{side} rows", "differs", was.text, now.text, why, KEEP)
+    for side in ("left", "right"):
+        facts = change.facts(f"{side} columns")
+        if facts is not None:
+            why = "stored rows are read by the place of their columns"
+            was, now = facts
+            yield change.finding(f"{side} columns", "differs", was.text, now.text, why, KEEP)
+
+
+def _but_nulls(fact: Fact) -> Hashable:
+    """A side's rows without the filters on nulls that Spark derives from the join."""
+    base, filters = fact.value
+    return base, frozenset(f for f in filters if f[:2] != ("call", "isnotnull"))
+
+
+def _same_keys_left_out(change: Change) -> bool:
+    """Whether both sides newly leave out the same keys, and nothing else changed in them."""
+    left_keys, right_keys = change.now.facts["keys"].value
+    to_right = dict(zip(left_keys, right_keys, strict=True))
+    added = []
+    for side, own in (("left", left_keys), ("right", right_keys)):
+        was, now = change.was.facts[f"{side} rows"].value, change.now.facts[f"{side} rows"].value
+        (was_base, was_filters), (base, filters) = was, now
+        if was_base != base or was_filters - filters:
+            return False
+        if not made_of(filters - was_filters, frozenset(own)):
+            return False
+        added.append(filters - was_filters)
+    return frozenset(_put(f, to_right) for f in added[0]) == frozenset(added[1])
+
+
+def _put(value: Hashable, columns: dict[Symbol, Symbol]) -> Hashable:
+    if isinstance(value, tuple):
+        return columns[value] if value in columns else tuple(_put(v, columns) for v in value)
+    if isinstance(value, frozenset):
+        return frozenset(_put(v, columns) for v in value)
+    return value
+
+
+def join_condition(change: Change) -> Iterator[Finding]:
+    """An inner join's condition chooses among pairs; an outer one's decides what had a match."""
+    facts = change.facts("condition")
+    if facts is None:
+        return
+    was, now = facts
+    inner = all(o.facts["join type"].value in ("Inner", "Cross") for o in (change.was, change.now))
+    if inner:
+        why = "the condition chooses among pairs of stored rows; pairs that are out stay out"
+        yield change.finding("condition", "stale", was.text, now.text, why, REBUILD)
+    else:
+        why = "stored rows are marked as matched, or not, by the old condition"
+        yield change.finding("condition", "differs", was.text, now.text, why, KEEP)
+
+
+def join_retention(change: Change) -> Iterator[Finding]:
+    """Rows that the old bounds evicted cannot match any more."""
+    for side in ("left", "right"):
+        facts = change.facts(f"{side} kept")
+        if facts is None:
+            continue
+        was, now = facts
+        if was.value is None or (now.value is not None and now.value <= was.value):
+            continue
+        why = f"rows of the {side} side that the new bounds would keep were evicted by the old ones"
+        yield change.finding(f"{side} kept", "differs", was.text, now.text, why, KEEP)
+
+
+def watermark(change: Change) -> Iterator[Finding]:
+    """Which rows are late and when state goes follow the watermark."""
+    facts = change.facts("watermark")
+    if facts is None:
+        heard = change.was.hears_watermark, change.now.hears_watermark
+        if heard[0] == heard[1] or change.was_mode != change.mode:
+            return
+        none = Fact(None, "none")
+        facts = (
+            change.was.facts.get("watermark", none),
+            change.now.facts.get("watermark", none),
+        )
+    was, now = facts
+    why = "what the old watermark evicted or dropped is gone, and what it kept comes out otherwise"
+    yield change.finding("watermark", "differs", was.text, now.text, why, KEEP)
+
+
+def event_time(change: Change) -> Iterator[Finding]:
+    """A key expires a delay after its first row's event time."""
+    facts = change.facts("event time")
+    if facts is not None:
+        was, now = facts
+        why = "stored keys expire by the old event time or delay"
+        yield change.finding("event time", "differs", was.text, now.text, why, KEEP)
+
+
+def python_state(change: Change) -> Iterator[Finding]:
+    """What a user's function makes of its state is known to the function alone."""
+    for name in ("function", "columns", "timeout", "time mode"):
+        facts = change.facts(name)
+        if facts is not None:
+            was, now = facts
+            shown = (was.text, now.text if now.text != was.text else f"{now.text}, other code")
+            why = "the old function made the state: only its author knows if the new one fits it"
+            yield change.finding(name, "differs", *shown, why, KEEP)
+
+
+def output_mode(change: Change) -> Iterator[Finding]:
+    """What a sink holds follows the mode; state that the watermark evicted is missing later."""
+    was, now = change.was_mode, change.mode
+    if was is None or now is None or was == now or "aggregates" not in change.now.facts:
+        return
+    evicted = change.was.evicts or change.now.evicts
+    match (was, now):
+        case ("append" | "update", "complete") if evicted:
+            why = "groups that the watermark evicted are missing from the complete result"
+            verdict: Verdict = "differs"
+        case ("complete", "append"):
+            why = "groups that the sink holds already come out again when the watermark passes them"
+            verdict = "differs"
+        case ("update", "append"):
+            why = "rows that update mode wrote before their groups were final stay in the sink"
+            verdict = "stale"
+        case ("complete", "update") if evicted:
+            why = "late rows that complete mode took stay in the sink, and are dropped from now on"
+            verdict = "stale"
+        case _:
+            return
+    yield change.finding("output mode", verdict, was, now, why, KEEP)
+
+
+RULES: tuple[Rule, ...] = (
+    keys,  # which state a row belongs to
+    aggregates,  # what is in it
+    limit,
+    python_state,
+    event_time,
+    join_type,  # before the sides: it explains some of their filters
+    join_rows,
+    join_condition,
+    join_retention,
+    inputs,  # what it was made of
+    watermark,  # how long it stays
+    output_mode,  # what is done with it
+)
+
+
+def compared(change: Change) -> list[Finding]:
+    """All findings about one operator."""
+    return [finding for rule in RULES for finding in rule(change)]
