@@ -53,11 +53,16 @@ def expected(expect: dict[str, Any]) -> tuple[tuple[str, ...], str | None]:
     return (("stale", "differs") if meaning == "same" else ("differs",)), None
 
 
+def archive_of(path: Path) -> Path:
+    """The checkpoint of a case."""
+    return path.parent / "checkpoints" / f"{path.stem}.tar.gz"
+
+
 def checked(path: Path, *, with_was: bool) -> tuple[dict[str, Any], CheckReport]:
     """A case and what we say of it."""
     case = yaml.safe_load(path.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(path.parent / "checkpoints" / f"{path.stem}.tar.gz") as archive:
+        with tarfile.open(archive_of(path)) as archive:
             archive.extractall(folder, filter="data")
         was = side(case, "before") if with_was else None
         return case, check_against(side(case, "after"), read_checkpoint(folder), was)
@@ -71,6 +76,9 @@ def main() -> int:
     options = parser.parse_args()
     missed, alarms, wrong, total = [], [], [], 0
     for path in sorted(options.directory.glob("*.yaml")):
+        if not archive_of(path).exists():
+            print(f"-         {path.stem}: it has no checkpoint")
+            continue
         case, report = checked(path, with_was=not options.no_was)
         if "expect" not in case or (
             case["expect"]["restart"] == "accepted" and "meaning" not in case["expect"]

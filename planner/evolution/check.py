@@ -88,7 +88,7 @@ def _side(asked: Asked, pinned: dict[str, str]) -> Side:
 
 def _findings(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
     """Refusals first, each kind only where Spark gets that far; then the meaning."""
-    for check in (refusals.sources, refusals.operators, refusals.schemas):
+    for check in (refusals.names, refusals.sources, refusals.operators, refusals.schemas):
         found = list(check(stored, now, was))
         yield from found
         if any(f.verdict == "refused" for f in found):
@@ -139,17 +139,17 @@ def _output(was: Side, now: Side) -> Iterator[Finding]:
 
 def _timing(was: Side, now: Side) -> Iterator[Finding]:
     """Without batches for it, state that is due comes out with the next data."""
-    if was.asked.flag(_NO_DATA) == now.asked.flag(_NO_DATA) or now.mode != "append":
+    if was.asked.flag(_NO_DATA) == now.asked.flag(_NO_DATA):
         return
     for operator in now.operators:
         if operator.evicts:
             yield Finding(
-                verdict="stale",
+                verdict="differs" if now.mode == "append" else "stale",
                 what="no-data batches",
                 operator=operator.id,
                 was=was.asked[_NO_DATA],
                 now=now.asked[_NO_DATA],
-                why="rows that the watermark lets out come at another time",
+                why="what the watermark lets out comes at another time, or not any more",
                 action=f"set {_NO_DATA} to {was.asked[_NO_DATA]}",
             )
 

@@ -149,20 +149,14 @@ def _offsets(
 
 
 def _named_offsets(lines: list[str], path: str) -> Iterator[tuple[str, str | None]]:
-    """Offsets of version 2: each line is a source's name, or its place, and its offset."""
+    """Offsets of version 2: each line is a source's name, a colon and its offset."""
     for line in lines:
         if not line:
             continue
-        try:
-            content = json.loads(line)
-        except ValueError:
-            raise _broken(path, f"'{line[:60]}' is no JSON") from None
-        for key, value in content.items():
-            yield str(key), None if value in (None, "-") else _text(value)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+        name, colon, offset = line.partition(":")
+        if not colon:
+            raise _broken(path, f"'{line[:60]}' names no source")
+        yield name, None if offset == "-" else offset
 
 
 def _directories(folder: Folder, key: str) -> tuple[str, ...]:

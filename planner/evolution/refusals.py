@@ -18,13 +18,15 @@ from .side import Side, SourcePlace
 from .stored import StoredCheckpoint, StoredOperator, StoredSource
 
 _FILES = ("json", "csv", "parquet", "orc", "text", "avro", "xml", "binaryfile")
+_EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+_UNNAMED = "STREAMING_QUERY_EVOLUTION_ERROR.UNNAMED_STREAMING_SOURCES_WITH_ENFORCEMENT"
+_NAMED = "STREAMING_QUERY_EVOLUTION_ERROR.SOURCE_NAMING_NOT_SUPPORTED"
+_CHECK = "spark.sql.streaming.stateStore.stateSchemaCheck"
 _NOT_MATCH = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
 _NO_STATE = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
 
 
-def refused(
-    what: str, was: str, now: str, why: str, action: str, condition: str, **more: Any
-) -> Finding:
+def refused(what: str, was: str, now: str, why: str, action: str, condition: str) -> Finding:
     """A finding that Spark raises as it plans the first batch."""
     return Finding(
         verdict="refused",
@@ -35,11 +37,28 @@ def refused(
         action=action,
         condition=condition,
         phase="plan",
-        **more,
     )
 
 
 # ----------------------------------------------------------------------------------- sources
+
+
+def names(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
+    """Sources have names if, and only if, the session lets them."""
+    named = now.asked.get(_EVOLUTION, "false").lower() == "true"
+    wrong = [s for s in now.sources if (s.name is not None) != named]
+    if not wrong:
+        return
+    views = ", ".join(s.view for s in wrong)
+    yield Finding(
+        verdict="refused",
+        what="sources",
+        now=f"{views}: without a name" if named else f"{views}: with a name",
+        why=f"{_EVOLUTION} is {str(named).lower()}",
+        action=f"name all sources, or set {_EVOLUTION} to {str(not named).lower()}",
+        condition=_UNNAMED if named else _NAMED,
+        phase="analysis",
+    )
 
 
 def sources(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
@@ -181,13 +200,16 @@ def _operators_text(names: Mapping[int, str]) -> str:
 
 def schemas(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
     """Types by position are compared; names and nullability are not."""
+    compared = now.asked.get(_CHECK, "true").lower() == "true"
     for operator in now.operators:
         known = stored.operators.get(operator.id)
         if known is not None:
-            yield from _schemas(operator, known)
+            yield from _schemas(operator, known, compared=compared)
 
 
-def _schemas(operator: OperatorMeaning, known: StoredOperator) -> Iterator[Finding]:
+def _schemas(
+    operator: OperatorMeaning, known: StoredOperator, *, compared: bool
+) -> Iterator[Finding]:
     for store in operator.stores:
         schema = known.stores.get(store.name)
         if schema is None:
@@ -200,14 +222,20 @@ def _schemas(operator: OperatorMeaning, known: StoredOperator) -> Iterator[Findi
             if [shape(f["type"]) for f in old] == [shape(f["type"]) for f in fields]:
                 continue
             added = len(fields) - len(old)
-            yield refused(
-                f"state {which}",
-                fields_text(old),
-                fields_text(fields),
-                f"the {which} of the state has {_difference(added)}",
-                _remedy(which, added),
-                f"STATE_STORE_{which.upper()}_SCHEMA_NOT_COMPATIBLE",
+            failure = f"CANNOT_LOAD_STATE_STORE.{which.upper()}_ROW_FORMAT_VALIDATION_FAILURE"
+            yield Finding(
+                verdict="refused",
+                what=f"state {which}",
                 operator=operator.id,
+                was=fields_text(old),
+                now=fields_text(fields),
+                why=f"the {which} of the state has {_difference(added)}",
+                action=_remedy(which, added),
+                # Without the check the first row that is read fails.
+                condition=f"STATE_STORE_{which.upper()}_SCHEMA_NOT_COMPATIBLE"
+                if compared
+                else failure,
+                phase="plan" if compared else "batch",
             )
             return
 

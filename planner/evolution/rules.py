@@ -177,13 +177,18 @@ def join_type(change: Change) -> Iterator[Finding]:
 
 def join_rows(change: Change) -> Iterator[Finding]:
     """Each side's stored rows are matched with the other side's new ones."""
+    if "join type" not in change.now.facts:
+        return
     retyped = change.facts("join type") is not None
+    inner = change.now.facts["join type"].value == "Inner"
     changed = []
     for side in ("left", "right"):
         facts = change.facts(f"{side} rows")
-        if facts is not None and not (retyped and _but_nulls(facts[0]) == _but_nulls(facts[1])):
-            changed.append((side, *facts))
-    inner = change.now.facts.get("join type", Fact("", "")).value == "Inner"
+        if facts is None or (retyped and _but_nulls(facts[0]) == _but_nulls(facts[1])):
+            continue
+        if inner and not retyped and _only_nulls_added(*facts) and change.facts("condition"):
+            continue  # the condition derives the filters, and leaves out the same stored rows
+        changed.append((side, *facts))
     if len(changed) == 2 and inner and not retyped and _same_keys_left_out(change):
         for side, was, now in changed:
             why = "rows of keys that are left out find no partner any more"
@@ -204,6 +209,11 @@ def _but_nulls(fact: Fact) -> Hashable:
     """A side's rows without the filters on nulls that Spark derives from the join."""
     base, filters = fact.value
     return base, frozenset(f for f in filters if f[:2] != ("call", "isnotnull"))
+
+
+def _only_nulls_added(was: Fact, now: Fact) -> bool:
+    (was_base, was_filters), (base, filters) = was.value, now.value
+    return was_base == base and was_filters <= filters and _but_nulls(was) == _but_nulls(now)
 
 
 def _same_keys_left_out(change: Change) -> bool:

@@ -108,13 +108,14 @@ def side_of(
     plan = execution.executed_plan
     streams = execution.checked.collect(StreamingRelation)
     identities = {name: _identity(name, source) for name, source in execution.catalog.items()}
-    identities |= {n: _of_rows(n, s) for n, s in (described or {}).items() if s.rows is not None}
+    for name, source in (described or {}).items():
+        identities[name] = source.path or name if source.rows is None else _of_rows(name, source)
     return Side(
         plan=identified(plan, identities),
         mode=execution.output_mode,
         conf=execution.conf,
         asked=asked,
-        sources=tuple(_place(execution, relation) for relation in streams),
+        sources=tuple(_place(execution, relation, described or {}) for relation in streams),
     )
 
 
@@ -144,7 +145,14 @@ def identified(plan: SparkPlan, identities: dict[str, str]) -> SparkPlan:
     return plan.transform_up(renamed)
 
 
-def _place(execution: IncrementalExecution, relation: StreamingRelation) -> SourcePlace:
+def _place(
+    execution: IncrementalExecution,
+    relation: StreamingRelation,
+    described: Mapping[str, SourceDescription],
+) -> SourcePlace:
+    known = described.get(relation.name)
+    if known is not None:
+        return SourcePlace(relation.name, known.path or "", known.name, known.format)
     source = execution.catalog.get(relation.name)
     if not isinstance(source, Source):
         return SourcePlace(view=relation.name)
