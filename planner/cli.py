@@ -1,4 +1,4 @@
-"""The command line: `stateplan explain`, `serve`, `run`, `test` and `state`.
+"""The command line: `stateplan explain`, `check`, `serve`, `run`, `test` and `state`.
 
 Exit status: 0 good, 1 a difference or a failed run, 2 bad input: a query, file, directory or
 checkpoint that cannot be used.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .cli_check import check
 from .cli_explain import explain, serve
 from .cli_options import settings
 from .cli_state import state
@@ -154,7 +155,7 @@ def test(paths: tuple[str, ...], engine: str, master: str | None, json_out: str 
     sys.exit(run_paths(paths, engine=engine, master=master, json_out=json_out))
 
 
-for command in (explain, serve, state):
+for command in (explain, check, serve, state):
     main.add_command(command)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from ..model.types import StructType
+from .operators import OperatorMeaning
 from .refusals import fields_of
 from .report import Finding
 from .rules import KEEP
 from .side import Side
-from .stored import StoredCheckpoint
+from .stored import Field, StoredCheckpoint
 
 CANNOT_TELL = (
     "what keys and aggregates are computed from, behind the names of their columns",
@@ -28,54 +29,47 @@ def hints(stored: StoredCheckpoint, now: Side) -> Iterator[Finding]:
     """
     for operator in now.operators:
         known = stored.operators.get(operator.id)
-        if known is None:
-            continue
         for store in operator.stores:
-            schema = known.stores.get(store.name)
+            schema = None if known is None else known.stores.get(store.name)
             if schema is None:
                 continue
-            pairs = (("key", schema.key, store.key), ("value", schema.value, store.value))
-            for which, old, new in pairs:
-                fields = fields_of(new)
-                names = _names(old), _names(fields)
-                if names[0] != names[1]:
-                    yield Finding(
-                        verdict="differs",
-                        what=f"state {which}",
-                        operator=operator.id,
-                        was=", ".join(names[0]),
-                        now=", ".join(names[1]),
-                        why="the state was stored under other names: renamed columns are harmless,"
-                        " other columns or functions are not",
-                        action="compare with the old query (--was)",
-                    )
-                delays = _delays(old), _delays(fields)
-                if delays[0] != delays[1]:
-                    yield Finding(
-                        verdict="differs",
-                        what="watermark",
-                        operator=operator.id,
-                        was=_delay_text(delays[0]),
-                        now=_delay_text(delays[1]),
-                        why="the state was stored under another watermark: what is late, and when "
-                        "state goes, changes",
-                        action=KEEP,
-                    )
+            yield from _renamed(operator, "key", schema.key, store.key)
+            yield from _renamed(operator, "value", schema.value, store.value)
+            yield from _delayed(operator, [*schema.key, *schema.value])
 
 
-def _names(fields: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [str(f["name"]).lower() for f in fields]
+def _renamed(
+    operator: OperatorMeaning, which: str, old: Sequence[Field], new: StructType
+) -> Iterator[Finding]:
+    was, now = (
+        ", ".join(str(f["name"]).lower() for f in fields) for fields in (old, fields_of(new))
+    )
+    if was == now:
+        return
+    yield Finding(
+        verdict="differs",
+        what=f"names in the state's {which}",
+        operator=operator.id,
+        was=was,
+        now=now,
+        why="renamed columns are harmless, other columns or functions under the new names are not",
+        action="compare with the old query (--was)",
+    )
 
 
-def _delays(fields: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Delays of event times, by column."""
-    found = {}
-    for field in fields:
-        delay = (field.get("metadata") or {}).get(_DELAY)
-        if delay is not None:
-            found[str(field["name"]).lower()] = int(delay)
-    return found
-
-
-def _delay_text(delays: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} by {delay} ms" for name, delay in delays.items()) or "none"
+def _delayed(operator: OperatorMeaning, old: Sequence[Field]) -> Iterator[Finding]:
+    for field in old:
+        name = str(field["name"]).lower()
+        was = (field.get("metadata") or {}).get(_DELAY)
+        now = operator.event_times.get(name)
+        if was is None or now is None or int(was) == now:
+            continue
+        yield Finding(
+            verdict="differs",
+            what="watermark",
+            operator=operator.id,
+            was=f"{name} with a delay of {was} ms",
+            now=f"{name} with a delay of {now} ms",
+            why="what is late, and when state goes, changes under rows that are stored already",
+            action=KEEP,
+        )

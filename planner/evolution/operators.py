@@ -58,7 +58,7 @@ class OperatorMeaning:
         facts: by name, in the order of their importance.
         evicts: whether the watermark lets rows of state go.
         hears_watermark: whether the watermark decides about its rows or its state.
-        writer: the operator.
+        event_times: delays of watermarks by the columns that have one, milliseconds.
     """
 
     id: int
@@ -68,7 +68,7 @@ class OperatorMeaning:
     facts: dict[str, Fact]
     evicts: bool
     hears_watermark: bool
-    writer: StateStoreWriter
+    event_times: dict[str, int]
 
 
 def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
@@ -90,10 +90,15 @@ def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
                 facts=facts,
                 evicts=evicts(writer),
                 hears_watermark=hears,
-                writer=writer,
+                event_times=_event_times(writer),
             )
         )
     return tuple(sorted(found, key=lambda operator: operator.id))
+
+
+def _event_times(writer: StateStoreWriter) -> dict[str, int]:
+    columns = [c for child in writer.children for c in child.output]
+    return {c.name.lower(): c.delay_ms for c in columns if c.delay_ms is not None}
 
 
 def _watermarks(plan: SparkPlan) -> Fact:
