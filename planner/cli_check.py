@@ -1,8 +1,9 @@
-"""`stateplan check`: may a changed query go on from its checkpoint?"""
+"""`stateplan check`: may a changed query go on from its checkpoint; `diff`: what changed in it."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -64,3 +65,41 @@ def check(
     else:
         print(report_text(report))
     sys.exit(0 if report.verdict in ("same", *allow) else 1)
+
+
+@click.command()
+@click.argument("was")
+@click.argument("now")
+@click.option("--query", "name", metavar="NAME", help="Which of the scripts' streams.")
+@click.option("--catalog", metavar="FILE", help="A YAML file with tables for SQL and scripts.")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@click.option("--markdown", is_flag=True, help="Print them for a pull request's comment.")
+@click.option("--html", metavar="FILE", help="Write a page with both plans side by side.")
+def diff(
+    was: str,
+    now: str,
+    name: str | None,
+    catalog: str | None,
+    as_json: bool,
+    markdown: bool,
+    html: str | None,
+) -> None:
+    """Print what differs between two queries, and what each difference does to state.
+
+    WAS and NOW are what `stateplan check` takes. The status is 0 if they are the same, else 1.
+    """
+    from .evolution.check import planned
+    from .evolution.diff import diff_plans
+    from .evolution.diff_printing import diff_html, diff_markdown, diff_text
+    from .evolution.inputs import Reading, load_asked
+
+    reading = Reading(catalog=catalog, name=name)
+    old, new = (planned(load_asked(each, reading), {}) for each in (was, now))
+    found = diff_plans(old, new)
+    if html is not None:
+        Path(html).write_text(diff_html(found, old, new), encoding="utf-8")
+    if as_json:
+        print(found.json_text())
+    else:
+        print(diff_markdown(found) if markdown else diff_text(found))
+    sys.exit(1 if found.differences else 0)

@@ -9,11 +9,13 @@ from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
 from ..model.conf import Conf
 from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
+from ..model.expressions import Origin
 from ..model.literal_text import time_zone_scope
-from ..model.pinned import BEFORE_PINNED, PINNED
+from ..model.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..query import Query
 from . import refusals
 from .ansi import ansi_turned_on
+from .documents import side_from
 from .hints import CANNOT_TELL, hints
 from .report import (
     Basis,
@@ -55,18 +57,25 @@ def check_against(
         StateplanError: the old query cannot be planned; the new one is no query at all.
     """
     pinned = pinned_settings(stored)
-    old = None if was is None else _side(was, pinned)
+    old = None if was is None else planned(was, pinned)
+    if old is None and stored.document is not None:
+        old, basis = side_from(stored.document, pinned), "stored plan"
     try:
-        now = _side(query, pinned)
+        now = planned(query, pinned)
     except (AnalysisError, StreamingCheckError, PlanningError) as error:
         return _invalid(error, "checkpoint" if old is None else basis)
-    findings = list(_findings(stored, now, old))
+    return compare(stored, now, old, basis=basis)
+
+
+def compare(stored: StoredCheckpoint, now: Side, was: Side | None, *, basis: Basis) -> CheckReport:
+    """`check_against` for queries that are planned already with the checkpoint's settings."""
+    findings = list(_findings(stored, now, was))
     return _report(
         findings,
         now,
-        basis="checkpoint" if old is None else basis,
-        ignored=_ignored(stored, now, old),
-        cannot_tell=CANNOT_TELL if old is None and stored.last_batch is not None else (),
+        basis="checkpoint" if was is None else basis,
+        ignored=_ignored(stored, now, was),
+        cannot_tell=CANNOT_TELL if was is None and stored.last_batch is not None else (),
     )
 
 
@@ -77,7 +86,8 @@ def pinned_settings(stored: StoredCheckpoint) -> dict[str, str]:
     return BEFORE_PINNED | {k: v for k, v in stored.conf.items() if k in PINNED}
 
 
-def _side(asked: Asked, pinned: dict[str, str]) -> Side:
+def planned(asked: Asked, pinned: dict[str, str]) -> Side:
+    """A query under settings that a checkpoint pins; raises what planning it raises."""
     if isinstance(asked, SparkPlan):
         return side_of_plan(asked, Conf(pinned))
     if isinstance(asked, IncrementalExecution):
@@ -163,7 +173,10 @@ def _ignored(stored: StoredCheckpoint, now: Side, was: Side | None) -> tuple[Ign
             continue
         asked = now.asked.settings.get(key, PINNED[key])
         if asked != pinned:
-            found.append(IgnoredSetting(setting=key, pinned=pinned, asked=asked))
+            action = NEW_CHECKPOINT
+            if key == SHUFFLE_PARTITIONS and stored.by_stateplan:
+                action = f"stateplan state rescale {stored.place} --stores {asked}"
+            found.append(IgnoredSetting(setting=key, pinned=pinned, asked=asked, action=action))
     return tuple(found)
 
 
@@ -186,7 +199,7 @@ def _report(
             OperatorReport(
                 id=o.id,
                 name=o.name,
-                line=None if o.origin is None else f"{o.origin.file or 'line'}:{o.origin.line}",
+                line=None if o.origin is None else _line(o.origin),
                 verdict=_own(o.id, found),
             )
             for o in now.operators
@@ -195,6 +208,10 @@ def _report(
         ignored=ignored,
         cannot_tell=cannot_tell,
     )
+
+
+def _line(origin: Origin) -> str:
+    return f"{origin.file}:{origin.line}" if origin.file else f"line {origin.line}"
 
 
 def _own(operator: int, findings: tuple[Finding, ...]) -> Verdict:

@@ -39,7 +39,7 @@ def _lines(report: CheckReport) -> Iterator[str]:
     if report.ignored:
         yield "\nignored, as the checkpoint pins them:"
         for each in report.ignored:
-            yield f"  {each.setting} stays {each.pinned}, not {each.asked}"
+            yield f"  {each.setting} stays {each.pinned}, not {each.asked}: {each.action}"
     if report.cannot_tell:
         yield "\nnot known without the old query (--was):"
         for text in report.cannot_tell:
@@ -90,18 +90,18 @@ def _markdown(report: CheckReport) -> Iterator[str]:
         for f in report.findings:
             operator = "query" if f.operator is None else names.get(f.operator, str(f.operator))
             cells = (f"{_MARKS[f.verdict]} {operator}", f.what, f.was, f.now, f.why, f.action)
-            yield f"| {' | '.join(map(_cell, cells))} |"
+            yield f"| {' | '.join(map(cell, cells))} |"
     if report.ignored:
         yield ""
         yield "Ignored, as the checkpoint pins them:"
         yield ""
         for each in report.ignored:
-            yield f"- `{each.setting}` stays `{each.pinned}`, not `{each.asked}`"
+            yield f"- `{each.setting}` stays `{each.pinned}`, not `{each.asked}`: {each.action}"
     if report.cannot_tell:
         yield ""
         yield f"Not known without the old query: {'; '.join(report.cannot_tell)}."
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Text that cannot break a table."""
     return re.sub(r"([|<>*_`\\])", r"\\\1", " ".join(text.split()))

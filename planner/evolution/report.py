@@ -63,11 +63,15 @@ class OperatorReport(_Data):
 
 
 class IgnoredSetting(_Data):
-    """A setting that the checkpoint pins: the new value is not applied."""
+    """A setting that the checkpoint pins: the new value is not applied.
+
+    `action` is how it can be changed all the same.
+    """
 
     setting: str
     pinned: str
     asked: str
+    action: str
 
 
 class CheckReport(_Data):

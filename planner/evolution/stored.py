@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..model.pinned import PROVIDER
+
 Field = dict[str, Any]
 """A column in Spark's schema JSON: name, type, nullable, metadata."""
 
@@ -77,3 +79,8 @@ class StoredCheckpoint:
     operators: Mapping[int, StoredOperator] = field(default_factory=dict)
     has_state: bool = False
     document: Mapping[str, Any] | None = None
+
+    @property
+    def by_stateplan(self) -> bool:
+        """Whether our runtime wrote it."""
+        return self.conf.get(PROVIDER, "").startswith("stateplan")

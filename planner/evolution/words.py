@@ -22,6 +22,11 @@ def text_of(value: Hashable) -> str:
             return text
         case ("first" | "second", inner):
             return text_of(inner)
+        case ("PreciseTimestampConversion", inner, *_):
+            slides = _constants(inner)
+            if not slides:
+                return text_of(inner)
+            return f"bound of window({_times_text(inner)}, {interval_text(0, 0, slides[0])})"
         case ("call", "isnotnull", _, _, (one,)):
             return f"{text_of(one)} IS NOT NULL"
         case ("call", str(name), _, _, (one, two)) if name in _INFIX:
@@ -69,9 +74,8 @@ def window_of(key: Symbol) -> str | None:
     struct: Any = key[1][0] if key[0] == "one of" else key  # type: ignore[index]
     match struct:
         case ("call", "named_struct", _, _, (_, start, _, end)):
-            times = _columns_in(end)
             numbers = _constants(start)
-            time = ", ".join(dict.fromkeys(times)) or "the time"
+            time = _times_text(end)
             slide = next(iter(numbers), None)
             size = _gap(start, end)
             if slide is None:
@@ -80,6 +84,10 @@ def window_of(key: Symbol) -> str | None:
             return f"window({time}, {size}, {slid})" if size != slid else f"window({time}, {slid})"
         case _:
             return None
+
+
+def _times_text(value: Hashable) -> str:
+    return ", ".join(dict.fromkeys(_columns_in(value))) or "the time"
 
 
 def _gap(start: Hashable, end: Hashable) -> str:
