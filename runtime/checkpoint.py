@@ -182,8 +182,8 @@ class Checkpoint:
     commit_log: BatchLog = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offset_log", BatchLog(self._guarded / "offsets"))
-        object.__setattr__(self, "commit_log", BatchLog(self._guarded / "commits"))
+        object.__setattr__(self, "offset_log", BatchLog(self.guarded / "offsets"))
+        object.__setattr__(self, "commit_log", BatchLog(self.guarded / "commits"))
 
     @classmethod
     def open(cls, place: Place, holder: Holder | None = None) -> Checkpoint:
@@ -247,7 +247,8 @@ class Checkpoint:
             self.claim.release()
 
     @property
-    def _guarded(self) -> Location:
+    def guarded(self) -> Location:
+        """The directory to write into, while the claim holds."""
         return replace(self.root, guard=self.claim)
 
     @property
@@ -256,7 +257,7 @@ class Checkpoint:
 
     def source_directory(self, index: int) -> Location:
         """Where the source at this place in the plan keeps its log."""
-        return self._guarded / "sources" / str(index)
+        return self.guarded / "sources" / str(index)
 
     def offsets(self, batch_id: int) -> OffsetSeq | None:
         """What the offset log holds for a batch."""
