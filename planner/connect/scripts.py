@@ -15,6 +15,8 @@ from ..model.expressions import Origin
 from .console import Console
 from .server import serving
 
+_STANDARD_ERROR = 2  # the file descriptor
+
 
 def explain_script(
     script: str, arguments: Sequence[str], *, catalog: Catalog, conf: Conf, mode: str
@@ -86,11 +88,6 @@ def _run(
         environment.pop("MASTER", None)
         environment.pop("SPARK_API_MODE", None)
         program = [sys.executable, "-m", "stateplan.planner.connect.launch", script, *arguments]
-        return subprocess.run(
-            program, env=environment, check=False, stdout=None if _prints(console) else sys.stderr
-        ).returncode
-
-
-def _prints(console: Console) -> bool:
-    """Whether the script's own output may stand beside what the console prints."""
-    return not isinstance(console, _Collecting)
+        # What the script prints stands beside its plans, but not in a report.
+        out = _STANDARD_ERROR if isinstance(console, _Collecting) else None
+        return subprocess.run(program, env=environment, check=False, stdout=out).returncode

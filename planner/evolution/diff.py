@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ...physical.basic import FilterExec, StreamingRelationExec
+from ...physical.basic import (
+    AdaptiveSparkPlanExec,
+    FilterExec,
+    ProjectExec,
+    StreamingRelationExec,
+)
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
+from ...physical.scans import ColumnarToRowExec
 from ..model.literal_text import time_zone_scope
 from .check import meanings
 from .refusals import fields_of, fields_text
@@ -28,6 +34,8 @@ if TYPE_CHECKING:
     from networkx import DiGraph
 
 VERSION = 1
+# What they compute is seen in the columns of what stands above.
+_UNSEEN = (ProjectExec, AdaptiveSparkPlanExec, ColumnarToRowExec)
 Kind = Literal["added", "removed", "moved", "changed"]
 
 
@@ -184,7 +192,8 @@ def _operators(was: Side, now: Side) -> Iterator[Difference]:
     sides = []
     for side in (was, now):
         graph = plan_digraph(side)
-        sides.append([graph.nodes[n] for n in topological_sort(graph)])
+        nodes = (graph.nodes[n] for n in topological_sort(graph))
+        sides.append([n for n in nodes if not isinstance(n["operator"], _UNSEEN)])
     old, new = sides
     meanings_of = [[node["meaning"] for node in nodes] for nodes in sides]
     left, right = [], []

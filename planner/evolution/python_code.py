@@ -22,10 +22,13 @@ _PLACES = ("__file__", "__module__", "__doc__", "__qualname__")
 
 def code_of(function: PythonUDF) -> Hashable:
     """A hashable stand-in for the function: equal for functions of the same code and closure."""
-    found: list[Hashable] = [function.function_name]
-    for option in function.options:
-        found.append(_described(option) if isinstance(option, bytes) else repr(option))
-    return tuple(found)
+    return (function.function_name, _sent(function.options))
+
+
+def _sent(value: object) -> Hashable:
+    if isinstance(value, tuple):
+        return tuple(map(_sent, value))
+    return _described(value) if isinstance(value, bytes) else repr(value)
 
 
 def _described(data: bytes) -> Hashable:
@@ -36,18 +39,27 @@ def _described(data: bytes) -> Hashable:
 
 
 class _Made:
-    """What a pickle asks to be made: a global's name, arguments, state. Nothing is called."""
+    """What a pickle asks to be made of a global, of which there is a subclass for each.
 
-    def __init__(self, name: str, arguments: tuple[Any, ...] = ()) -> None:
-        self.name = name
-        self.arguments = arguments
-        self.state: list[Any] = []
+    Its arguments and its state are kept; nothing is called.
+    """
+
+    name = ""
+
+    def __new__(cls, *arguments: Any, **named: Any) -> _Made:
+        made = object.__new__(cls)
+        made.arguments = (*arguments, *sorted(named.items()))
+        made.state = []
+        if cls.name.endswith("_setstate") and arguments and isinstance(arguments[0], _Made):
+            arguments[0].state.append(arguments[1:])
+        return made
+
+    arguments: tuple[Any, ...]
+    state: list[Any]
 
     def __call__(self, *arguments: Any, **named: Any) -> _Made:
-        if self.name.endswith("_setstate") and isinstance(arguments[0], _Made):
-            arguments[0].state.append(arguments[1:])
-        name = f"{self.name}{self.arguments}" if self.arguments else self.name
-        return _Made(name, (*arguments, *sorted(named.items())))
+        """A global that makes another one: `_builtin_type('CodeType')`."""
+        return _global(f"{self.name}{self.arguments}")(*arguments, **named)
 
     def __setstate__(self, state: Any) -> None:
         self.state.append(state)
@@ -65,18 +77,26 @@ class _Made:
         self.state.append(value)
 
 
+def _global(name: str) -> type[_Made]:
+    return type("_Global", (_Made,), {"name": name})
+
+
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        return _Made(f"{module}.{name}")
+        return _global(f"{module}.{name}")
 
     def persistent_load(self, pid: Any) -> Any:
-        return _Made("persistent", (pid,))
+        return _global("persistent")(pid)
 
 
 def _plain(value: Any, seen: dict[int, int]) -> Hashable:
     """A read pickle as nested tuples; what refers to itself is named by its number."""
     if value is None or isinstance(value, bool | int | float | str | bytes | complex):
         return (type(value).__name__, value)
+    if isinstance(value, type) and issubclass(value, _Made):
+        return ("global", value.name)
+    if isinstance(value, tuple):  # whether two equal ones are one object means nothing
+        return ("tuple", *(_plain(v, seen) for v in value))
     if id(value) in seen:
         return ("again", seen[id(value)])
     seen[id(value)] = len(seen)
@@ -99,8 +119,8 @@ def _plain(value: Any, seen: dict[int, int]) -> Hashable:
             return ("dict", tuple(sorted(pairs, key=repr)))
         case set() | frozenset():
             return ("set", tuple(sorted((_plain(v, seen) for v in value), key=repr)))
-        case list() | tuple():
-            return (type(value).__name__, tuple(_plain(v, seen) for v in value))
+        case list():
+            return ("list", *(_plain(v, seen) for v in value))
         case _:
             return (type(value).__name__, repr(value))
 

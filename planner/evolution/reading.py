@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from ..model.errors import DescriptionError
+from .schema_files import schemas_in, unreadable
 from .stored import StoredCheckpoint, StoredOperator, StoredSchema, StoredSource
 
 DOCUMENT = "query.json"
@@ -71,7 +71,7 @@ def read_checkpoint(place: str | Path) -> StoredCheckpoint:
     try:
         return read_folder(LocalFolder(path), str(place))
     except OSError as error:
-        raise _broken(str(place), error.strerror or "it cannot be read") from None
+        raise unreadable(str(place), error.strerror or "it cannot be read") from None
 
 
 def read_folder(folder: Folder, place: str) -> StoredCheckpoint:
@@ -85,7 +85,7 @@ def read_folder(folder: Folder, place: str) -> StoredCheckpoint:
         DescriptionError: it is no checkpoint, or a file of it is not usable.
     """
     if folder.read("metadata") is None and not folder.names("offsets"):
-        raise _broken(place, "it has neither 'metadata' nor 'offsets'")
+        raise unreadable(place, "it has neither 'metadata' nor 'offsets'")
     batches = _batches(folder, "offsets")
     last = max(batches, default=None)
     conf: dict[str, str] = {}
@@ -122,13 +122,13 @@ def _lines(folder: Folder, place: str, path: str) -> tuple[str, list[str]]:
     """A log file's version, and the lines behind it."""
     data = folder.read(path)
     if data is None:
-        raise _broken(f"{place}/{path}", "it is missing")
+        raise unreadable(f"{place}/{path}", "it is missing")
     try:
         version, *lines = data.decode().split("\n")
     except UnicodeDecodeError:
-        raise _broken(f"{place}/{path}", "it is no text") from None
+        raise unreadable(f"{place}/{path}", "it is no text") from None
     if version not in _LOGS:
-        raise _broken(f"{place}/{path}", f"it starts with '{version[:20]}', not with a version")
+        raise unreadable(f"{place}/{path}", f"it starts with '{version[:20]}', not with a version")
     return version, lines
 
 
@@ -139,7 +139,7 @@ def _offsets(
     path = f"offsets/{batch}"
     version, lines = _lines(folder, place, path)
     if not lines:
-        raise _broken(f"{place}/{path}", "its lines are missing")
+        raise unreadable(f"{place}/{path}", "its lines are missing")
     settings = _json(lines[0].encode(), f"{place}/{path}").get("conf", {})
     conf = {str(k): str(v) for k, v in settings.items()}
     if version == "v2":
@@ -155,7 +155,7 @@ def _named_offsets(lines: list[str], path: str) -> Iterator[tuple[str, str | Non
             continue
         name, colon, offset = line.partition(":")
         if not colon:
-            raise _broken(path, f"'{line[:60]}' names no source")
+            raise unreadable(path, f"'{line[:60]}' names no source")
         yield name, None if offset == "-" else offset
 
 
@@ -163,9 +163,8 @@ def _directories(folder: Folder, key: str) -> tuple[str, ...]:
     """The directories of the files that a file source has read, latest log entries last."""
     found: dict[str, None] = {}
     log = f"sources/{key}"
-    for name in sorted(folder.names(log), key=lambda n: (len(n), n)):
-        if not name.removesuffix(".compact").isdigit():
-            continue
+    batches = [n for n in folder.names(log) if n.removesuffix(".compact").isdigit()]
+    for name in sorted(batches, key=lambda n: int(n.removesuffix(".compact"))):
         data = folder.read(f"{log}/{name}") or b""
         for line in data.decode(errors="replace").split("\n")[1:]:
             try:
@@ -214,76 +213,14 @@ def _schemas(folder: Folder, place: str, operator: str) -> Iterator[tuple[str, S
     ):
         data = folder.read(path)
         if data is not None:
-            yield from _schema_file(data, f"{place}/{path}", store)
+            yield from schemas_in(data, f"{place}/{path}", store)
     for base in (f"state/{operator}/_stateSchema", f"state/{operator}/_metadata/schema"):
         for store in folder.names(base):
             files = [n for n in folder.names(f"{base}/{store}") if n[0].isdigit()]
             if files:
                 newest = sorted(files, key=lambda n: int(n.split("_")[0]))[-1]
                 path = f"{base}/{store}/{newest}"
-                yield from _schema_file(folder.read(path) or b"", f"{place}/{path}", store)
-
-
-def _schema_file(data: bytes, path: str, store: str) -> Iterator[tuple[str, StoredSchema]]:
-    """A schema file of version 1 (a text each), 2 (in chunks) or 3 (one schema a column family)."""
-    reader = _Java(data)
-    try:
-        version = reader.utf()
-        if version == "v1":
-            yield store, _schema(reader.utf(), reader.utf())
-        elif version == "v2":
-            yield store, _schema(reader.chunks(), reader.chunks())
-        elif version == "v3":
-            for _ in range(reader.integer()):
-                reader.integer(2)  # the schema's own number
-                name = reader.utf()
-                schema = _schema(reader.chunks(), reader.chunks())
-                reader.chunks()  # how keys are encoded
-                if reader.left and name:
-                    reader.chunks() if reader.integer(1) else None
-                yield name, schema
-        else:
-            raise _broken(path, f"its version is '{version[:20]}'")
-    except (struct.error, ValueError, KeyError, TypeError):
-        raise _broken(path, "it holds no schema") from None
-
-
-def _schema(key: str, value: str) -> StoredSchema:
-    return StoredSchema(tuple(json.loads(key)["fields"]), tuple(json.loads(value)["fields"]))
-
-
-class _Java:
-    """Reads what Java's DataOutputStream wrote."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    @property
-    def left(self) -> int:
-        """The number of bytes not yet read."""
-        return len(self._data) - self._at
-
-    def integer(self, size: int = 4) -> int:
-        """A whole number of so many bytes."""
-        if self.left < size:
-            raise ValueError("it ends early")
-        found = int.from_bytes(self._data[self._at : self._at + size], "big", signed=True)
-        self._at += size
-        return found
-
-    def utf(self) -> str:
-        """A text with its length in two bytes before it."""
-        (length,) = struct.unpack_from(">H", self._data, self._at)
-        start = self._at + 2
-        if start + length > len(self._data):
-            raise ValueError("it ends early")
-        self._at = start + length
-        return self._data[start : self._at].decode("utf-8", "surrogatepass")
-
-    def chunks(self) -> str:
-        """A long text in pieces."""
-        return "".join(self.utf() for _ in range(self.integer()))
+                yield from schemas_in(folder.read(path) or b"", f"{place}/{path}", store)
 
 
 def _json(data: bytes, path: str) -> dict[str, Any]:
@@ -292,13 +229,5 @@ def _json(data: bytes, path: str) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise _broken(path, "it holds no JSON object")
+        raise unreadable(path, "it holds no JSON object")
     return content
-
-
-def _broken(path: str, reason: str) -> DescriptionError:
-    return DescriptionError(
-        "STATEPLAN_CHECKPOINT_UNREADABLE",
-        f"The checkpoint cannot be read at '{path}': {reason}.",
-        hint="Give a whole checkpoint directory, as Spark or stateplan wrote it.",
-    )

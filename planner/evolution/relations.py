@@ -54,7 +54,7 @@ from ..model.expressions import Alias, AttributeReference, Expression, to_attrib
 from ..model.query_plan import QueryPlan
 from ..model.types import StructType
 from .families import state_symbol
-from .symbols import Columns, Symbol, aggregate, conjuncts, kind, symbol
+from .symbols import Columns, Symbol, aggregate, conjuncts, kind, order_key, symbol
 
 Rows = tuple[Hashable, frozenset[Symbol]]
 
@@ -259,7 +259,7 @@ def _(plan: GenerateExec) -> Relation:
 def _(plan: UnionExec) -> Relation:
     """The order of the inputs makes no difference; their columns go by position."""
     inputs = [(relation_of(i), relation_of(i).outputs(i)) for i in plan.inputs]
-    inputs.sort(key=lambda pair: repr(pair[0].rows))
+    inputs.sort(key=lambda pair: order_key(pair[0].rows))
     base = ("union", tuple(relation.rows for relation, _ in inputs))
     columns: dict[int, Symbol] = {}
     for i, column in enumerate(plan.attributes):
@@ -276,7 +276,7 @@ def _(plan: BaseJoinExec) -> Relation:
     if kind_of_join == "RightOuter":
         kind_of_join, swapped = "LeftOuter", True
     elif kind_of_join in ("Inner", "Cross", "FullOuter"):
-        swapped = repr(right.rows) < repr(left.rows)
+        swapped = order_key(right.rows) < order_key(left.rows)
     return _joined(plan, left, right, kind_of_join, swapped=swapped)
 
 

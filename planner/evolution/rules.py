@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .families import overwritten, readable, serves
 from .operators import Fact, OperatorMeaning
 from .report import Finding, Verdict
-from .symbols import Symbol, made_of
+from .symbols import Symbol, made_of, order_key
 
 NEW_CHECKPOINT = "start with a new checkpoint"
 KEEP = "keep the old one, or " + NEW_CHECKPOINT
@@ -69,8 +69,8 @@ def keys(change: Change) -> Iterator[Finding]:
         yield change.finding(name, "differs", was.text, now.text, why, KEEP)
 
 
-def _same_set(was: Iterable[object], now: Iterable[object]) -> bool:
-    return sorted(map(repr, was)) == sorted(map(repr, now))
+def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
+    return sorted(map(order_key, was)) == sorted(map(order_key, now))
 
 
 def aggregates(change: Change) -> Iterator[Finding]:

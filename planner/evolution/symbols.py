@@ -143,9 +143,20 @@ def made_of(value: Hashable, known: frozenset[Symbol]) -> bool:
     return True
 
 
+def order_key(value: Hashable) -> str:
+    """A text to sort by, the same in every process: a set's own order is not."""
+    match value:
+        case tuple():
+            return f"({','.join(map(order_key, value))})"
+        case frozenset():
+            return f"{{{','.join(sorted(map(order_key, value)))}}}"
+        case _:
+            return repr(value)
+
+
 def in_order(symbols: frozenset[Symbol]) -> tuple[Symbol, ...]:
     """The same order in every process."""
-    return tuple(sorted(symbols, key=repr))
+    return tuple(sorted(symbols, key=order_key))
 
 
 def _literal(literal: Literal) -> Symbol:
@@ -191,9 +202,9 @@ def _call(call: Call, columns: Columns) -> Symbol:
         arguments = tuple(part for a in arguments for part in _flat(a, name))
     parts = [symbol(argument, columns) for argument in arguments]
     if name in COMMUTATIVE:
-        parts.sort(key=repr)
+        parts.sort(key=order_key)
     elif name in ("in", "inset"):
-        parts[1:] = sorted(parts[1:], key=repr)
+        parts[1:] = sorted(parts[1:], key=order_key)
     elif name == "named_struct":  # its names are not its meaning
         parts[::2] = [("name",)] * len(parts[::2])
     elif name == "count" and all(isinstance(a, Literal) and a.value is not None for a in arguments):
