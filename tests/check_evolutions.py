@@ -88,6 +88,9 @@ def main() -> int:
         total += 1
         fits, condition = expected(case["expect"])
         right = report.verdict in fits and report.condition == condition
+        phase = (case["expect"].get("error") or {}).get("phase")
+        if right and not options.no_was and report.phase != phase:
+            print(f"PHASE     {path.stem}: {report.phase}; Spark: {phase}")
         rank = VERDICTS.index(report.verdict)
         dangerous = any(f in ("differs", "refused") for f in fits)
         if options.no_was:

@@ -62,8 +62,8 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
             return _literal(expression)
         case Cast():
             return _cast(expression, columns)
-        case GetStructField(child=child, ordinal=ordinal):
-            return _field(symbol(child, columns), ordinal)
+        case GetStructField():
+            return _field(expression, symbol(expression.child, columns))
         case AggregateExpression():
             return aggregate(expression, columns)
         case PythonUDF():
@@ -187,11 +187,16 @@ def _wider(source: DataType, target: DataType) -> bool:
     return False
 
 
-def _field(parent: Symbol, ordinal: int) -> Symbol:
-    if parent[:2] == ("call", "named_struct"):
-        parts: tuple[Symbol, ...] = parent[4]  # type: ignore[assignment]
-        return parts[2 * ordinal + 1]
-    return ("field", ordinal, parent)
+def _field(field: GetStructField, parent: Symbol) -> Symbol:
+    """Of a struct that is read: a column of its own, whatever else the struct holds."""
+    match parent:
+        case ("call", "named_struct", _, _, tuple(parts)):
+            part: Symbol = parts[2 * field.ordinal + 1]
+            return part
+        case ("column", str(name), ("struct", *_)):
+            return ("column", f"{name}.{field.field.name.lower()}", kind(field.data_type))
+        case _:
+            return ("field", field.ordinal, parent)
 
 
 def _call(call: Call, columns: Columns) -> Symbol:
