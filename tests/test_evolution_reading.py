@@ -126,6 +126,17 @@ def test_a_broken_log_is_said_so(file: str, text: str, said: str, checkpoint: Pa
         read_checkpoint(checkpoint)
 
 
+def test_before_a_batch_is_done_there_is_no_state(checkpoint: Path) -> None:
+    for log in ("offsets", "commits"):
+        for file in (checkpoint / log).iterdir():
+            file.unlink()
+    assert read_checkpoint(checkpoint).last_batch is None
+    (checkpoint / "offsets/0").write_text('v1\n{}\n{"logOffset":0}')
+    assert read_checkpoint(checkpoint).committed is None
+    (checkpoint / "offsets/1").write_text('v1\n{}\n{"logOffset":1}')
+    assert read_checkpoint(checkpoint).committed == 0  # Spark 2.1 wrote no commits
+
+
 def test_no_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="There is no checkpoint"):
         read_checkpoint(tmp_path / "none")

@@ -15,6 +15,7 @@ from ..model.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..query import Query
 from . import refusals
 from .ansi import ansi_turned_on
+from .change import NEW_CHECKPOINT, REBUILD, Change
 from .documents import side_from
 from .hints import CANNOT_TELL, hints
 from .report import (
@@ -27,7 +28,7 @@ from .report import (
     Verdict,
     worst,
 )
-from .rules import NEW_CHECKPOINT, REBUILD, Change, compared
+from .rules import compared
 from .side import Side, side_of, side_of_plan
 from .stored import StoredCheckpoint
 from .words import columns_text, rows_text
@@ -103,6 +104,8 @@ def _findings(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator
         yield from found
         if any(f.verdict == "refused" for f in found):
             return
+    if stored.committed is None:
+        return  # there is no state yet
     with time_zone_scope(now.conf.time_zone):
         if was is None:
             yield from hints(stored, now)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..model.types import StructType
+from .change import KEEP
 from .operators import OperatorMeaning
 from .refusals import fields_of
 from .report import Finding
-from .rules import KEEP
 from .side import Side
 from .stored import Field, StoredCheckpoint
 

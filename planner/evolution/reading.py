@@ -104,7 +104,7 @@ def read_folder(folder: Folder, place: str) -> StoredCheckpoint:
     return StoredCheckpoint(
         place=place,
         last_batch=last,
-        committed=max(_batches(folder, "commits"), default=None),
+        committed=max(_batches(folder, "commits"), default=_before(last)),
         conf=conf,
         sources=sources,
         named=named,
@@ -112,6 +112,11 @@ def read_folder(folder: Folder, place: str) -> StoredCheckpoint:
         has_state=bool([name for name in folder.names("state") if name.isdigit()]),
         document=None if document is None else _json(document, f"{place}/{DOCUMENT}"),
     )
+
+
+def _before(last: int | None) -> int | None:
+    """The batch before the last planned one is done, also where Spark 2.1 wrote no commits."""
+    return last - 1 if last else None
 
 
 def _batches(folder: Folder, log: str) -> set[int]:

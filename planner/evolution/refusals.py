@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..model.types import StructType
+from .change import NEW_CHECKPOINT
 from .operators import OperatorMeaning
 from .report import Finding
-from .rules import NEW_CHECKPOINT
 from .side import Side, SourcePlace
 from .stored import StoredCheckpoint, StoredOperator, StoredSource
 

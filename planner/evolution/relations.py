@@ -12,16 +12,12 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import singledispatch
 
-from ...physical.aggregate import AggregationStep, MergingSessionsExec, result_column
 from ...physical.basic import (
     AdaptiveSparkPlanExec,
-    CollectLimitExec,
     EventTimeWatermarkExec,
     ExpandExec,
     FilterExec,
     GenerateExec,
-    LimitExec,
-    LocalLimitExec,
     LocalTableScanExec,
     ProjectExec,
     StreamingRelationExec,
@@ -32,29 +28,22 @@ from ...physical.exchange import (
     ReusedExchangeExec,
     ShuffleExchangeExec,
     SortExec,
-    TakeOrderedAndProjectExec,
 )
-from ...physical.joins import BaseJoinExec
 from ...physical.metrics import CollectMetricsExec
 from ...physical.partitions import CoalesceExec
 from ...physical.plan import SparkPlan
 from ...physical.python_operators import EvalPythonExec, UpdateEventTimeColumnExec
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...physical.stateful import (
-    BaseStreamingDeduplicateExec,
     SessionWindowStateStoreRestoreExec,
     SessionWindowStateStoreSaveExec,
     StateStoreRestoreExec,
     StateStoreSaveExec,
-    StreamingGlobalLimitExec,
-    StreamingLocalLimitExec,
 )
-from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..model.expressions import Alias, AttributeReference, Expression, to_attribute
+from ..model.expressions import Alias, AttributeReference, Expression
 from ..model.query_plan import QueryPlan
 from ..model.types import StructType
-from .families import state_symbol
-from .symbols import Columns, Symbol, aggregate, conjuncts, kind, order_key, symbol
+from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol
 
 Rows = tuple[Hashable, frozenset[Symbol]]
 
@@ -115,14 +104,14 @@ def relation_of(plan: SparkPlan) -> Relation:
     """What an operator's rows and columns mean. It is kept on the (immutable) operator."""
     known = plan.__dict__.get("_relation")
     if known is None:
-        known = _relation(plan)
+        known = handler(plan)
         plan.__dict__["_relation"] = known
     assert isinstance(known, Relation)
     return known
 
 
 @singledispatch
-def _relation(plan: SparkPlan) -> Relation:
+def handler(plan: SparkPlan) -> Relation:
     """An operator without a handler: all of its fields count, and the columns it is given."""
     inputs = [relation_of(child) for child in plan.children]
     columns: dict[int, Symbol] = {k: v for each in inputs for k, v in each.columns.items()}
@@ -156,17 +145,17 @@ def _value(value: object, columns: Columns) -> Hashable:
             return repr(value)
 
 
-@_relation.register
+@handler.register
 def _(plan: StreamingRelationExec) -> Relation:
     return Relation(("stream", plan.name), columns=_source_columns(plan.attributes))
 
 
-@_relation.register
+@handler.register
 def _(plan: FileSourceScanExec) -> Relation:
     return Relation(("table", plan.name), columns=_source_columns(plan.attributes))
 
 
-@_relation.register
+@handler.register
 def _(plan: LocalTableScanExec) -> Relation:
     rows = tuple(tuple(symbol(value, {}) for value in row) for row in plan.rows)
     columns: dict[int, Symbol] = {a.expr_id: ("place", i) for i, a in enumerate(plan.attributes)}
@@ -177,61 +166,61 @@ def _source_columns(attributes: Iterable[AttributeReference]) -> dict[int, Symbo
     return {a.expr_id: ("column", a.name.lower(), kind(a.data_type)) for a in attributes}
 
 
-@_relation.register(ShuffleExchangeExec)
-@_relation.register(BroadcastExchangeExec)
-@_relation.register(SortExec)
-@_relation.register(AdaptiveSparkPlanExec)
-@_relation.register(ColumnarToRowExec)
-@_relation.register(CoalesceExec)
-@_relation.register(CollectMetricsExec)
-@_relation.register(StateStoreRestoreExec)
-@_relation.register(StateStoreSaveExec)
-@_relation.register(SessionWindowStateStoreRestoreExec)
-@_relation.register(SessionWindowStateStoreSaveExec)
-@_relation.register(UpdateEventTimeColumnExec)
+@handler.register(ShuffleExchangeExec)
+@handler.register(BroadcastExchangeExec)
+@handler.register(SortExec)
+@handler.register(AdaptiveSparkPlanExec)
+@handler.register(ColumnarToRowExec)
+@handler.register(CoalesceExec)
+@handler.register(CollectMetricsExec)
+@handler.register(StateStoreRestoreExec)
+@handler.register(StateStoreSaveExec)
+@handler.register(SessionWindowStateStoreRestoreExec)
+@handler.register(SessionWindowStateStoreSaveExec)
+@handler.register(UpdateEventTimeColumnExec)
 def _(plan: SparkPlan) -> Relation:
     return relation_of(plan.children[0])
 
 
-@_relation.register
+@handler.register
 def _(plan: ReusedExchangeExec) -> Relation:
     inner = relation_of(plan.exchange.child)
     pairs = zip(plan.output, plan.exchange.output, strict=True)
     return inner.with_columns({own.expr_id: inner.of(other) for own, other in pairs})
 
 
-@_relation.register
+@handler.register
 def _(plan: ProjectExec) -> Relation:
     below = relation_of(plan.child)
-    return below.with_columns(_named(plan.project_list, below))
+    return below.with_columns(named(plan.project_list, below))
 
 
-def _named(expressions: Iterable[Expression], below: Relation) -> dict[int, Symbol]:
+def named(expressions: Iterable[Expression], below: Relation) -> dict[int, Symbol]:
     """The columns that aliases make."""
     return {e.expr_id: below.of(e.child) for e in expressions if isinstance(e, Alias)}
 
 
-@_relation.register
+@handler.register
 def _(plan: FilterExec) -> Relation:
     below = relation_of(plan.child)
     return replace(below, filters=below.filters | conjuncts(plan.condition, below.columns))
 
 
-@_relation.register
+@handler.register
 def _(plan: EventTimeWatermarkExec) -> Relation:
     below = relation_of(plan.child)
     mark = Watermark(below.base, below.of(plan.event_time), plan.delay_ms)
     return replace(below, watermarks=below.watermarks | {mark})
 
 
-@_relation.register
+@handler.register
 def _(plan: EvalPythonExec) -> Relation:
     below = relation_of(plan.child)
     pairs = zip(plan.results, plan.functions, strict=True)
     return below.with_columns({column.expr_id: below.of(call) for column, call in pairs})
 
 
-@_relation.register
+@handler.register
 def _(plan: ExpandExec) -> Relation:
     """A filter below may as well stand above: it names columns that all copies of a row have."""
     below = relation_of(plan.child)
@@ -244,7 +233,7 @@ def _(plan: ExpandExec) -> Relation:
     return replace(below.with_columns(columns), base=base)
 
 
-@_relation.register
+@handler.register
 def _(plan: GenerateExec) -> Relation:
     below = relation_of(plan.child)
     generator = below.of(plan.generator)
@@ -255,7 +244,7 @@ def _(plan: GenerateExec) -> Relation:
     return replace(below.with_columns(columns), base=base)
 
 
-@_relation.register
+@handler.register
 def _(plan: UnionExec) -> Relation:
     """The order of the inputs makes no difference; their columns go by position."""
     inputs = [(relation_of(i), relation_of(i).outputs(i)) for i in plan.inputs]
@@ -266,103 +255,3 @@ def _(plan: UnionExec) -> Relation:
         columns[column.expr_id] = ("united", tuple(outputs[i] for _, outputs in inputs))
     marks = frozenset(mark for relation, _ in inputs for mark in relation.watermarks)
     return Relation(base, columns=columns, watermarks=marks)
-
-
-@_relation.register
-def _(plan: BaseJoinExec) -> Relation:
-    """A join with a table. Which side is looked up makes no difference."""
-    left, right = relation_of(plan.left), relation_of(plan.right)
-    kind_of_join, swapped = str(plan.join_type), False
-    if kind_of_join == "RightOuter":
-        kind_of_join, swapped = "LeftOuter", True
-    elif kind_of_join in ("Inner", "Cross", "FullOuter"):
-        swapped = order_key(right.rows) < order_key(left.rows)
-    return _joined(plan, left, right, kind_of_join, swapped=swapped)
-
-
-@_relation.register
-def _(plan: StreamingSymmetricHashJoinExec) -> Relation:
-    left, right = relation_of(plan.left), relation_of(plan.right)
-    return _joined(plan, left, right, str(plan.join_type), swapped=False)
-
-
-def _joined(
-    plan: SparkPlan, left: Relation, right: Relation, join_type: str, *, swapped: bool
-) -> Relation:
-    names = ("second", "first") if swapped else ("first", "second")
-    columns: dict[int, Symbol] = {}
-    for name, side in zip(names, (left, right), strict=True):
-        columns |= {i: (name, inner) for i, inner in side.columns.items()}
-    keys = zip(getattr(plan, "left_keys", ()), getattr(plan, "right_keys", ()), strict=True)
-    equal = frozenset(frozenset((symbol(one, columns), symbol(two, columns))) for one, two in keys)
-    condition = conjuncts(getattr(plan, "condition", None), columns)
-    rows = (right.rows, left.rows) if swapped else (left.rows, right.rows)
-    mark = getattr(plan, "mark", None)
-    if mark is not None:
-        columns[mark.expr_id] = ("matched",)
-    base = ("join", join_type, mark is not None, rows, equal, condition)
-    return Relation(base, columns=columns, watermarks=left.watermarks | right.watermarks)
-
-
-@_relation.register
-def _(plan: AggregationStep) -> Relation:
-    below = relation_of(plan.child)
-    if isinstance(plan, MergingSessionsExec) or not _first_step(plan):
-        if all(a.mode in ("Partial", "PartialMerge") for a in plan.aggregates) and plan.aggregates:
-            return below
-        return below.with_columns(_named(plan.results, below))
-    keys = {to_attribute(k).expr_id: below.of(k) for k in plan.keys}
-    columns = dict(keys)
-    for function, buffers in zip(plan.aggregates, plan.buffers, strict=True):
-        meaning = aggregate(function, below.columns)
-        columns[result_column(function).expr_id] = ("result", meaning)
-        state = state_symbol(meaning)
-        columns |= {b.expr_id: ("buffer", i, state) for i, b in enumerate(buffers)}
-    base = ("groups", below.rows, frozenset(keys.values()))
-    grouped = below.remade(base, columns)
-    return grouped.with_columns(_named(plan.results, grouped))
-
-
-def _first_step(plan: AggregationStep) -> bool:
-    """Whether it reads rows, not buffers: there is no earlier step of the same aggregation."""
-    if any(a.mode in ("Partial", "Complete") for a in plan.aggregates):
-        return True
-    if plan.aggregates:
-        return False
-    keys = {to_attribute(k).expr_id for k in plan.keys}
-    node: SparkPlan = plan.child
-    passing = (ShuffleExchangeExec, SortExec, StateStoreRestoreExec, StateStoreSaveExec)
-    while isinstance(node, passing):
-        node = node.child
-    if not isinstance(node, AggregationStep) or node.aggregates:
-        return True
-    return {to_attribute(k).expr_id for k in node.keys} != keys
-
-
-@_relation.register
-def _(plan: BaseStreamingDeduplicateExec) -> Relation:
-    below = relation_of(plan.child)
-    keys = frozenset(below.all_of(plan.keys))
-    return below.remade((type(plan).__name__, below.rows, keys))
-
-
-@_relation.register(LocalLimitExec)
-@_relation.register(StreamingLocalLimitExec)
-def _(plan: LimitExec) -> Relation:
-    """It only spares the global limit above it some rows."""
-    return relation_of(plan.child)
-
-
-@_relation.register(StreamingGlobalLimitExec)
-@_relation.register(CollectLimitExec)
-def _(plan: SparkPlan) -> Relation:
-    below = relation_of(plan.children[0])
-    return below.remade(("limit", plan.limit, below.rows))  # type: ignore[attr-defined]
-
-
-@_relation.register
-def _(plan: TakeOrderedAndProjectExec) -> Relation:
-    below = relation_of(plan.child)
-    order = tuple((below.of(o.child), o.ascending, o.nulls_first) for o in plan.order)
-    top = below.remade(("top", plan.limit, order, below.rows))
-    return top.with_columns(_named(plan.project_list, top))

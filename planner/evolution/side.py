@@ -18,6 +18,7 @@ from ..model.conf import Conf
 from ..model.literal_text import time_zone_scope
 from ..model.relations import StreamingRelation
 from ..model.tree import replace
+from . import combining as combining  # its handlers of operators
 from .operators import OperatorMeaning, stateful_operators
 from .relations import Relation, relation_of
 from .symbols import Symbol
