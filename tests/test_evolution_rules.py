@@ -41,6 +41,20 @@ SAME = {
         "SELECT k, count(*) FROM (SELECT g AS k FROM STREAM events UNION ALL"
         " SELECT k FROM STREAM events WHERE v > 1) GROUP BY k",
     ),
+    "alternatives as a list": (
+        "SELECT k, count(*) FROM STREAM events WHERE v = 1 OR v = 2 GROUP BY k",
+        "SELECT k, count(*) FROM STREAM events WHERE v IN (2, 1) GROUP BY k",
+    ),
+    "a case of two": (
+        "SELECT k, sum(CASE WHEN v > 2 THEN 1 ELSE 0 END) FROM STREAM events GROUP BY k",
+        "SELECT k, sum(if(2 < v, 1, 0)) FROM STREAM events GROUP BY k",
+    ),
+    "branches of one stream": (
+        "SELECT k, count(*) FROM (SELECT k FROM STREAM events UNION ALL"
+        " SELECT g FROM STREAM events) GROUP BY k",
+        "SELECT k, count(*) FROM (SELECT g AS k FROM STREAM events UNION ALL"
+        " SELECT k FROM STREAM events) GROUP BY k",
+    ),
     "an alias of a key": (
         COUNT,
         "SELECT a, count(*) FROM (SELECT k AS a FROM STREAM events) GROUP BY a",

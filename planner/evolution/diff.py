@@ -195,9 +195,9 @@ def _operators(was: Side, now: Side) -> Iterator[Difference]:
         nodes = (graph.nodes[n] for n in topological_sort(graph))
         sides.append([n for n in nodes if not isinstance(n["operator"], _UNSEEN)])
     old, new = sides
-    meanings_of = [[node["meaning"] for node in nodes] for nodes in sides]
+    before, after = ([node["meaning"] for node in nodes] for nodes in sides)
     left, right = [], []
-    for tag, i, j, k, m in SequenceMatcher(None, *meanings_of, autojunk=False).get_opcodes():
+    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
             left += old[i:j]
             right += new[k:m]

@@ -43,6 +43,7 @@ from ...physical.stateful import (
 from ..model.expressions import Alias, AttributeReference, Expression
 from ..model.query_plan import QueryPlan
 from ..model.types import StructType
+from .equivalence import without_implied
 from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol
 
 Rows = tuple[Hashable, frozenset[Symbol]]
@@ -203,7 +204,8 @@ def named(expressions: Iterable[Expression], below: Relation) -> dict[int, Symbo
 @handler.register
 def _(plan: FilterExec) -> Relation:
     below = relation_of(plan.child)
-    return replace(below, filters=below.filters | conjuncts(plan.condition, below.columns))
+    filters = below.filters | conjuncts(plan.condition, below.columns)
+    return replace(below, filters=without_implied(filters))
 
 
 @handler.register
@@ -248,7 +250,7 @@ def _(plan: GenerateExec) -> Relation:
 def _(plan: UnionExec) -> Relation:
     """The order of the inputs makes no difference; their columns go by position."""
     inputs = [(relation_of(i), relation_of(i).outputs(i)) for i in plan.inputs]
-    inputs.sort(key=lambda pair: order_key(pair[0].rows))
+    inputs.sort(key=lambda pair: order_key((pair[0].rows, pair[1])))
     base = ("union", tuple(relation.rows for relation, _ in inputs))
     columns: dict[int, Symbol] = {}
     for i, column in enumerate(plan.attributes):

@@ -17,6 +17,7 @@ from ..model.expressions import (
     Alias,
     AttributeReference,
     Call,
+    CaseWhen,
     Cast,
     Expression,
     GetStructField,
@@ -35,6 +36,7 @@ from ..model.types import (
     MapType,
     StructType,
 )
+from .equivalence import one_of
 from .python_code import code_of
 from .zones import call_reads_clock, cast_reads_clock
 
@@ -75,6 +77,10 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
             return symbol(spec.replacement(expression), columns)
         case Call():
             return _call(expression, columns)
+        case CaseWhen(conditions=(condition,), values=(value,)):
+            other = expression.otherwise or Literal(value=None, type_=expression.data_type)
+            chosen = tuple(symbol(part, columns) for part in (condition, value, other))
+            return ("call", "if", None, (), chosen)
         case LambdaVariable(expr_id=expr_id, name=name):
             return columns.get(expr_id, ("variable", name))
         case LambdaFunction():
@@ -206,9 +212,12 @@ def _call(call: Call, columns: Columns) -> Symbol:
     if name in FLATTENED:
         arguments = tuple(part for a in arguments for part in _flat(a, name))
     parts = [symbol(argument, columns) for argument in arguments]
+    compared = one_of(parts) if name == "or" else None
+    if name == "inset" or compared is not None:
+        name, parts = "in", list(compared or parts)
     if name in COMMUTATIVE:
         parts.sort(key=order_key)
-    elif name in ("in", "inset"):
+    elif name == "in":
         parts[1:] = sorted(parts[1:], key=order_key)
     elif name == "named_struct":  # its names are not its meaning
         parts[::2] = [("name",)] * len(parts[::2])
