@@ -1,6 +1,6 @@
 """Write `spark` and, where it is missing, `verdict` into tests/evolutions/*.yaml from a live Spark.
 
-    python tests/derive_evolutions.py [TOPIC...]
+    python tests/derive_evolutions.py [TOPIC|ID...]
 
 Three runs a case: the old query over the first batches; the new one on from its checkpoint; the new
 one over all batches from nothing. `meaning` says whether a reader of the sink holds the same after
@@ -39,6 +39,7 @@ class Run:
         self.batches: Batches = []
         self.columns: list[str] = []
         self.error: dict[str, Any] | None = None
+        self.failure: Exception | None = None
 
     def frame(self) -> Any:
         for key, value in self.query.conf.settings.items():
@@ -73,30 +74,29 @@ class Run:
             for batch in range(first, last):
                 self.feed(batch)
                 query.processAllAvailable()
-        except PySparkException as error:
-            if query is not None and "TASK_FAILED" in str(error) + _causes(error):
+        except PySparkException:
+            if self.failure is not None:
                 phase = "batch"
             self.error = {"restart": "failed" if phase == "batch" else "refused"}
-            self.error |= {"phase": phase, "condition": _condition(error)}
+            self.error |= {"phase": phase, "condition": _condition(self.failure or error)}
         finally:
             if query is not None:
                 query.stop()
         return self
 
     def _take(self, frame: Any, _: int) -> None:
-        self.batches.append([tuple(map(str, row)) for row in frame.collect()])
+        try:
+            rows = frame.collect()
+        except Exception as error:  # Py4J has a class of its own for what Spark has no name for
+            self.failure = error
+            raise
+        self.batches.append([tuple(map(str, row)) for row in rows])
 
 
-def _causes(error: PySparkException) -> str:
-    found, cause = "", getattr(error, "_origin", None)
-    while cause is not None:
-        found += f" {cause}"
-        cause = cause.getCause()
-    return found
-
-
-def _condition(error: PySparkException) -> str | None:
-    best, cause = error.getCondition(), getattr(error, "_origin", None)
+def _condition(error: Exception) -> str | None:
+    """The condition of the innermost error that has one."""
+    best = error.getCondition() if isinstance(error, PySparkException) else None
+    cause = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     while cause is not None:
         try:
             own = cause.getCondition()
@@ -148,16 +148,16 @@ def derive(spark: SparkSession, case: Case) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Derive the topics that are named, or all."""
+    """Derive the topics and cases that are named, or all."""
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     for path in sorted(FOLDER.glob("*.yaml")):
-        if sys.argv[1:] and path.stem not in sys.argv[1:]:
-            continue
         contents = yaml.safe_load(path.read_text(encoding="utf-8"))
         for content in contents:
             case = Case(**content)
+            if sys.argv[1:] and not {path.stem, case.id} & set(sys.argv[1:]):
+                continue
             content["spark"] = derive(spark, case)
             with tempfile.TemporaryDirectory() as folder:
                 stored = read_checkpoint(lay_checkpoint(Path(folder), case.query("was")))
