@@ -74,11 +74,11 @@ class Run:
             for batch in range(first, last):
                 self.feed(batch)
                 query.processAllAvailable()
-        except PySparkException:
+        except PySparkException as problem:
             if self.failure is not None:
                 phase = "batch"
             self.error = {"restart": "failed" if phase == "batch" else "refused"}
-            self.error |= {"phase": phase, "condition": _condition(self.failure or error)}
+            self.error |= {"phase": phase, "condition": _condition(self.failure or problem)}
         finally:
             if query is not None:
                 query.stop()

@@ -131,6 +131,14 @@ def test_an_operator_above_a_changed_one_reads_other_rows(tmp_path: Path) -> Non
     ]
 
 
+def test_text_has_timestamps_without_an_offset(tmp_path: Path) -> None:
+    """Measured on Spark: the same file gives other instants in another session time zone."""
+    conf = {"spark.sql.session.timeZone": "Asia/Tokyo"}
+    latest = "SELECT k, max(ts) AS t FROM STREAM events GROUP BY k"
+    assert checked(*queries(latest, latest, conf=conf), tmp_path / "a").verdict == "differs"
+    assert checked(*queries(COUNT, COUNT, conf=conf), tmp_path / "b").verdict == "same"
+
+
 def static(rows: list[dict[str, object]]) -> Query:
     return stateplan.sql(
         "SELECT name, count(*) AS n FROM STREAM events JOIN t ON events.k = t.k GROUP BY name",

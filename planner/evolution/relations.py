@@ -41,11 +41,14 @@ from ...physical.stateful import (
     StateStoreSaveExec,
 )
 from ..model.expressions import Alias, AttributeReference, Expression
+from ..model.literal_text import session_time_zone
 from ..model.query_plan import QueryPlan
 from ..model.types import StructType
 from .equivalence import without_implied
 from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol
+from .zones import reads_instant
 
+TEXT_FORMATS = ("json", "csv", "xml")
 Rows = tuple[Hashable, frozenset[Symbol]]
 
 
@@ -148,12 +151,12 @@ def _value(value: object, columns: Columns) -> Hashable:
 
 @handler.register
 def _(plan: StreamingRelationExec) -> Relation:
-    return Relation(("stream", plan.name), columns=_source_columns(plan.attributes))
+    return Relation(("stream", plan.name), columns=_source_columns(plan.attributes, plan.format))
 
 
 @handler.register
 def _(plan: FileSourceScanExec) -> Relation:
-    return Relation(("table", plan.name), columns=_source_columns(plan.attributes))
+    return Relation(("table", plan.name), columns=_source_columns(plan.attributes, plan.format))
 
 
 @handler.register
@@ -163,8 +166,16 @@ def _(plan: LocalTableScanExec) -> Relation:
     return Relation(("rows", rows), columns=columns)
 
 
-def _source_columns(attributes: Iterable[AttributeReference]) -> dict[int, Symbol]:
-    return {a.expr_id: ("column", a.name.lower(), kind(a.data_type)) for a in attributes}
+def _source_columns(
+    attributes: Iterable[AttributeReference], file_format: str
+) -> dict[int, Symbol]:
+    """Text may hold timestamps without an offset: the session's zone says what instants they are."""
+    zone = session_time_zone() if file_format in TEXT_FORMATS else None
+    return {
+        a.expr_id: ("column", a.name.lower(), kind(a.data_type))
+        + ((zone,) if zone is not None and reads_instant(a.data_type) else ())
+        for a in attributes
+    }
 
 
 @handler.register(ShuffleExchangeExec)

@@ -64,6 +64,10 @@ class Side:
     asked: Conf
     sources: tuple[SourcePlace, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        with time_zone_scope(self.conf.time_zone):  # relations are kept on their operators
+            relation_of(self.plan)
+
     @cached_property
     def relation(self) -> Relation:
         """What it emits: the rows."""
@@ -111,12 +115,14 @@ def side_of(
     identities = {name: _identity(name, source) for name, source in execution.catalog.items()}
     for name, source in (described or {}).items():
         identities[name] = source.path or name if source.rows is None else _of_rows(name, source)
+    places = tuple(_place(execution, relation, described or {}) for relation in streams)
+    formats = {place.view: place.format for place in places}
     return Side(
-        plan=identified(plan, identities),
+        plan=identified(plan, identities, formats),
         mode=execution.output_mode,
         conf=execution.conf,
         asked=asked,
-        sources=tuple(_place(execution, relation, described or {}) for relation in streams),
+        sources=places,
     )
 
 
@@ -135,11 +141,16 @@ def side_of_plan(plan: SparkPlan, conf: Conf | None = None) -> Side:
     )
 
 
-def identified(plan: SparkPlan, identities: dict[str, str]) -> SparkPlan:
-    """The plan with its sources under names that stay when views are renamed."""
+def identified(
+    plan: SparkPlan, identities: Mapping[str, str], formats: Mapping[str, str]
+) -> SparkPlan:
+    """The plan with its sources under names that stay when views are renamed, and their formats."""
 
     def renamed(node: SparkPlan) -> SparkPlan:
-        if isinstance(node, StreamingRelationExec | FileSourceScanExec):
+        if isinstance(node, StreamingRelationExec):
+            own = formats.get(node.name, node.format)
+            return replace(node, name=identities.get(node.name, node.name), format=own)
+        if isinstance(node, FileSourceScanExec):
             return replace(node, name=identities.get(node.name, node.name))
         return node
 

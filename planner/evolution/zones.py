@@ -53,7 +53,7 @@ def cast_reads_clock(cast: Cast) -> bool:
     """Whether a cast goes between instants and what a clock shows."""
     source, target = cast.child.data_type, cast.type_
     if isinstance(source, ArrayType | MapType | StructType):
-        return _holds_instant(source)
+        return reads_instant(source)
     return any(isinstance(t, TimestampType) for t in (source, target)) and any(
         isinstance(t, _WALL_CLOCK) for t in (source, target)
     )
@@ -68,7 +68,7 @@ def call_reads_clock(call: Call) -> bool:
     if call.name in _ADDITIONS:
         return any(_may_hold_days(a) for a in call.arguments)
     types = [a.data_type for a in call.arguments]
-    return _holds_instant(call.data_type) or any(map(_holds_instant, types))
+    return reads_instant(call.data_type) or any(map(reads_instant, types))
 
 
 def _may_hold_days(interval: Expression) -> bool:
@@ -81,15 +81,16 @@ def _may_hold_days(interval: Expression) -> bool:
             return isinstance(interval.data_type, DayTimeIntervalType | CalendarIntervalType)
 
 
-def _holds_instant(data_type: DataType) -> bool:
+def reads_instant(data_type: DataType) -> bool:
+    """Whether values of a type are, or hold, instants."""
     match data_type:
         case TimestampType():
             return True
         case ArrayType(element_type=element):
-            return _holds_instant(element)
+            return reads_instant(element)
         case MapType(key_type=key, value_type=value):
-            return _holds_instant(key) or _holds_instant(value)
+            return reads_instant(key) or reads_instant(value)
         case StructType(fields=parts):
-            return any(_holds_instant(part.data_type) for part in parts)
+            return any(reads_instant(part.data_type) for part in parts)
         case _:
             return False
