@@ -15,6 +15,7 @@ from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
 from .checkpoint import Checkpoint
+from .files import read_whole
 from .files import replace as replace_file
 from .state import Location
 
@@ -30,7 +31,7 @@ class _Folder:
 
     def read(self, path: str) -> bytes | None:
         try:
-            return self._at(path).read()
+            return read_whole(self._at(path))  # against its checksums
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
 

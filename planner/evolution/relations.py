@@ -169,7 +169,7 @@ def _(plan: LocalTableScanExec) -> Relation:
 def _source_columns(
     attributes: Iterable[AttributeReference], file_format: str
 ) -> dict[int, Symbol]:
-    """Text may hold timestamps without an offset: the session's zone says what instants they are."""
+    """Text may hold timestamps without an offset: the zone says what instants they are."""
     zone = session_time_zone() if file_format in TEXT_FORMATS else None
     return {
         a.expr_id: ("column", a.name.lower(), kind(a.data_type))
