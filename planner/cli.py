@@ -1,4 +1,4 @@
-"""The command line: `stateplan explain`, `serve`, `run`, `test` and `state`.
+"""The command line: `stateplan explain`, `check`, `diff`, `serve`, `run`, `test` and `state`.
 
 Exit status: 0 good, 1 a difference or a failed run, 2 bad input: a query, file, directory or
 checkpoint that cannot be used.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .cli_check import check, diff
 from .cli_explain import explain, serve
 from .cli_options import settings
 from .cli_state import state
@@ -105,6 +106,12 @@ _ENGINE = click.option(
 @click.option("--output-mode", help="append, update or complete, instead of the file's.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting.")
 @click.option("--trigger", help="available_now, once, or an interval such as '10 seconds'.")
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(["differs", "refused"]),
+    help="Go on after a change of the query that `stateplan check` calls so.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print each batch's progress as JSON.")
 def run(
     file: str,
@@ -113,6 +120,7 @@ def run(
     output_mode: str | None,
     conf: tuple[str, ...],
     trigger: str | None,
+    allow: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run the query described in FILE until its trigger ends, or Ctrl-C."""
@@ -124,7 +132,7 @@ def run(
     spark, choice = open_session(engine, "run", master=master)
     print(f"engine: {choice.engine}. {choice.reason}", file=sys.stderr)
     listener = json_lines() if as_json else ProgressLine()
-    _wait(query.run(spark, trigger=trigger, listeners=[listener]))
+    _wait(query.run(spark, trigger=trigger, listeners=[listener], allow=allow))
 
 
 def _wait(query: StreamingQuery) -> None:
@@ -154,7 +162,7 @@ def test(paths: tuple[str, ...], engine: str, master: str | None, json_out: str 
     sys.exit(run_paths(paths, engine=engine, master=master, json_out=json_out))
 
 
-for command in (explain, serve, state):
+for command in (explain, check, diff, serve, state):
     main.add_command(command)
 
 

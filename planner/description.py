@@ -45,6 +45,7 @@ class SourceDescription(_Strict):
         size: how large a static table's files are (`64 MB`), for the choice of joins, where that
             of the files under `path` is not it.
         options: those of Spark's reader (`maxFilesPerTrigger`, `rowsPerSecond`, ...).
+        name: the stream's name in the offset log (`DataStreamReader.name`).
     """
 
     schema_: str | None = Field(default=None, alias="schema")
@@ -54,6 +55,7 @@ class SourceDescription(_Strict):
     path: str | None = None
     size: ByteSize | None = None
     options: dict[str, Text] = Field(default_factory=dict)
+    name: str | None = None
 
 
 class SinkDescription(_Strict):

@@ -171,6 +171,7 @@ class Query:
         listeners: Sequence[Listener] = (),
         tasks: int | None = None,
         background: bool = True,
+        allow: Sequence[str] = (),
     ) -> StreamingQuery:
         """Start the query, or go on from its checkpoint.
 
@@ -187,6 +188,8 @@ class Query:
             listeners: called with each batch's figures.
             tasks: how many tasks run each stateful operator.
             background: run in a thread of its own; else return when the trigger ends.
+            allow: verdicts of `stateplan check` on a change since the last start that it goes on
+                with all the same: `differs`, `refused`.
 
         Raises:
             StateplanError: the query cannot start.
@@ -211,6 +214,7 @@ class Query:
             listeners=listeners,
             tasks=tasks,
             background=background,
+            allow=allow,
         )
 
     def _path(self, path: str | None) -> str | None:
@@ -325,6 +329,7 @@ def catalog_source(
         location=source.path or "",
         either=either,
         size_in_bytes=size or 0,
+        given_name=source.name,
     )
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure, StateplanError
+from ..planner.model.pinned import PINNED, PROVIDER
 from .claim import Claim, Holder
 from .files import corrupt, failing, location_of, read_whole, remove, write_new
 from .state.storage import Location, Place
@@ -26,30 +27,7 @@ VERSION = "v1"
 NO_OFFSET = "-"
 RETAIN = "spark.sql.streaming.minBatchesToRetain"
 KEPT_BATCHES = 100  # where it is not set
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 STATE_PROVIDER = "stateplan.runtime.state"
-
-# What a query keeps for its whole life, whatever a later session says, with the values for a
-# setting that the query does not set. Spark 4.3's list, in its order.
-PINNED: dict[str, str] = {
-    PROVIDER: STATE_PROVIDER,
-    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion": "2",
-    "spark.sql.streaming.stateStore.rocksdb.formatVersion": "5",
-    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "false",
-    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
-    "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
-    "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion": "2",
-    "spark.sql.streaming.multipleWatermarkPolicy": "min",
-    "spark.sql.streaming.stateStore.rowChecksum.enabled": "false",
-    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled": "true",
-    "spark.sql.streaming.aggregation.stateFormatVersion": "2",
-    "spark.sql.function.protobufExtensions.enabled": "false",
-    "spark.sql.shuffle.partitions": "200",
-    "spark.sql.streaming.join.stateFormatVersion": "2",
-    "spark.sql.streaming.stateStore.compression.codec": "lz4",
-    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan": "false",
-}
 
 
 class _Record(BaseModel):
@@ -204,8 +182,8 @@ class Checkpoint:
     commit_log: BatchLog = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offset_log", BatchLog(self._guarded / "offsets"))
-        object.__setattr__(self, "commit_log", BatchLog(self._guarded / "commits"))
+        object.__setattr__(self, "offset_log", BatchLog(self.guarded / "offsets"))
+        object.__setattr__(self, "commit_log", BatchLog(self.guarded / "commits"))
 
     @classmethod
     def open(cls, place: Place, holder: Holder | None = None) -> Checkpoint:
@@ -269,7 +247,8 @@ class Checkpoint:
             self.claim.release()
 
     @property
-    def _guarded(self) -> Location:
+    def guarded(self) -> Location:
+        """The directory to write into, while the claim holds."""
         return replace(self.root, guard=self.claim)
 
     @property
@@ -278,7 +257,7 @@ class Checkpoint:
 
     def source_directory(self, index: int) -> Location:
         """Where the source at this place in the plan keeps its log."""
-        return self._guarded / "sources" / str(index)
+        return self.guarded / "sources" / str(index)
 
     def offsets(self, batch_id: int) -> OffsetSeq | None:
         """What the offset log holds for a batch."""

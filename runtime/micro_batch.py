@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.plan import SparkPlan
 from ..planner.model.conf import Conf
+from ..planner.model.pinned import PROVIDER
 from .batch_progress import RunIdentity, batch_progress
 from .batch_time import with_batch_time
 from .checkpoint import (
-    PROVIDER,
     STATE_PROVIDER,
     Checkpoint,
     CommitMetadata,

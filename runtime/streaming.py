@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from .checkpoint import Checkpoint
 from .claim import Holder
 from .engines.engine import Engine
 from .engines.opening import engine_on
+from .evolution import check_restart
 from .files import failing, location_of
 from .micro_batch import MicroBatchExecution, Prepare
 from .offsets import recover
@@ -55,6 +56,7 @@ def start(
     listeners: Sequence[Listener] = (),
     tasks: int | None = None,
     background: bool = True,
+    allow: Collection[str] = (),
     prepare: Prepare | None = None,
     file_system: Any = None,
 ) -> StreamingQuery:
@@ -75,6 +77,8 @@ def start(
         tasks: how many tasks run each stateful operator; by default one for a small batch,
             else as many as there are cores, but no more than stores.
         background: run in a thread of its own; else a trigger that ends runs before this returns.
+        allow: verdicts on a change of the query that it goes on with all the same: `differs` where
+            state means something else, `refused` where Spark would refuse.
         prepare: for tests: another way to make batches of plans.
         file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
             on; it travels to the executors, so it must pickle.
@@ -98,6 +102,7 @@ def start(
             tables=tables or {},
             listeners=listeners,
             tasks=tasks,
+            allow=allow,
             prepare=prepare,
             temporary=temporary,
         )
@@ -144,6 +149,7 @@ def _prepare(
     tables: Mapping[str, Table],
     listeners: Sequence[Listener],
     tasks: int | None,
+    allow: Collection[str],
     prepare: Prepare | None,
     temporary: str | None,
 ) -> StreamingQuery:
@@ -167,6 +173,9 @@ def _prepare(
             watermark_late=position.late_ms,
             watermark_eviction=position.watermark_ms,
             ids=execution._ids,
+        )
+        check_restart(
+            opened, planned, execution.conf, committed=position.batch_id > 0, allowed=allow
         )
         for index, source in enumerate(used.values()):
             source.attach(opened.source_directory(index))

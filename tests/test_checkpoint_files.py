@@ -15,10 +15,10 @@ from stateplan.physical.stateful import StreamingDeduplicateExec
 from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions import AttributeReference
+from stateplan.planner.model.pinned import PINNED
 from stateplan.planner.model.types import INT, STRING, DataType
 from stateplan.runtime import state_files
 from stateplan.runtime.checkpoint import (
-    PINNED,
     Checkpoint,
     CommitMetadata,
     OffsetMetadata,

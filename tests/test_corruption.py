@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FILES = (
     "checkpoint/metadata",
+    "checkpoint/query.json",
     "checkpoint/offsets/1",
     "checkpoint/offsets/2",
     "checkpoint/commits/2",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from stateplan.planner.builder import QueryBuilder
+    from stateplan.planner.evolution.report import CheckReport
     from stateplan.planner.model.query_plan import LogicalPlan
     from stateplan.planner.query import Query
 
@@ -37,6 +38,7 @@ __all__ = [
     "RuntimeFailure",
     "StateplanError",
     "StreamingCheckError",
+    "check",
     "load",
     "read_state",
     "read_state_table",
@@ -114,6 +116,30 @@ def table(name: str, schema: str, **source: Any) -> QueryBuilder:
     from stateplan.planner.builder import table as build
 
     return build(name, schema, **source)
+
+
+def check(
+    query: Query | str | Path, checkpoint: str | Path, was: Query | str | Path | None = None
+) -> CheckReport:
+    """Whether a changed query may go on from a checkpoint; see `stateplan check`.
+
+    Args:
+        query: the query as it is now: a Query, or a file that explains.
+        checkpoint: a directory, written by Spark or by stateplan.
+        was: the query that wrote it. Without it, what our runtime stored in the checkpoint counts,
+            or else the checkpoint's files alone.
+
+    Raises:
+        DescriptionError: a file or the checkpoint is not usable.
+        StateplanError: the old query cannot be planned.
+    """
+    from stateplan.planner.evolution.check import check_against
+    from stateplan.planner.evolution.inputs import load_asked
+    from stateplan.planner.evolution.reading import read_checkpoint
+
+    old = load_asked(was) if isinstance(was, str | Path) else was
+    now = load_asked(query) if isinstance(query, str | Path) else query
+    return check_against(now, read_checkpoint(checkpoint), old)
 
 
 def read_state(

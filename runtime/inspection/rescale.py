@@ -18,7 +18,8 @@ import uuid
 from dataclasses import dataclass
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ..checkpoint import PINNED, VERSION, Checkpoint, compact_json
+from ...planner.model.pinned import PINNED
+from ..checkpoint import VERSION, Checkpoint, compact_json
 from ..claim import Holder
 from ..files import corrupt, replace
 from ..state_files import stored_operators, update_store_count

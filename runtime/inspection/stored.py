@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...planner.model.errors import RuntimeFailure
-from ..checkpoint import PINNED, PROVIDER, STATE_PROVIDER, Checkpoint
+from ...planner.model.pinned import PINNED, PROVIDER, SHUFFLE_PARTITIONS
+from ..checkpoint import STATE_PROVIDER, Checkpoint
 from ..failures import state_failure
 from ..files import AnyPath, corrupt, failing, location_of, read_whole
 from ..state import StateError, StateRows, StateVersion, load_version
@@ -16,7 +17,7 @@ from ..state.scan import ShownColumn, flat_rows, flat_schema, scan_state, shown_
 from ..state_files import OperatorMetadata, columns_path, stored_operators
 from .columns import StateColumn, read_columns
 
-STORES = "spark.sql.shuffle.partitions"
+STORES = SHUFFLE_PARTITIONS
 ROWS_AT_ONCE = 500_000
 _MANIFEST = re.compile(r"v(\d{10}).*\.json")
 

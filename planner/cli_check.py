@@ -1,0 +1,105 @@
+"""`stateplan check`: may a changed query go on from its checkpoint; `diff`: what changed in it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from .cli_options import settings
+
+VERDICTS = ("same", "stale", "differs", "refused")
+
+
+@click.command()
+@click.argument("query")
+@click.option("--checkpoint", required=True, metavar="DIR", help="The query's checkpoint.")
+@click.option("--was", metavar="OLD", help="The query that wrote the checkpoint.")
+@click.option("--query", "name", metavar="NAME", help="Which of a script's streams.")
+@click.option("--catalog", metavar="FILE", help="A YAML file with tables for SQL and scripts.")
+@click.option(
+    "--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting of the new query."
+)
+@click.option("--output-mode", help="append, update or complete, instead of the file's.")
+@click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(VERDICTS[1:]),
+    help="A verdict that ends with status 0 too.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--markdown", is_flag=True, help="Print it for a pull request's comment.")
+def check(
+    query: str,
+    checkpoint: str,
+    was: str | None,
+    name: str | None,
+    catalog: str | None,
+    conf: tuple[str, ...],
+    output_mode: str | None,
+    allow: tuple[str, ...],
+    as_json: bool,
+    markdown: bool,
+) -> None:
+    """Say whether QUERY may go on from a checkpoint. Needs no Java, and reads no row of state.
+
+    QUERY and OLD are descriptions, SQL files, PySpark scripts, or plans written by
+    `explain --mode json`. The verdict is `same`, `stale` (the sink keeps old rows), `differs` (the
+    state means something else) or `refused` (by Spark). The status is 0 for `same`, else 1; 2 for
+    bad input.
+    """
+    from .evolution.check import check_against
+    from .evolution.inputs import Reading, load_asked
+    from .evolution.printing import report_markdown, report_text
+    from .evolution.reading import read_checkpoint
+
+    reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode, name=name)
+    stored = read_checkpoint(checkpoint)
+    old = None if was is None else load_asked(was, Reading(catalog=catalog, name=name))
+    report = check_against(load_asked(query, reading), stored, old)
+    if as_json:
+        print(report.json_text())
+    elif markdown:
+        print(report_markdown(report))
+    else:
+        print(report_text(report))
+    sys.exit(0 if report.verdict in ("same", *allow) else 1)
+
+
+@click.command()
+@click.argument("was")
+@click.argument("now")
+@click.option("--query", "name", metavar="NAME", help="Which of the scripts' streams.")
+@click.option("--catalog", metavar="FILE", help="A YAML file with tables for SQL and scripts.")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+@click.option("--markdown", is_flag=True, help="Print them for a pull request's comment.")
+@click.option("--html", metavar="FILE", help="Write a page with both plans side by side.")
+def diff(
+    was: str,
+    now: str,
+    name: str | None,
+    catalog: str | None,
+    as_json: bool,
+    markdown: bool,
+    html: str | None,
+) -> None:
+    """Print what differs between two queries, and what each difference does to state.
+
+    WAS and NOW are what `stateplan check` takes. The status is 0 if they are the same, else 1.
+    """
+    from .evolution.check import planned
+    from .evolution.diff import diff_plans
+    from .evolution.diff_printing import diff_html, diff_markdown, diff_text
+    from .evolution.inputs import Reading, load_asked
+
+    reading = Reading(catalog=catalog, name=name)
+    old, new = (planned(load_asked(each, reading), {}) for each in (was, now))
+    found = diff_plans(old, new)
+    if html is not None:
+        Path(html).write_text(diff_html(found, old, new), encoding="utf-8")
+    if as_json:
+        print(found.json_text())
+    else:
+        print(diff_markdown(found) if markdown else diff_text(found))
+    sys.exit(1 if found.differences else 0)

@@ -1,0 +1,241 @@
+"""Whether a changed query may go on from a checkpoint: all rules in Spark's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...physical.plan import SparkPlan
+from ..collecting import without_collections
+from ..incremental_execution import IncrementalExecution
+from ..model.conf import Conf
+from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
+from ..model.expressions import Origin
+from ..model.literal_text import time_zone_scope
+from ..model.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
+from ..query import Query
+from . import refusals
+from .ansi import ansi_turned_on
+from .change import NEW_CHECKPOINT, REBUILD, Change
+from .documents import side_from
+from .hints import CANNOT_TELL, hints
+from .report import (
+    Basis,
+    CheckReport,
+    Finding,
+    IgnoredSetting,
+    OperatorReport,
+    Phase,
+    Verdict,
+    worst,
+)
+from .rules import compared
+from .side import Side, side_of, side_of_plan
+from .stored import StoredCheckpoint
+from .words import columns_text, rows_text
+
+Asked = Query | IncrementalExecution | SparkPlan
+"""A query, one that is planned already, or a plan alone."""
+_PHASES: dict[type[StateplanError], Phase] = {
+    AnalysisError: "analysis",
+    StreamingCheckError: "start",
+    PlanningError: "plan",
+}
+_NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
+
+
+def check_against(
+    query: Asked, stored: StoredCheckpoint, was: Asked | None = None, *, basis: Basis = "query"
+) -> CheckReport:
+    """Compare a query with what a checkpoint says, and with the query that it was.
+
+    Args:
+        query: the query as it is now.
+        stored: what the checkpoint says.
+        was: the query that wrote it, if that is known.
+        basis: where `was` comes from.
+
+    Raises:
+        StateplanError: the old query cannot be planned; the new one is no query at all.
+    """
+    pinned = pinned_settings(stored)
+    old = None if was is None else planned(was, pinned)
+    if old is None and stored.document is not None:
+        old, basis = side_from(stored.document, pinned), "stored plan"
+    try:
+        now = planned(query, pinned)
+    except (AnalysisError, StreamingCheckError, PlanningError) as error:
+        return _invalid(error, "checkpoint" if old is None else basis)
+    return compare(stored, now, old, basis=basis)
+
+
+def compare(stored: StoredCheckpoint, now: Side, was: Side | None, *, basis: Basis) -> CheckReport:
+    """`check_against` for queries that are planned already with the checkpoint's settings."""
+    findings = list(_findings(stored, now, was))
+    return _report(
+        findings,
+        now,
+        basis="checkpoint" if was is None else basis,
+        ignored=_ignored(stored, now, was),
+        cannot_tell=CANNOT_TELL if was is None and stored.last_batch is not None else (),
+    )
+
+
+def pinned_settings(stored: StoredCheckpoint) -> dict[str, str]:
+    """The settings that a restart takes from the checkpoint."""
+    if stored.last_batch is None:
+        return {}
+    return BEFORE_PINNED | {k: v for k, v in stored.conf.items() if k in PINNED}
+
+
+def planned(asked: Asked, pinned: dict[str, str]) -> Side:
+    """A query under settings that a checkpoint pins; raises what planning it raises."""
+    if isinstance(asked, SparkPlan):
+        return side_of_plan(asked, Conf(pinned))
+    if isinstance(asked, IncrementalExecution):
+        return side_of(asked, pinned)
+    with without_collections():
+        return side_of(asked.execution, pinned, asked.sources)
+
+
+def _findings(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
+    """Refusals first, each kind only where Spark gets that far; then the meaning."""
+    for check in (refusals.names, refusals.sources, refusals.operators, refusals.schemas):
+        found = list(check(stored, now, was))
+        yield from found
+        if any(f.verdict == "refused" for f in found):
+            return
+    if stored.committed is None:
+        return  # there is no state yet
+    with time_zone_scope(now.conf.time_zone):
+        if was is None:
+            yield from hints(stored, now)
+        else:
+            yield from meanings(was, now)
+
+
+def meanings(was: Side, now: Side) -> Iterator[Finding]:
+    """What a change does to the meaning of state and output; state that nobody refuses."""
+    yield from ansi_turned_on(was, now)
+    before = {o.id: o for o in was.operators}
+    changed = False
+    for operator in now.operators:
+        old = before.get(operator.id)
+        if old is None or old.name != operator.name:
+            continue
+        found = compared(Change(old, operator, was.mode, now.mode))
+        changed = changed or bool(found)
+        yield from found
+    yield from _timing(was, now)
+    if not changed:
+        yield from _output(was, now)
+
+
+def _output(was: Side, now: Side) -> Iterator[Finding]:
+    """A sink in complete mode is written anew in each batch; others keep what they have."""
+    if now.mode == "complete" or (
+        was.relation.rows == now.relation.rows and was.outputs == now.outputs
+    ):
+        return
+    rows = was.relation.rows != now.relation.rows
+    texts = [
+        rows_text(s.relation.rows) if rows else columns_text(s.plan.output) for s in (was, now)
+    ]
+    yield Finding(
+        verdict="stale",
+        what="output rows" if rows else "output columns",
+        was=texts[0],
+        now=texts[1],
+        why="rows that are in the sink already stay as the old query wrote them",
+        action=REBUILD,
+    )
+
+
+def _timing(was: Side, now: Side) -> Iterator[Finding]:
+    """Without batches for it, state that is due comes out with the next data."""
+    if was.asked.flag(_NO_DATA) == now.asked.flag(_NO_DATA):
+        return
+    for operator in now.operators:
+        if operator.evicts:
+            yield Finding(
+                verdict="differs" if now.mode == "append" else "stale",
+                what="no-data batches",
+                operator=operator.id,
+                was=was.asked[_NO_DATA],
+                now=now.asked[_NO_DATA],
+                why="what the watermark lets out comes at another time, or not any more",
+                action=f"set {_NO_DATA} to {was.asked[_NO_DATA]}",
+            )
+
+
+def _ignored(stored: StoredCheckpoint, now: Side, was: Side | None) -> tuple[IgnoredSetting, ...]:
+    """Settings that one of the queries sets, and that the checkpoint has otherwise."""
+    found = []
+    set_by_was = was.asked.settings if was is not None else {}
+    for key, pinned in stored.conf.items():
+        if key not in PINNED or not (key in now.asked.settings or key in set_by_was):
+            continue
+        asked = now.asked.settings.get(key, PINNED[key])
+        if asked != pinned:
+            action = NEW_CHECKPOINT
+            if key == SHUFFLE_PARTITIONS and stored.by_stateplan:
+                action = f"stateplan state rescale {stored.place} --stores {asked}"
+            found.append(IgnoredSetting(setting=key, pinned=pinned, asked=asked, action=action))
+    return tuple(found)
+
+
+def _report(
+    findings: Iterable[Finding],
+    now: Side,
+    *,
+    basis: Basis,
+    ignored: tuple[IgnoredSetting, ...],
+    cannot_tell: tuple[str, ...],
+) -> CheckReport:
+    found = tuple(findings)
+    first = next((f for f in found if f.verdict == "refused"), None)
+    return CheckReport(
+        verdict=worst([f.verdict for f in found]),
+        condition=None if first is None else first.condition,
+        phase=None if first is None else first.phase,
+        compared_with=basis,
+        operators=tuple(
+            OperatorReport(
+                id=o.id,
+                name=o.name,
+                line=None if o.origin is None else _line(o.origin),
+                verdict=_own(o.id, found),
+            )
+            for o in now.operators
+        ),
+        findings=found,
+        ignored=ignored,
+        cannot_tell=cannot_tell,
+    )
+
+
+def _line(origin: Origin) -> str:
+    return f"{origin.file}:{origin.line}" if origin.file else f"line {origin.line}"
+
+
+def _own(operator: int, findings: tuple[Finding, ...]) -> Verdict:
+    return worst([f.verdict for f in findings if f.operator == operator])
+
+
+def _invalid(error: StateplanError, basis: Basis) -> CheckReport:
+    """The new query is no valid query, whatever the checkpoint."""
+    phase = next(p for kind, p in _PHASES.items() if isinstance(error, kind))
+    finding = Finding(
+        verdict="refused",
+        what="query",
+        why=error.message.strip(),
+        action=error.hint or NEW_CHECKPOINT,
+        condition=error.condition,
+        phase=phase,
+    )
+    return CheckReport(
+        verdict="refused",
+        condition=error.condition,
+        phase=phase,
+        compared_with=basis,
+        findings=(finding,),
+    )

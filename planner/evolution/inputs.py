@@ -1,0 +1,99 @@
+"""What a command or a call names as a query: all that explains, and a plan that was explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...physical.explain.plan_json import from_json
+from ..description import load_description, read_file, read_text
+from ..model.conf import Conf
+from ..model.errors import DescriptionError
+from ..query import Query
+from .check import Asked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How files are read.
+
+    Attributes:
+        catalog: a YAML file with tables for SQL files and scripts.
+        conf: settings over the file's own.
+        output_mode: instead of the file's.
+        name: which of a script's queries.
+    """
+
+    catalog: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    output_mode: str | None = None
+    name: str | None = None
+
+
+def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
+    """The query in a file: a description, a SQL query, a PySpark script, or a plan as JSON.
+
+    Raises:
+        StateplanError: the file is missing, broken, or starts no such query.
+    """
+    reading = reading or Reading()
+    match Path(path).suffix.lower():
+        case ".py":
+            return _of_script(path, reading)
+        case ".sql":
+            return _of_sql(path, reading)
+        case ".json":
+            content = read_file(Path(path))
+            if isinstance(content, dict) and "plan" in content:
+                return from_json(content)
+    description = load_description(path)
+    return Query.of(
+        description,
+        conf=Conf({**description.conf, **reading.conf}),
+        output_mode=reading.output_mode,
+        folder=Path(path).resolve().parent,
+    )
+
+
+def _of_sql(path: str | Path, reading: Reading) -> Query:
+    from ..catalog_file import load_catalog
+
+    return Query(
+        read_text(Path(path)).strip().removesuffix(";"),
+        sources={} if reading.catalog is None else load_catalog(reading.catalog),
+        output_mode=reading.output_mode or "append",
+        conf=Conf(dict(reading.conf)),
+        tables=True,
+    )
+
+
+def _of_script(path: str | Path, reading: Reading) -> Asked:
+    from ..connect import needed
+
+    with needed("A PySpark script"):
+        from ..connect.scripts import started_queries
+    from ..catalog_file import catalog_tables, load_catalog
+
+    read_text(Path(path))  # refused before a process starts for it
+    tables = {} if reading.catalog is None else catalog_tables(load_catalog(reading.catalog))
+    found = started_queries(str(path), (), catalog=tables, conf=Conf(dict(reading.conf)))
+    wanted = [execution for name, execution in found if reading.name in (None, name)]
+    if len(wanted) != 1:
+        raise _which(path, [name for name, _ in found], reading.name)
+    return wanted[0]
+
+
+def _which(path: str | Path, names: Sequence[str | None], wanted: str | None) -> DescriptionError:
+    shown = ", ".join(name or "one without a name" for name in names) or "none"
+    if wanted is None:
+        return DescriptionError(
+            "STATEPLAN_WHICH_QUERY",
+            f"'{path}' starts {len(names)} streams, and none is chosen: {shown}.",
+            hint="Name one with --query, as given to queryName().",
+        )
+    return DescriptionError(
+        "STATEPLAN_WHICH_QUERY",
+        f"'{path}' starts no stream named '{wanted}', or several; it starts {shown}.",
+        hint="Use the name that is given to queryName().",
+    )

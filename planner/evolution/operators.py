@@ -1,0 +1,306 @@
+"""What a row of each stateful operator's state means, one fact at a time.
+
+A fact is what the operator depends on, as a value to compare and as words to show: two plans agree
+on the state of an operator if they agree on its facts. One handler per operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from ...physical.aggregate import AggregationStep
+from ...physical.basic import EventTimeWatermarkExec
+from ...physical.explain.state_facts import event_time
+from ...physical.plan import SparkPlan, StateStoreWriter
+from ...physical.python_state import (
+    FlatMapGroupsInPandasWithStateExec,
+    PythonStatefulExec,
+    TransformWithStateInPySparkExec,
+)
+from ...physical.state import StateStoreSchema
+from ...physical.stateful import (
+    BaseStreamingDeduplicateExec,
+    SessionWindowStateStoreSaveExec,
+    StateStoreSaveExec,
+    StreamingDeduplicateWithinWatermarkExec,
+    StreamingGlobalLimitExec,
+)
+from ...physical.streaming_join import StreamingSymmetricHashJoinExec
+from ..model.expressions import Expression, Origin
+from ..model.python_functions import PythonUDF
+from ..model.text import pretty
+from .python_code import code_of
+from .relations import Relation, Watermark, relation_of
+from .symbols import Symbol, conjuncts
+from .words import columns_text, key_text, rows_text
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that the state depends on: its value, and the same in words."""
+
+    value: Any
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorMeaning:
+    """One stateful operator.
+
+    Attributes:
+        id: counts from the sink, 0 first.
+        name: Spark's name in checkpoints.
+        origin: the user's code or SQL that it comes from.
+        stores: the columns of its keys and values.
+        facts: by name, in the order of their importance.
+        evicts: whether the watermark lets rows of state go.
+        hears_watermark: whether the watermark decides about its rows or its state.
+        event_times: delays of watermarks by the columns that have one, milliseconds.
+    """
+
+    id: int
+    name: str
+    origin: Origin | None
+    stores: tuple[StateStoreSchema, ...]
+    facts: dict[str, Fact]
+    evicts: bool
+    hears_watermark: bool
+    event_times: dict[str, int]
+
+
+def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
+    """The operators with state, those nearest the sink first."""
+    found = []
+    marks = _watermarks(plan)
+    for writer in plan.collect(StateStoreWriter):
+        assert writer.state_info is not None
+        hears = hears_watermark(writer)
+        facts = meaning(writer)
+        if hears:
+            facts["watermark"] = marks
+        found.append(
+            OperatorMeaning(
+                id=writer.state_info.operator_id,
+                name=writer.operator_name,
+                origin=writer.origin or writer.place,
+                stores=writer.state_stores,
+                facts=facts,
+                evicts=evicts(writer),
+                hears_watermark=hears,
+                event_times=_event_times(writer),
+            )
+        )
+    return tuple(sorted(found, key=lambda operator: operator.id))
+
+
+def _event_times(writer: StateStoreWriter) -> dict[str, int]:
+    columns = [c for child in writer.children for c in child.output]
+    return {c.name.lower(): c.delay_ms for c in columns if c.delay_ms is not None}
+
+
+def _watermarks(plan: SparkPlan) -> Fact:
+    """The query has one watermark, which all of its event times move."""
+    marks: set[Watermark] = set()
+    texts: list[str] = []
+    for node in plan.collect(EventTimeWatermarkExec):
+        marks |= relation_of(node).watermarks
+        texts.append(f"{node.event_time.name} with a delay of {node.delay_text}")
+    return Fact(frozenset(marks), "; ".join(sorted(texts)) or "none")
+
+
+@singledispatch
+def meaning(writer: StateStoreWriter) -> dict[str, Fact]:
+    """The facts of an operator without a handler: everything that its rows are made of."""
+    relation = relation_of(writer)
+    return {"input": Fact(relation.rows, type(writer).__name__)}
+
+
+@singledispatch
+def evicts(writer: StateStoreWriter) -> bool:
+    """Whether the watermark lets rows of the operator's state go."""
+    return False
+
+
+@singledispatch
+def hears_watermark(writer: StateStoreWriter) -> bool:
+    """Whether the watermark decides about the operator's rows or its state."""
+    return evicts(writer)
+
+
+def _input(relation: Relation) -> Fact:
+    return Fact(relation.rows, rows_text(relation.rows))
+
+
+def _listed(expressions: Iterable[Expression]) -> str:
+    return ", ".join(map(pretty, expressions)) or "nothing"
+
+
+# -------------------------------------------------------------------------------- aggregation
+
+
+@meaning.register
+def _(writer: StateStoreSaveExec) -> dict[str, Fact]:
+    below = relation_of(writer.child)
+    keys = below.all_of(writer.keys)
+    return {
+        "keys": Fact(keys, ", ".join(map(key_text, keys)) or "nothing: there is one group"),
+        "aggregates": _buffers(writer, below, len(writer.keys)),
+        "input": _input_of_groups(writer),
+    }
+
+
+@meaning.register
+def _(writer: SessionWindowStateStoreSaveExec) -> dict[str, Fact]:
+    below = relation_of(writer.child)
+    keys = below.all_of(writer.keys)
+    session = below.of(writer.session)
+    return {
+        "keys": Fact(keys, ", ".join(map(key_text, keys))),
+        "session": Fact(session, key_text(session)),
+        "aggregates": _buffers(writer, below, len(writer.keys) + 1),
+        "input": _input_of_groups(writer),
+    }
+
+
+def _buffers(
+    writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec, below: Relation, keys: int
+) -> Fact:
+    """The buffer columns by their place, and the functions that they are of."""
+    known = {k.expr_id for k in writer.keys}
+    if isinstance(writer, SessionWindowStateStoreSaveExec):
+        known.add(writer.session.expr_id)
+    columns = tuple(a for a in writer.child.output if a.expr_id not in known)
+    steps = writer.collect(AggregationStep)
+    names = [pretty(a.function) for a in steps[0].aggregates] if steps else []
+    return Fact(below.all_of(columns), ", ".join(names) or "none")
+
+
+def _input_of_groups(writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec) -> Fact:
+    """The rows that are grouped, not the groups."""
+    base = relation_of(writer.child).base
+    assert isinstance(base, tuple) and base[0] == "groups"
+    return Fact(base[1], rows_text(base[1]))
+
+
+@evicts.register
+def _(writer: StateStoreSaveExec) -> bool:
+    return writer.output_mode != "complete" and event_time(writer.keys) is not None
+
+
+@evicts.register
+def _(writer: SessionWindowStateStoreSaveExec) -> bool:
+    return writer.output_mode != "complete" and writer.session.delay_ms is not None
+
+
+# ------------------------------------------------------------------------ deduplication, limit
+
+
+@meaning.register
+def _(writer: BaseStreamingDeduplicateExec) -> dict[str, Fact]:
+    below = relation_of(writer.child)
+    keys = below.all_of(writer.keys)
+    facts = {"keys": Fact(keys, ", ".join(map(key_text, keys))), "input": _input(below)}
+    if isinstance(writer, StreamingDeduplicateWithinWatermarkExec):
+        time = event_time(writer.child.output)
+        if time is not None:
+            facts["event time"] = Fact((below.of(time), time.delay_ms), time.name)
+    return facts
+
+
+@evicts.register
+def _(writer: BaseStreamingDeduplicateExec) -> bool:
+    if isinstance(writer, StreamingDeduplicateWithinWatermarkExec):
+        return event_time(writer.child.output) is not None
+    return event_time(writer.keys) is not None
+
+
+@hears_watermark.register
+def _(writer: BaseStreamingDeduplicateExec) -> bool:
+    """Late rows are dropped also where no key ever goes."""
+    return event_time(writer.child.output) is not None
+
+
+@meaning.register
+def _(writer: StreamingGlobalLimitExec) -> dict[str, Fact]:
+    below = relation_of(writer.child)
+    return {"limit": Fact(writer.limit, str(writer.limit)), "input": _input(below)}
+
+
+# ---------------------------------------------------------------------------------------- join
+
+
+@meaning.register
+def _(writer: StreamingSymmetricHashJoinExec) -> dict[str, Fact]:
+    left, right = relation_of(writer.left), relation_of(writer.right)
+    parts = writer.parts
+    facts = {
+        "join type": Fact(writer.join_type, writer.join_type),
+        "keys": Fact(
+            (left.all_of(writer.left_keys), right.all_of(writer.right_keys)),
+            ", ".join(
+                f"{pretty(a)} = {pretty(b)}"
+                for a, b in zip(writer.left_keys, writer.right_keys, strict=True)
+            ),
+        ),
+    }
+    limits = writer.state_watermarks(0)
+    sides = (
+        ("left", left, writer.left, parts.left_only),
+        ("right", right, writer.right, parts.right_only),
+    )
+    for (name, side, plan, own), limit in zip(sides, limits, strict=True):
+        stored = side.filters | conjuncts(own, side.columns)
+        facts[f"{name} rows"] = Fact((side.base, stored), rows_text((side.base, stored)))
+        facts[f"{name} columns"] = Fact(side.outputs(plan), columns_text(plan.output))
+        # How far behind the watermark a row is kept; None: for ever.
+        kept = None if limit is None else -limit
+        facts[f"{name} kept"] = Fact(kept, "for ever" if kept is None else f"{kept} ms")
+    both = {**_tagged("first", left), **_tagged("second", right)}
+    facts["condition"] = Fact(
+        conjuncts(parts.both, both), "none" if parts.both is None else pretty(parts.both)
+    )
+    return facts
+
+
+def _tagged(name: str, side: Relation) -> dict[int, Symbol]:
+    return {i: (name, inner) for i, inner in side.columns.items()}
+
+
+@evicts.register
+def _(writer: StreamingSymmetricHashJoinExec) -> bool:
+    return any(limit is not None for limit in writer.state_watermarks(0))
+
+
+@hears_watermark.register
+def _(writer: StreamingSymmetricHashJoinExec) -> bool:
+    return any(event_time(side.output) is not None for side in (writer.left, writer.right))
+
+
+# ------------------------------------------------------------------------------ Python functions
+
+
+@meaning.register
+def _(writer: PythonStatefulExec) -> dict[str, Fact]:
+    child = writer.children[0]
+    below = relation_of(child)
+    function = writer.function
+    assert isinstance(function, PythonUDF)
+    facts = {
+        "keys": Fact(below.all_of(writer.keys), _listed(writer.keys)),
+        "function": Fact(code_of(function), function.function_name),
+        "input": _input(below),
+        "columns": Fact(below.outputs(child), columns_text(child.output)),
+    }
+    if isinstance(writer, FlatMapGroupsInPandasWithStateExec):
+        facts["timeout"] = Fact(writer.timeout, writer.timeout)
+    if isinstance(writer, TransformWithStateInPySparkExec):
+        facts["time mode"] = Fact(writer.time_mode, writer.time_mode)
+    return facts
+
+
+@hears_watermark.register
+def _(writer: PythonStatefulExec) -> bool:
+    return event_time(writer.children[0].output) is not None

@@ -1,0 +1,107 @@
+"""A report for people: on a terminal, and as markdown for a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .report import MEANS, CheckReport, Finding, Verdict
+
+_MARKS: dict[Verdict, str] = {"same": "✅", "stale": "🟡", "differs": "🔴", "refused": "⛔"}
+_BASES = {
+    "query": "the old query",
+    "stored plan": "the plan that is stored in the checkpoint",
+    "checkpoint": "the files of the checkpoint alone",
+}
+
+
+def report_text(report: CheckReport) -> str:
+    """The report as plain text, without a line break at its end."""
+    return "\n".join(_lines(report))
+
+
+def _lines(report: CheckReport) -> Iterator[str]:
+    yield f"{report.verdict}: {_meaning(report)}"
+    if report.condition or report.phase:
+        yield f"  Spark: {report.condition or 'an error without a condition'}, {_where(report)}"
+    yield f"  compared with {_BASES[report.compared_with]}"
+    for operator in report.operators:
+        line = f", {operator.line}" if operator.line else ""
+        yield f"\noperator {operator.id} {operator.name}{line}: {operator.verdict}"
+        for finding in report.findings:
+            if finding.operator == operator.id:
+                yield from _finding(finding)
+    whole = [f for f in report.findings if f.operator is None]
+    if whole:
+        yield "\nquery:"
+        for finding in whole:
+            yield from _finding(finding)
+    if report.ignored:
+        yield "\nignored, as the checkpoint pins them:"
+        for each in report.ignored:
+            yield f"  {each.setting} stays {each.pinned}, not {each.asked}: {each.action}"
+    if report.cannot_tell:
+        yield "\nnot known without the old query (--was):"
+        for text in report.cannot_tell:
+            yield f"  {text}"
+
+
+def _meaning(report: CheckReport) -> str:
+    if report.verdict == "same" and report.compared_with == "checkpoint":
+        return "nothing in the checkpoint's files speaks against it"
+    return MEANS[report.verdict]
+
+
+def _where(report: CheckReport) -> str:
+    return {
+        "analysis": "when it analyzes the query",
+        "start": "when the query starts",
+        "plan": "when it plans the first batch",
+        "batch": "when the first batch runs",
+    }.get(report.phase or "", "")
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield f"  {finding.verdict}: {finding.what}"
+    if finding.was:
+        yield f"    was: {finding.was}"
+    if finding.now:
+        yield f"    now: {finding.now}"
+    yield f"    why: {finding.why}"
+    yield f"    do:  {finding.action}"
+
+
+def report_markdown(report: CheckReport) -> str:
+    """The report as markdown, without a line break at its end."""
+    return "\n".join(_markdown(report))
+
+
+def _markdown(report: CheckReport) -> Iterator[str]:
+    yield f"### {_MARKS[report.verdict]} Checkpoint: {report.verdict}"
+    yield ""
+    yield f"{_meaning(report).capitalize()}. Compared with {_BASES[report.compared_with]}."
+    if report.condition or report.phase:
+        yield f"Spark raises `{report.condition or 'an error'}` {_where(report)}."
+    if report.findings:
+        yield ""
+        yield "| operator | what | was | now | why | what to do |"
+        yield "| --- | --- | --- | --- | --- | --- |"
+        names = {o.id: f"{o.id} {o.name}" for o in report.operators}
+        for f in report.findings:
+            operator = "query" if f.operator is None else names.get(f.operator, str(f.operator))
+            cells = (f"{_MARKS[f.verdict]} {operator}", f.what, f.was, f.now, f.why, f.action)
+            yield f"| {' | '.join(map(cell, cells))} |"
+    if report.ignored:
+        yield ""
+        yield "Ignored, as the checkpoint pins them:"
+        yield ""
+        for each in report.ignored:
+            yield f"- `{each.setting}` stays `{each.pinned}`, not `{each.asked}`: {each.action}"
+    if report.cannot_tell:
+        yield ""
+        yield f"Not known without the old query: {'; '.join(report.cannot_tell)}."
+
+
+def cell(text: str) -> str:
+    """Text that cannot break a table."""
+    return re.sub(r"([|<>*_`\\])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,136 @@
+"""What a Python function does, read from its pickle without running any of it.
+
+A function travels to Spark as a pickle of its code (cloudpickle's). Two pickles of one function
+differ in file names and line numbers; what is compared here leaves them out.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Hashable
+from types import MappingProxyType
+from typing import Any
+
+from ..model.python_functions import PythonUDF
+
+# What cloudpickle calls to make a code object: the type, asked for by its name.
+_CODE = "('CodeType',)"
+_MOST = 50_000
+_PLACES = ("__file__", "__module__", "__doc__", "__qualname__")
+
+
+def code_of(function: PythonUDF) -> Hashable:
+    """A hashable stand-in for the function: equal for functions of the same code and closure."""
+    return (function.function_name, _sent(function.options))
+
+
+def _sent(value: object) -> Hashable:
+    if isinstance(value, tuple):
+        return tuple(map(_sent, value))
+    return _described(value) if isinstance(value, bytes) else repr(value)
+
+
+def _described(data: bytes) -> Hashable:
+    try:
+        return _plain(_Reader(io.BytesIO(data)).load(), {})
+    except Exception:  # a pickle of another kind: its bytes are all there is to compare
+        return data
+
+
+class _Made:
+    """What a pickle asks to be made of a global, of which there is a subclass for each.
+
+    Its arguments and its state are kept; nothing is called.
+    """
+
+    name = ""
+
+    def __new__(cls, *arguments: Any, **named: Any) -> _Made:
+        made = object.__new__(cls)
+        made.arguments = (*arguments, *sorted(named.items()))
+        made.state = []
+        if cls.name.endswith("_setstate") and arguments and isinstance(arguments[0], _Made):
+            arguments[0].state.append(arguments[1:])
+        return made
+
+    arguments: tuple[Any, ...]
+    state: list[Any]
+
+    def __call__(self, *arguments: Any, **named: Any) -> _Made:
+        """A global that makes another one: `_builtin_type('CodeType')`."""
+        return _global(f"{self.name}{self.arguments}")(*arguments, **named)
+
+    def __setstate__(self, state: Any) -> None:
+        self.state.append(state)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.state.append((key, value))
+
+    def append(self, value: Any) -> None:
+        self.state.append(value)
+
+    def extend(self, values: Any) -> None:
+        self.state.extend(values)
+
+    def add(self, value: Any) -> None:
+        self.state.append(value)
+
+
+def _global(name: str) -> type[_Made]:
+    return type("_Global", (_Made,), {"name": name})
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        return _global(f"{module}.{name}")
+
+    def persistent_load(self, pid: Any) -> Any:
+        return _global("persistent")(pid)
+
+
+def _plain(value: Any, seen: dict[int, int]) -> Hashable:
+    """A read pickle as nested tuples; what refers to itself is named by its number."""
+    if value is None or isinstance(value, bool | int | float | str | bytes | complex):
+        return (type(value).__name__, value)
+    if isinstance(value, type) and issubclass(value, _Made):
+        return ("global", value.name)
+    if isinstance(value, tuple):  # whether two equal ones are one object means nothing
+        return ("tuple", *(_plain(v, seen) for v in value))
+    if id(value) in seen:
+        return ("again", seen[id(value)])
+    seen[id(value)] = len(seen)
+    if len(seen) > _MOST:
+        raise ValueError("too large")
+    match value:
+        case _Made():
+            arguments = value.arguments
+            if value.name.endswith(_CODE):
+                arguments = _without_place(arguments)
+            return (
+                value.name,
+                tuple(_plain(a, seen) for a in arguments),
+                tuple(_plain(s, seen) for s in value.state),
+            )
+        case dict() | MappingProxyType():
+            pairs = (
+                (_plain(k, seen), _plain(v, seen)) for k, v in value.items() if k not in _PLACES
+            )
+            return ("dict", tuple(sorted(pairs, key=repr)))
+        case set() | frozenset():
+            return ("set", tuple(sorted((_plain(v, seen) for v in value), key=repr)))
+        case list():
+            return ("list", *(_plain(v, seen) for v in value))
+        case _:
+            return (type(value).__name__, repr(value))
+
+
+def _without_place(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A code object's arguments but for its file, its first line and its table of lines.
+
+    In the order of Python 3.11's constructor: 10 is the file, 13 the first line, 14 the lines.
+    """
+    if len(arguments) < 16:
+        return arguments
+    kept = [a for i, a in enumerate(arguments) if i not in (10, 13, 14)]
+    return tuple(kept)

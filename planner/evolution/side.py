@@ -1,0 +1,180 @@
+"""One of two queries: its plan, what its rows mean, its sources, its settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...physical.basic import StreamingRelationExec
+from ...physical.plan import SparkPlan, StateStoreWriter
+from ...physical.scans import FileSourceScanExec
+from ..description import SourceDescription
+from ..incremental_execution import IncrementalExecution
+from ..model.catalog import Source, TempView
+from ..model.conf import Conf
+from ..model.literal_text import time_zone_scope
+from ..model.relations import StreamingRelation
+from ..model.tree import replace
+from . import combining as combining  # its handlers of operators
+from .operators import OperatorMeaning, stateful_operators
+from .relations import Relation, relation_of
+from .symbols import Symbol
+
+
+@dataclass(frozen=True)
+class SourcePlace:
+    """A stream of a query, one for each place where it is read.
+
+    Attributes:
+        view: its name in the query.
+        path: where its files are, as the query has it; "" if it does not say.
+        name: the name given with DataStreamReader.name.
+        format: json, parquet, rate, ...
+    """
+
+    view: str
+    path: str = ""
+    name: str | None = None
+    format: str = "json"
+
+    @property
+    def identity(self) -> str:
+        """What tells it from other sources: views may be renamed, files stay where they are."""
+        return self.path or self.view
+
+
+@dataclass(frozen=True)
+class Side:
+    """A query as far as its state and its output go.
+
+    Attributes:
+        plan: the executed plan, sources under their identities.
+        mode: the output mode; None if a plan of JSON does not say.
+        conf: the settings that it is planned with.
+        asked: those that it asks for itself.
+        sources: its streams in the order of the plan.
+    """
+
+    plan: SparkPlan
+    mode: str | None
+    conf: Conf
+    asked: Conf
+    sources: tuple[SourcePlace, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        with time_zone_scope(self.conf.time_zone):  # relations are kept on their operators
+            relation_of(self.plan)
+
+    @cached_property
+    def relation(self) -> Relation:
+        """What it emits: the rows."""
+        return relation_of(self.plan)
+
+    @cached_property
+    def outputs(self) -> tuple[Symbol, ...]:
+        """What it emits: the columns in order."""
+        return self.relation.outputs(self.plan)
+
+    @cached_property
+    def operators(self) -> tuple[OperatorMeaning, ...]:
+        """Its stateful operators."""
+        with time_zone_scope(self.conf.time_zone):
+            return stateful_operators(self.plan)
+
+
+def side_of(
+    execution: IncrementalExecution,
+    pinned: Mapping[str, str],
+    described: Mapping[str, SourceDescription] | None = None,
+) -> Side:
+    """A query planned with the settings that a checkpoint pins.
+
+    Args:
+        execution: the query.
+        pinned: the settings.
+        described: its sources, for the rows of those that are written out.
+
+    Raises:
+        StateplanError: the query is refused.
+    """
+    asked = execution.conf
+    changed = {k: v for k, v in pinned.items() if asked.get(k) != v}
+    if changed:
+        execution = IncrementalExecution(
+            execution.logical,
+            catalog=execution.catalog,
+            output_mode=execution.output_mode,
+            conf=asked.updated(pinned),
+            ids=execution._ids,
+        )
+    plan = execution.executed_plan
+    streams = execution.checked.collect(StreamingRelation)
+    identities = {name: _identity(name, source) for name, source in execution.catalog.items()}
+    for name, source in (described or {}).items():
+        identities[name] = source.path or name if source.rows is None else _of_rows(name, source)
+    places = tuple(_place(execution, relation, described or {}) for relation in streams)
+    formats = {place.view: place.format for place in places}
+    return Side(
+        plan=identified(plan, identities, formats),
+        mode=execution.output_mode,
+        conf=execution.conf,
+        asked=asked,
+        sources=places,
+    )
+
+
+def side_of_plan(plan: SparkPlan, conf: Conf | None = None) -> Side:
+    """A plan without its query: of JSON, or stored in a checkpoint."""
+    writers = plan.collect(StateStoreWriter)
+    modes = [w.output_mode for w in writers if w.output_mode is not None]
+    found = plan.collect(StreamingRelationExec)
+    settings = conf or Conf()
+    return Side(
+        plan=plan,
+        mode=modes[0] if modes else None,
+        conf=settings,
+        asked=settings,
+        sources=tuple(SourcePlace(view=relation.name) for relation in found),
+    )
+
+
+def identified(
+    plan: SparkPlan, identities: Mapping[str, str], formats: Mapping[str, str]
+) -> SparkPlan:
+    """The plan with its sources under names that stay when views are renamed, and their formats."""
+
+    def renamed(node: SparkPlan) -> SparkPlan:
+        if isinstance(node, StreamingRelationExec):
+            own = formats.get(node.name, node.format)
+            return replace(node, name=identities.get(node.name, node.name), format=own)
+        if isinstance(node, FileSourceScanExec):
+            return replace(node, name=identities.get(node.name, node.name))
+        return node
+
+    return plan.transform_up(renamed)
+
+
+def _place(
+    execution: IncrementalExecution,
+    relation: StreamingRelation,
+    described: Mapping[str, SourceDescription],
+) -> SourcePlace:
+    known = described.get(relation.name)
+    if known is not None:
+        return SourcePlace(relation.name, known.path or "", known.name, known.format)
+    source = execution.catalog.get(relation.name)
+    if not isinstance(source, Source):
+        return SourcePlace(view=relation.name)
+    return SourcePlace(relation.name, source.location, source.given_name, source.format)
+
+
+def _identity(view: str, source: Source | TempView) -> str:
+    return (source.location if isinstance(source, Source) else "") or view
+
+
+def _of_rows(view: str, source: SourceDescription) -> str:
+    text = json.dumps(source.rows, sort_keys=True, default=str)
+    return f"{view}:{hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -1,0 +1,86 @@
+"""What a checkpoint says of the query that wrote it, without a row of its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..model.pinned import PROVIDER
+
+Field = dict[str, Any]
+"""A column in Spark's schema JSON: name, type, nullable, metadata."""
+
+
+@dataclass(frozen=True)
+class StoredSchema:
+    """The columns of one store's keys and values."""
+
+    key: tuple[Field, ...]
+    value: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class StoredOperator:
+    """One stateful operator.
+
+    Attributes:
+        id: its id.
+        name: Spark's name for it; None where an old Spark wrote no metadata.
+        stores: by store (or column family) name.
+        partitions: the number of stores.
+    """
+
+    id: int
+    name: str | None
+    stores: Mapping[str, StoredSchema]
+    partitions: int | None = None
+
+
+@dataclass(frozen=True)
+class StoredSource:
+    """One source, by its place among the query's or, where sources are named, by its name.
+
+    Attributes:
+        key: the place or the name.
+        end: where the last planned batch ends, as the offset log has it; None: nothing read.
+        start: where that batch starts.
+        directories: the directories of the files in its log; those of other sources have none.
+    """
+
+    key: str
+    end: str | None
+    start: str | None
+    directories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredCheckpoint:
+    """A checkpoint.
+
+    Attributes:
+        place: the directory, for messages.
+        last_batch: the last planned batch; None before the first.
+        committed: the last batch that is done.
+        conf: the settings that it pins.
+        sources: in the order of the offset log.
+        named: whether the offset log has the sources by name.
+        operators: by id.
+        has_state: whether there is any directory of state.
+        document: what our runtime stored of the query.
+    """
+
+    place: str
+    last_batch: int | None
+    committed: int | None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    sources: tuple[StoredSource, ...] = ()
+    named: bool = False
+    operators: Mapping[int, StoredOperator] = field(default_factory=dict)
+    has_state: bool = False
+    document: Mapping[str, Any] | None = None
+
+    @property
+    def by_stateplan(self) -> bool:
+        """Whether our runtime wrote it."""
+        return self.conf.get(PROVIDER, "").startswith("stateplan")

@@ -1,0 +1,270 @@
+"""Expressions as values that can be compared between two plans.
+
+rules/optimization/semantics.py says when two expressions of one plan are the same: its columns are
+ids. Two plans have no id in common, so a column here is what it is computed from, down to the
+columns of the sources. Names, ids, nullability and the spelling of equal functions are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import fields
+
+from ...physical.subqueries import PlannedSubquery
+from ...rules.optimization.semantics import COMMUTATIVE, FLATTENED, MIRRORED
+from ..model.expressions import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    GetStructField,
+    LambdaFunction,
+    LambdaVariable,
+    Literal,
+    split_conjuncts,
+)
+from ..model.functions.same_functions import one_name
+from ..model.python_functions import PythonUDF
+from ..model.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    IntegralType,
+    MapType,
+    StructType,
+)
+from .equivalence import one_of
+from .python_code import code_of
+from .zones import call_reads_clock, cast_reads_clock
+
+Symbol = tuple[Hashable, ...]
+"""Nested tuples; the first item names what it is."""
+Columns = Mapping[int, Symbol]
+"""What each column is, by its expression id."""
+
+_TRANSPARENT = (
+    "knownnullable",
+    "knownnotnull",
+    "normalizenanandzero",
+    "knownfloatingpointnormalized",
+)
+
+
+def symbol(expression: Expression, columns: Columns) -> Symbol:
+    """What an expression means, given what the columns mean that it names."""
+    match expression:
+        case AttributeReference(expr_id=expr_id, name=name):
+            return columns.get(expr_id, ("unknown column", name))
+        case Alias(child=child):
+            return symbol(child, columns)
+        case Literal():
+            return _literal(expression)
+        case Cast():
+            return _cast(expression, columns)
+        case GetStructField():
+            return _field(expression, symbol(expression.child, columns))
+        case AggregateExpression():
+            return aggregate(expression, columns)
+        case PythonUDF():
+            parts = tuple(symbol(a, columns) for a in expression.arguments)
+            return ("python", code_of(expression), expression.names, kind(expression.type_), *parts)
+        case Call(name=name, arguments=(child,)) if name in _TRANSPARENT:
+            return symbol(child, columns)
+        case Call(spec=spec) if spec.replacement is not None:
+            return symbol(spec.replacement(expression), columns)
+        case Call():
+            return _call(expression, columns)
+        case CaseWhen(conditions=(condition,), values=(value,)):
+            other = expression.otherwise or Literal(value=None, type_=expression.data_type)
+            chosen = tuple(symbol(part, columns) for part in (condition, value, other))
+            return ("call", "if", None, (), chosen)
+        case LambdaVariable(expr_id=expr_id, name=name):
+            return columns.get(expr_id, ("variable", name))
+        case LambdaFunction():
+            return _lambda(expression, columns)
+        case PlannedSubquery():
+            from .relations import relation_of
+
+            inner = relation_of(expression.computed.child)
+            return ("subquery", inner.rows, inner.outputs(expression.computed.child))
+        case _:
+            return _other(expression, columns)
+
+
+def conjuncts(condition: Expression | None, columns: Columns) -> frozenset[Symbol]:
+    """The parts of a condition, in no order."""
+    if condition is None:
+        return frozenset()
+    return frozenset(symbol(part, columns) for part in split_conjuncts(condition))
+
+
+def kind(data_type: DataType) -> Hashable:
+    """A type as far as values depend on it: a wider integer holds the same number."""
+    match data_type:
+        case IntegralType():
+            return "integer"
+        case DecimalType(scale=scale):
+            return ("decimal", scale)
+        case StructType(fields=parts):
+            return ("struct", *((f.name, kind(f.data_type)) for f in parts))
+        case ArrayType(element_type=element):
+            return ("array", kind(element))
+        case MapType(key_type=key, value_type=value):
+            return ("map", kind(key), kind(value))
+        case _:
+            return data_type.simple
+
+
+def aggregate(expression: AggregateExpression, columns: Columns) -> Symbol:
+    """An aggregate function over its rows, whatever the step of its computation."""
+    function = symbol(expression.function, columns)
+    rows = conjuncts(expression.filter, columns)
+    return ("aggregate", function, expression.distinct, rows)
+
+
+def parts_of(value: Hashable) -> Iterator[Symbol]:
+    """A symbol and all symbols in it."""
+    if isinstance(value, tuple):
+        yield value
+        for part in value:
+            yield from parts_of(part)
+    elif isinstance(value, frozenset):
+        for part in value:
+            yield from parts_of(part)
+
+
+def made_of(value: Hashable, known: frozenset[Symbol]) -> bool:
+    """Whether a symbol names columns only within some symbols that are known."""
+    if isinstance(value, tuple):
+        if value in known:
+            return True
+        if value and value[0] in ("column", "unknown column", "python", "random"):
+            return False
+        return all(made_of(part, known) for part in value)
+    if isinstance(value, frozenset):
+        return all(made_of(part, known) for part in value)
+    return True
+
+
+def order_key(value: Hashable) -> str:
+    """A text to sort by, the same in every process: a set's own order is not."""
+    match value:
+        case tuple():
+            return f"({','.join(map(order_key, value))})"
+        case frozenset():
+            return f"{{{','.join(sorted(map(order_key, value)))}}}"
+        case _:
+            return repr(value)
+
+
+def in_order(symbols: frozenset[Symbol]) -> tuple[Symbol, ...]:
+    """The same order in every process."""
+    return tuple(sorted(symbols, key=order_key))
+
+
+def _literal(literal: Literal) -> Symbol:
+    # 1 is no True, and 1.0 no 1: the type says which.
+    return ("literal", kind(literal.type_), repr(literal.value))
+
+
+def _cast(cast: Cast, columns: Columns) -> Symbol:
+    inner = symbol(cast.child, columns)
+    source, target = cast.child.data_type, cast.type_
+    if kind(source) == kind(target) and _keeps_value(cast, source, target):
+        return inner
+    zone = cast.time_zone if cast_reads_clock(cast) else None
+    return ("cast", kind(target), cast.mode == "TRY", zone, inner)
+
+
+def _keeps_value(cast: Cast, source: DataType, target: DataType) -> bool:
+    """Where a cast to a like type gives the same value, or an error in its place."""
+    return cast.mode == "ANSI" or source == target or _wider(source, target)
+
+
+def _wider(source: DataType, target: DataType) -> bool:
+    names = ("tinyint", "smallint", "int", "bigint")
+    if source.simple in names and target.simple in names:
+        return names.index(source.simple) <= names.index(target.simple)
+    if isinstance(source, DecimalType) and isinstance(target, DecimalType):
+        return source.precision <= target.precision
+    return False
+
+
+def _field(field: GetStructField, parent: Symbol) -> Symbol:
+    """Of a struct that is read: a column of its own, whatever else the struct holds."""
+    match parent:
+        case ("call", "named_struct", _, _, tuple(parts)):
+            part: Symbol = parts[2 * field.ordinal + 1]
+            return part
+        case ("column", str(name), ("struct", *_)):
+            return ("column", f"{name}.{field.field.name.lower()}", kind(field.data_type))
+        case _:
+            return ("field", field.ordinal, parent)
+
+
+def _call(call: Call, columns: Columns) -> Symbol:
+    name, arguments = one_name(call.name), call.arguments
+    if name in MIRRORED:
+        name, arguments = MIRRORED[name], arguments[::-1]
+    if name in FLATTENED:
+        arguments = tuple(part for a in arguments for part in _flat(a, name))
+    parts = [symbol(argument, columns) for argument in arguments]
+    compared = one_of(parts) if name == "or" else None
+    if name == "inset" or compared is not None:
+        name, parts = "in", list(compared or parts)
+    if name in COMMUTATIVE:
+        parts.sort(key=order_key)
+    elif name == "in":
+        parts[1:] = sorted(parts[1:], key=order_key)
+    elif name == "named_struct":  # its names are not its meaning
+        parts[::2] = [("name",)] * len(parts[::2])
+    elif name == "count" and all(isinstance(a, Literal) and a.value is not None for a in arguments):
+        parts = []
+    zone = call.time_zone if call_reads_clock(call) else None
+    given = call.options[1:] if name == "makedecimal" else call.options  # but for its precision
+    options = tuple(repr(option) for option in given)
+    return ("call", name, zone, options, tuple(parts))
+
+
+def _flat(expression: Expression, name: str) -> Iterator[Expression]:
+    if isinstance(expression, Call) and expression.name == name:
+        for argument in expression.arguments:
+            yield from _flat(argument, name)
+    else:
+        yield expression
+
+
+def _lambda(function: LambdaFunction, columns: Columns) -> Symbol:
+    depth = sum(isinstance(node, LambdaFunction) for node in function.body.walk())
+    own: dict[int, Symbol] = {
+        parameter.expr_id: ("parameter", depth, position)
+        for position, parameter in enumerate(function.parameters)
+        if isinstance(parameter, LambdaVariable)
+    }
+    return ("lambda", len(function.parameters), symbol(function.body, {**columns, **own}))
+
+
+def _other(expression: Expression, columns: Columns) -> Symbol:
+    """Any other expression by the fields that take part in its equality."""
+    found: list[Hashable] = [type(expression).__name__]
+    for field in fields(expression):
+        if field.compare and field.name not in ("expr_id", "result_id"):
+            found.append(_value(getattr(expression, field.name), columns))
+    return tuple(found)
+
+
+def _value(value: object, columns: Columns) -> Hashable:
+    match value:
+        case Expression():
+            return symbol(value, columns)
+        case tuple():
+            return tuple(_value(item, columns) for item in value)
+        case DataType():
+            return kind(value)
+        case None | bool() | int() | str() | float():
+            return value
+        case _:
+            return repr(value)

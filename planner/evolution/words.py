@@ -1,0 +1,178 @@
+"""Symbols in words, for people: short, with the names of the source columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from ..model.expressions import AttributeReference
+from ..model.intervals import interval_text
+from .symbols import Symbol
+
+_INFIX = ("+", "-", "*", "/", "%", "=", "<=>", "<", "<=", "and", "or", "div")
+_LONGEST = 160
+
+
+def text_of(value: Hashable) -> str:
+    """A symbol as SQL would say it, more or less."""
+    match value:
+        case ("column", str(name), *_):
+            return name
+        case ("literal", _, str(text)):
+            return text
+        case ("first" | "second", inner):
+            return text_of(inner)
+        case ("PreciseTimestampConversion", inner, *_):
+            slides = _constants(inner)
+            if not slides:
+                return text_of(inner)
+            return f"bound of window({_times_text(inner)}, {interval_text(0, 0, slides[0])})"
+        case ("call", "isnotnull", _, _, (one,)):
+            return f"{text_of(one)} IS NOT NULL"
+        case ("call", str(name), _, _, (one, two)) if name in _INFIX:
+            return f"({text_of(one)} {name.upper()} {text_of(two)})"
+        case ("call", "count", _, _, ()):
+            return "count(*)"
+        case ("call", str(name), _, _, tuple(parts)):
+            return f"{name}({', '.join(map(text_of, parts))})"
+        case ("cast", target, _, zone, inner):
+            return f"CAST({text_of(inner)} AS {target}{f' in {zone}' if zone else ''})"
+        case ("aggregate", function, distinct, rows):
+            start = "DISTINCT " if distinct else ""
+            return f"{start}{text_of(function)}{_filter_text(rows)}"
+        case ("buffer", _, inner) | ("result", inner):
+            return text_of(inner)
+        case ("united", tuple(parts)):
+            return " | ".join(dict.fromkeys(map(text_of, parts)))
+        case ("field", int(place), inner):
+            return f"{text_of(inner)}.{place}"
+        case (str(name), *rest) if rest:
+            return f"{name}({', '.join(text_of(part) for part in rest)})"
+        case frozenset():
+            return " AND ".join(sorted(map(text_of, value)))
+        case tuple():
+            return ", ".join(map(text_of, value))
+        case _:
+            return str(value)
+
+
+def _filter_text(rows: Hashable) -> str:
+    return f" FILTER (WHERE {text_of(rows)})" if rows else ""
+
+
+def key_text(key: Symbol) -> str:
+    """A key: windows by their size, slide and offset."""
+    window = window_of(key)
+    if window is not None:
+        return window
+    text = text_of(key)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def window_of(key: Symbol) -> str | None:
+    """`window(ts, 1 minute, 30 seconds)` for the struct that a window is computed as."""
+    struct: Any = key[1][0] if key[0] == "one of" else key  # type: ignore[index]
+    match struct:
+        case ("call", "named_struct", _, _, (_, start, _, end)):
+            numbers = _constants(start)
+            time = _times_text(end)
+            slide = next(iter(numbers), None)
+            size = _gap(start, end)
+            if slide is None:
+                return f"session_window({time}, {size})" if size else None
+            slid = interval_text(0, 0, slide)
+            return f"window({time}, {size}, {slid})" if size != slid else f"window({time}, {slid})"
+        case _:
+            return None
+
+
+def _times_text(value: Hashable) -> str:
+    return ", ".join(dict.fromkeys(_columns_in(value))) or "the time"
+
+
+def _gap(start: Hashable, end: Hashable) -> str:
+    """What the end adds to the start."""
+    before, after = _literals(start), _literals(end)
+    for literal in before:
+        if literal in after:
+            after.remove(literal)
+    return ", ".join(_interval(kind, text) for kind, text in after) or "its gap"
+
+
+def _interval(kind: Hashable, text: str) -> str:
+    if text.lstrip("-").isdigit():
+        return interval_text(0, 0, int(text))
+    digits = [part.strip(" ()") for part in text.split(",")]
+    if len(digits) == 3 and all(part.lstrip("-").isdigit() for part in digits):
+        months, days, micros = map(int, digits)
+        return interval_text(months, days, micros)
+    return text
+
+
+def _literals(value: Hashable) -> list[tuple[Hashable, str]]:
+    match value:
+        case ("literal", kind, str(text)):
+            return [(kind, text)]
+        case tuple() | frozenset():
+            return [found for part in value for found in _literals(part)]
+        case _:
+            return []
+
+
+def _constants(value: Hashable) -> list[int]:
+    """The divisors of remainders: a window's slide."""
+    match value:
+        case ("call", "%", _, _, (_, ("literal", _, str(text)))):
+            return [int(text)]
+        case tuple() | frozenset():
+            return [found for part in value for found in _constants(part)]
+        case _:
+            return []
+
+
+def _columns_in(value: Hashable) -> list[str]:
+    match value:
+        case ("column", str(name), *_):
+            return [name]
+        case tuple() | frozenset():
+            return [found for part in value for found in _columns_in(part)]
+        case _:
+            return []
+
+
+def rows_text(rows: Any) -> str:
+    """Where rows come from, and their filters."""
+    base, filters = rows
+    conditions = sorted(map(text_of, filters))
+    shown = f"{base_text(base)}{' where ' + ' AND '.join(conditions) if conditions else ''}"
+    return shown if len(shown) <= 2 * _LONGEST else shown[: 2 * _LONGEST - 3] + "..."
+
+
+def base_text(base: Hashable) -> str:
+    """The rows before filters."""
+    match base:
+        case ("stream" | "table", str(name), *_):
+            return name
+        case ("groups", rows, _):
+            return f"groups of ({rows_text(rows)})"
+        case ("join", str(kind), _, (left, right), *_):
+            return f"({rows_text(left)}) {kind} join ({rows_text(right)})"
+        case ("union", tuple(inputs)):
+            return " union ".join(f"({rows_text(each)})" for each in inputs)
+        case ("limit", int(number), rows):
+            return f"the first {number} of ({rows_text(rows)})"
+        case ("expand", _, inner):
+            return base_text(inner)
+        case ("generate", *_, inner):
+            return f"rows generated from {base_text(inner)}"
+        case (str(name), rows, *_) if "Deduplicate" in name:
+            return f"different rows of ({rows_text(rows)})"
+        case (str(name), *_):
+            return name
+        case _:
+            return str(base)
+
+
+def columns_text(columns: Iterable[AttributeReference]) -> str:
+    """Columns with their types."""
+    return ", ".join(f"{c.name} {c.data_type.simple}" for c in columns)

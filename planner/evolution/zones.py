@@ -1,0 +1,96 @@
+"""Which expressions give other values in another session time zone."""
+
+from __future__ import annotations
+
+from ..model.expressions import Call, Cast, Expression, Literal
+from ..model.types import (
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+_WALL_CLOCK = (StringType, DateType, TimestampNTZType)
+_DAY_MICROS = 86_400_000_000
+_ADDITIONS = ("+", "-", "timestamp_add_interval", "datetime_sub")
+# Functions that compare, choose or put together instants and read nothing off a clock.
+_INSTANTS = frozenset(
+    (
+        *(
+            "=",
+            "<=>",
+            "<",
+            "<=",
+            ">",
+            ">=",
+            "!=",
+            "<>",
+            "and",
+            "or",
+            "not",
+            "in",
+            "inset",
+            "between",
+        ),
+        *("isnull", "isnotnull", "coalesce", "nvl", "nvl2", "nullif", "if", "greatest", "least"),
+        *("named_struct", "struct", "array", "map", "hash", "xxhash64", "element_at", "size"),
+        *("unix_micros", "unix_millis", "unix_seconds", "timestamp_micros", "timestamp_millis"),
+        *("timestamp_seconds", "assert_true", "explode", "posexplode", "inline", "sort_array"),
+        *("array_contains", "array_distinct", "array_max", "array_min", "transform", "filter"),
+    )
+)
+_FORMATS = frozenset(("to_json", "from_json", "to_csv", "from_csv", "to_xml", "from_xml"))
+_CLOCKS = frozenset(("current_date", "curdate", "localtimestamp"))
+
+
+def cast_reads_clock(cast: Cast) -> bool:
+    """Whether a cast goes between instants and what a clock shows."""
+    source, target = cast.child.data_type, cast.type_
+    if isinstance(source, ArrayType | MapType | StructType):
+        return reads_instant(source)
+    return any(isinstance(t, TimestampType) for t in (source, target)) and any(
+        isinstance(t, _WALL_CLOCK) for t in (source, target)
+    )
+
+
+def call_reads_clock(call: Call) -> bool:
+    """Whether a function's value depends on the zone: mostly where it has to do with instants."""
+    if call.name in _FORMATS or call.name in _CLOCKS:
+        return True
+    if call.spec.kind != "scalar" or call.name in _INSTANTS:
+        return False
+    if call.name in _ADDITIONS:
+        return any(_may_hold_days(a) for a in call.arguments)
+    types = [a.data_type for a in call.arguments]
+    return reads_instant(call.data_type) or any(map(reads_instant, types))
+
+
+def _may_hold_days(interval: Expression) -> bool:
+    match interval:
+        case Literal(type_=DayTimeIntervalType(), value=int(micros)):
+            return abs(micros) >= _DAY_MICROS
+        case Literal(type_=CalendarIntervalType(), value=(int(months), int(days), int())):
+            return bool(months or days)
+        case _:
+            return isinstance(interval.data_type, DayTimeIntervalType | CalendarIntervalType)
+
+
+def reads_instant(data_type: DataType) -> bool:
+    """Whether values of a type are, or hold, instants."""
+    match data_type:
+        case TimestampType():
+            return True
+        case ArrayType(element_type=element):
+            return reads_instant(element)
+        case MapType(key_type=key, value_type=value):
+            return reads_instant(key) or reads_instant(value)
+        case StructType(fields=parts):
+            return any(reads_instant(part.data_type) for part in parts)
+        case _:
+            return False

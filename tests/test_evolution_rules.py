@@ -1,0 +1,248 @@
+"""What counts as a change, what does not, and what a checkpoint alone tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evolutions import Case, lay_checkpoint
+
+import stateplan
+from stateplan.planner.evolution.check import check_against
+from stateplan.planner.evolution.diff import diff_plans
+from stateplan.planner.evolution.documents import document_of, side_from
+from stateplan.planner.evolution.reading import read_checkpoint
+from stateplan.planner.evolution.report import CheckReport
+from stateplan.planner.evolution.side import side_of
+from stateplan.planner.query import Query
+
+COUNT = "SELECT k, count(*) AS n FROM STREAM events GROUP BY k"
+
+
+def checked(was: Query, now: Query, folder: Path, *, alone: bool = False) -> CheckReport:
+    stored = read_checkpoint(lay_checkpoint(folder, was))
+    return check_against(now, stored, None if alone else was)
+
+
+def queries(was: str, now: str, **more: Any) -> tuple[Query, Query]:
+    case = Case(id="x", was=was, now=now, **more)
+    return case.query("was"), case.query("now")
+
+
+SAME = {
+    "order of conjuncts": (
+        "SELECT k, sum(v) AS s FROM STREAM events WHERE v > 1 AND w < 9 GROUP BY k",
+        "SELECT k, sum(v) AS s FROM STREAM events WHERE w < 9 AND 1 < v GROUP BY k",
+    ),
+    "order of a union": (
+        "SELECT k, count(*) FROM (SELECT k FROM STREAM events WHERE v > 1 UNION ALL"
+        " SELECT g FROM STREAM events) GROUP BY k",
+        "SELECT k, count(*) FROM (SELECT g AS k FROM STREAM events UNION ALL"
+        " SELECT k FROM STREAM events WHERE v > 1) GROUP BY k",
+    ),
+    "alternatives as a list": (
+        "SELECT k, count(*) FROM STREAM events WHERE v = 1 OR v = 2 GROUP BY k",
+        "SELECT k, count(*) FROM STREAM events WHERE v IN (2, 1) GROUP BY k",
+    ),
+    "a case of two": (
+        "SELECT k, sum(CASE WHEN v > 2 THEN 1 ELSE 0 END) FROM STREAM events GROUP BY k",
+        "SELECT k, sum(if(2 < v, 1, 0)) FROM STREAM events GROUP BY k",
+    ),
+    "branches of one stream": (
+        "SELECT k, count(*) FROM (SELECT k FROM STREAM events UNION ALL"
+        " SELECT g FROM STREAM events) GROUP BY k",
+        "SELECT k, count(*) FROM (SELECT g AS k FROM STREAM events UNION ALL"
+        " SELECT k FROM STREAM events) GROUP BY k",
+    ),
+    "an alias of a key": (
+        COUNT,
+        "SELECT a, count(*) FROM (SELECT k AS a FROM STREAM events) GROUP BY a",
+    ),
+    "a slide written out": (
+        "SELECT window(ts, '1 minute') AS t, count(*) FROM STREAM events GROUP BY 1",
+        "SELECT window(ts, '60 seconds', '1 minute') AS t, count(*) FROM STREAM events GROUP BY 1",
+    ),
+    "a function's other name": (
+        "SELECT k, stddev(v) AS s, mean(w) AS m FROM STREAM events GROUP BY k",
+        "SELECT k, stddev_samp(v) AS s, avg(w) AS m FROM STREAM events GROUP BY k",
+    ),
+    "a Python function on another line": (
+        "events.select(F.udf(lambda k: k.upper())('k').alias('k')).groupBy('k').count()",
+        "events.select(F.udf( \n lambda k: k.upper())('k').alias('k')).groupBy('k').count()",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_no_change(name: str, tmp_path: Path) -> None:
+    was, now = queries(*SAME[name])
+    report = checked(was, now, tmp_path)
+    assert report.verdict == "same", report.findings
+    assert not diff_plans(side_of(was.execution, {}), side_of(now.execution, {})).differences
+
+
+DIFFERS = {
+    "code of a Python function": (
+        "events.select(F.udf(lambda k: k.upper())('k').alias('k')).groupBy('k').count()",
+        "events.select(F.udf(lambda k: k.lower())('k').alias('k')).groupBy('k').count()",
+        "keys",
+    ),
+    "filter in the other branch of a union": (
+        "SELECT k, count(*) FROM (SELECT k FROM STREAM l WHERE v > 1 UNION ALL"
+        " SELECT k FROM STREAM r) GROUP BY k",
+        "SELECT k, count(*) FROM (SELECT k FROM STREAM l UNION ALL"
+        " SELECT k FROM STREAM r WHERE w > 1) GROUP BY k",
+        "input",
+    ),
+    "an operator below": (
+        "events.dropDuplicates(['k', 'v']).groupBy('k').count()",
+        "events.dropDuplicates(['k', 'w']).groupBy('k').count()",
+        "keys",
+    ),
+    "a generator": (
+        "SELECT x, count(*) FROM (SELECT explode(split(k, ',')) x FROM STREAM events) GROUP BY x",
+        "SELECT x, count(*) FROM (SELECT explode(split(k, ';')) x FROM STREAM events) GROUP BY x",
+        "keys",
+    ),
+    "the time column of a window": (
+        "SELECT window(ts, '1 minute') AS t, count(*) AS n FROM STREAM events GROUP BY 1",
+        "SELECT window(ts + INTERVAL 1 SECOND, '1 minute') AS t, count(*) AS n FROM STREAM events"
+        " GROUP BY 1",
+        "keys",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERS)
+def test_state_means_something_else(name: str, tmp_path: Path) -> None:
+    was, now, what = DIFFERS[name]
+    report = checked(*queries(was, now), tmp_path)
+    assert report.verdict == "differs"
+    assert what in [finding.what for finding in report.findings]
+
+
+def test_an_operator_above_a_changed_one_reads_other_rows(tmp_path: Path) -> None:
+    was, now, _ = DIFFERS["an operator below"]
+    report = checked(*queries(was, now), tmp_path)
+    assert [(o.id, o.name, o.verdict) for o in report.operators] == [
+        (0, "stateStoreSave", "differs"),
+        (1, "dedupe", "differs"),
+    ]
+
+
+def test_text_has_timestamps_without_an_offset(tmp_path: Path) -> None:
+    """Measured on Spark: the same file gives other instants in another session time zone."""
+    conf = {"spark.sql.session.timeZone": "Asia/Tokyo"}
+    latest = "SELECT k, max(ts) AS t FROM STREAM events GROUP BY k"
+    assert checked(*queries(latest, latest, conf=conf), tmp_path / "a").verdict == "differs"
+    assert checked(*queries(COUNT, COUNT, conf=conf), tmp_path / "b").verdict == "same"
+
+
+def static(rows: list[dict[str, object]]) -> Query:
+    return stateplan.sql(
+        "SELECT name, count(*) AS n FROM STREAM events JOIN t ON events.k = t.k GROUP BY name",
+        sources={
+            "events": "k STRING",
+            "t": {"schema": "k STRING, name STRING", "static": True, "rows": rows},
+        },
+        output_mode="complete",
+    )
+
+
+def test_rows_of_a_table_below_state(tmp_path: Path) -> None:
+    old, new = static([{"k": "a", "name": "A"}]), static([{"k": "a", "name": "B"}])
+    assert checked(old, new, tmp_path).verdict == "differs"
+
+
+def test_a_renamed_view_of_the_same_files(tmp_path: Path) -> None:
+    def over(view: str) -> Query:
+        source = {"schema": "k STRING", "path": "data/events"}
+        return stateplan.sql(f"SELECT k FROM STREAM {view}", sources={view: source})
+
+    assert checked(over("a"), over("b"), tmp_path).verdict == "same"
+
+
+def test_swapped_directories_without_rows_in_the_last_batch_are_accepted(tmp_path: Path) -> None:
+    """Spark reads the last batch's files again as it starts: only then it sees the directory."""
+    union = "SELECT k FROM STREAM l UNION ALL SELECT k FROM STREAM r"
+    was, now = queries(
+        union, "SELECT k FROM STREAM r UNION ALL SELECT k FROM STREAM l", mode="append"
+    )
+    lay_checkpoint(tmp_path, was)
+    assert check_against(now, read_checkpoint(tmp_path), was).condition == "STREAM_FAILED"
+    for place in (1, 2):
+        text = (tmp_path / f"offsets/{place}").read_text()
+        (tmp_path / f"offsets/{place}").write_text(
+            text.replace(f'"logOffset": {place}', '"logOffset": 1')
+        )
+    report = check_against(now, read_checkpoint(tmp_path), was)
+    assert (report.verdict, report.condition) == ("differs", None)
+
+
+def test_names_of_sources_need_their_setting(tmp_path: Path) -> None:
+    def named(value: str) -> Query:
+        source = {"schema": "k STRING", "name": "clicks"}
+        conf = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": value}
+        return stateplan.sql("SELECT k FROM STREAM e", sources={"e": source}, conf=conf)
+
+    report = checked(named("true"), named("false"), tmp_path)
+    assert report.condition == "STREAMING_QUERY_EVOLUTION_ERROR.SOURCE_NAMING_NOT_SUPPORTED"
+    assert report.phase == "analysis"
+
+
+def test_pinned_settings_are_ignored(tmp_path: Path) -> None:
+    was, now = queries(COUNT, COUNT, conf={"spark.sql.shuffle.partitions": "7"})
+    report = checked(was, now, tmp_path)
+    assert report.verdict == "same"
+    ((setting, pinned, asked),) = [(i.setting, i.pinned, i.asked) for i in report.ignored]
+    assert (setting, pinned, asked) == ("spark.sql.shuffle.partitions", "2", "7")
+
+
+def test_the_checkpoint_alone_tells_names_and_watermarks(tmp_path: Path) -> None:
+    was, now = queries(COUNT, "SELECT g, count(*) AS n FROM STREAM events GROUP BY g")
+    report = checked(was, now, tmp_path / "names", alone=True)
+    assert (report.verdict, report.compared_with) == ("differs", "checkpoint")
+    assert report.findings[0].what == "names in the state's key"
+    assert report.cannot_tell
+    was, now = queries(COUNT, "SELECT k, count(*) AS m FROM STREAM events WHERE v > 2 GROUP BY k")
+    assert checked(was, now, tmp_path / "same", alone=True).verdict == "same"
+
+
+def test_a_stored_query_is_the_same_query() -> None:
+    query, _ = queries(
+        "events.select(F.udf(lambda k: k + '!')('k').alias('k')).groupBy('k').count()", COUNT
+    )
+    side = side_of(query.execution, {})
+    document = document_of(side)
+    assert document is not None
+    again = side_from(document, {})
+    assert again is not None and again.relation.rows == side.relation.rows
+    assert not diff_plans(side, again).differences
+    assert side_from({**document, "version": 0}, {}) is None
+
+
+def test_differences_name_what_changed() -> None:
+    was, now = queries(
+        COUNT, "SELECT k, g, count(*) AS n FROM STREAM events WHERE v > 2 GROUP BY k, g"
+    )
+    found = diff_plans(side_of(was.execution, {}), side_of(now.execution, {}))
+    assert found.verdict == "refused"
+    assert [(d.kind, d.what) for d in found.differences] == [
+        ("changed", "state key of operator 0"),
+        ("changed", "keys of operator 0"),
+        ("changed", "input of operator 0"),
+        ("changed", "Exchange"),
+        ("added", "Filter"),
+        ("changed", "output columns"),
+    ]
+
+
+def test_operators_that_changed_places_moved() -> None:
+    was, now = queries(
+        "events.dropDuplicates(['k']).limit(9)",
+        "events.limit(9).dropDuplicates(['k'])",
+        mode="append",
+    )
+    found = diff_plans(side_of(was.execution, {}), side_of(now.execution, {}))
+    assert ("moved", "operator ids") in [(d.kind, d.what) for d in found.differences]
