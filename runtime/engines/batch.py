@@ -162,7 +162,7 @@ class Batch:
 
     def _kernel_spec(self, node: Kernel) -> TaskSpec:
         return replace(
-            self._spec(node.operator, kernel_of(node), single=node.single),
+            self._spec(node.operator, kernel_of(node, self.context.conf), single=node.single),
             windows=windows_taken(node),
             emitted=windows_emitted(node),
             names=tuple(map(column_name, travelling(node.emitted))),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...physical.plan import StateStoreWriter
+from ...physical.python_state import FlatMapGroupsInPandasWithStateExec
 from ...physical.stateful import (
     BaseStreamingDeduplicateExec,
     SessionWindowStateStoreSaveExec,
@@ -22,7 +23,16 @@ from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.ddl import parse_type
 from ...planner.model.errors import RuntimeFailure, StateplanError
 from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import BOOLEAN, NULL, STRING, DataType, StructField, as_nullable
+from ...planner.model.types import (
+    BOOLEAN,
+    LONG,
+    NULL,
+    STRING,
+    DataType,
+    StructField,
+    StructType,
+    as_nullable,
+)
 from ..arrow_types import arrow_type
 from ..plan.aggregation import partial_of
 from ..plan.carried import Carried, carrier
@@ -93,6 +103,14 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
                 if name in operator.padded_sides:
                     source = f"{name}{OF_PART}v{side.kept + 1}"
                     yield StateColumn("value", f"{name}_matched", BOOLEAN, source)
+        case FlatMapGroupsInPandasWithStateExec():
+            yield from _numbered("key", key)
+            state = StructType(
+                tuple(StructField(f.name, f.data_type) for f in operator.state_type.fields)
+            )
+            yield StateColumn("value", "groupState", state, "v0")
+            if operator.timeout != "NoTimeout":
+                yield StateColumn("value", "timeoutTimestamp", LONG, "v1")
         case StreamingGlobalLimitExec():
             yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
             yield from _numbered("value", value)

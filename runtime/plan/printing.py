@@ -35,6 +35,7 @@ from .nodes import (
 from .specs import (
     AggregateSpec,
     DeduplicateSpec,
+    GroupStateSpec,
     JoinSideSpec,
     JoinSpec,
     KernelSpec,
@@ -252,6 +253,14 @@ def _(spec: JoinSpec) -> str:
     where = "" if spec.condition is None else f" where {expression_text(spec.condition)}"
     sides = "; ".join(f"{_list(side.columns)}{_side_times(side)}" for side in spec.sides)
     return f"{spec.join_type} join by {_list(spec.keys)}{where} of {sides}"
+
+
+@kernel_text.register
+def _(spec: GroupStateSpec) -> str:
+    keys, state = _list(to_attribute(spec.rows[i]) for i in spec.keys), spec.state.simple
+    timeout = "" if spec.timeout == "NoTimeout" else f", {spec.timeout}"
+    late = "" if spec.late is None or spec.time is None else f", late at {spec.late}"
+    return f"calls {spec.function.function_name} by {keys} with {state}{timeout}{late}"
 
 
 @kernel_text.register
