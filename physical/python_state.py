@@ -191,7 +191,7 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
 
     @property
     def operator_name(self) -> str:
-        return "transformWithStateInPySparkExec"
+        return f"transformWithStateIn{'Pandas' if self.rows == 'pandas' else 'PySpark'}Exec"
 
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         match self.time_mode:

@@ -101,6 +101,7 @@ class Batch:
         return BatchFacts(
             conf=context.conf,
             engine=self.engine.facts,
+            batch_id=context.batch_id,
             tasks=context.tasks,
             figures={id_: self._figures(writer) for id_, writer in self._writers.items()},
             source_rows=context.source_rows,

@@ -16,6 +16,7 @@ from ..kernels.limit import LimitKernel
 from ..kernels.observed import ObservedRows
 from ..kernels.session import SessionKernel
 from ..kernels.user_state.group_state import GroupStateKernel
+from ..kernels.user_state.processor import InitialColumns, ProcessorKernel
 from ..kernels.windows import Windows
 from ..plan.carried import Carried, plain
 from ..plan.nodes import Kernel as KernelNode
@@ -29,11 +30,12 @@ from ..plan.specs import (
     JoinSpec,
     KernelSpec,
     LimitSpec,
+    ProcessorSpec,
     SessionSpec,
     TimeOf,
 )
 from .evaluating import evaluator
-from .user_state import pandas_settings, state_json, user_function
+from .user_state import declared_by, pandas_settings, state_json, user_function
 
 
 def kernel_of(node: KernelNode, conf: Conf) -> Kernel:
@@ -141,6 +143,31 @@ def _(spec: GroupStateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         watermark_ms=spec.watermark_ms,
         time=spec.time,
         late=spec.late,
+    )
+
+
+@_kernel.register
+def _(spec: ProcessorSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+    declared = declared_by(spec.function, spec.time_mode)
+    initial = None
+    if spec.tag is not None:
+        initial = InitialColumns(tag=spec.tag, columns=spec.initial, names=spec.initial_names)
+    return ProcessorKernel(
+        rows=arrow_schema(spec.rows),
+        keys=spec.keys,
+        names=tuple(spec.rows[i].name for i in spec.keys),
+        emits=arrow_schema(spec.emitted),
+        function=user_function(spec.function, spec.given),
+        rows_as="pandas" if spec.rows_as == "pandas" else "python_row",
+        variables=tuple(declared.variables.values()),
+        deleted=tuple(declared.deleted),
+        time_mode=spec.time_mode,
+        settings=pandas_settings(conf),
+        now_ms=spec.now_ms,
+        watermark_ms=spec.watermark_ms,
+        time=spec.time,
+        late=spec.late,
+        initial=initial,
     )
 
 

@@ -76,6 +76,8 @@ class RunningOperator(ABC):
         figures = [report.figures for report in self.reports]
         info = self.node.state_info
         assert info is not None
+        stores = info.num_partitions
+        constant = {k: n * stores for k, n in self.spec.kernel.per_store.items()}
         return OperatorResult(
             operator_id=info.operator_id,
             operator_name=self.node.operator_name,
@@ -89,7 +91,9 @@ class RunningOperator(ABC):
             all_updates_time_ms=sum(r.update_ms - r.removal_ms for r in self.reports),
             all_removals_time_ms=sum(report.removal_ms for report in self.reports),
             commit_time_ms=sum(report.commit_ms for report in self.reports),
-            custom_metrics=custom_metrics(self.spec.base, self.next_version, self.reports),
+            custom_metrics=custom_metrics(
+                self.spec.base, self.next_version, self.reports, constant
+            ),
         )
 
 

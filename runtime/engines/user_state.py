@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
@@ -12,6 +13,8 @@ from ...planner.model.types import StructType
 from ..frames import schema_json
 from ..kernels.user_state.frames import PandasSettings
 from ..kernels.user_state.functions import UserFunction
+from ..kernels.user_state.processor import declared
+from ..kernels.user_state.variables import Declared
 
 
 def command_of(call: PythonUDF) -> bytes:
@@ -39,6 +42,21 @@ def user_function(call: PythonUDF, columns: tuple[int, ...]) -> UserFunction:
     """
     names = tuple(a.name for a in call.arguments if isinstance(a, AttributeReference))
     return UserFunction(command=command_of(call), columns=columns, names=names)
+
+
+def declared_by(call: PythonUDF, time_mode: str) -> Declared:
+    """The variables that a processor declares: its `init` is run here, once.
+
+    Raises:
+        RuntimeFailure: it is known by its name alone.
+        KernelError: it fails, or declares what Spark refuses.
+    """
+    return _declared(user_function(call, ()), time_mode)
+
+
+@lru_cache(maxsize=32)
+def _declared(function: UserFunction, time_mode: str) -> Declared:
+    return declared(function, time_mode)
 
 
 def state_json(schema: StructType) -> str:

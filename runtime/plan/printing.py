@@ -40,6 +40,7 @@ from .specs import (
     JoinSpec,
     KernelSpec,
     LimitSpec,
+    ProcessorSpec,
     SessionSpec,
 )
 
@@ -261,6 +262,14 @@ def _(spec: GroupStateSpec) -> str:
     timeout = "" if spec.timeout == "NoTimeout" else f", {spec.timeout}"
     late = "" if spec.late is None or spec.time is None else f", late at {spec.late}"
     return f"calls {spec.function.function_name} by {keys} with {state}{timeout}{late}"
+
+
+@kernel_text.register
+def _(spec: ProcessorSpec) -> str:
+    keys = _list(to_attribute(spec.rows[i]) for i in spec.keys)
+    late = "" if spec.late is None or spec.time is None else f", late at {spec.late}"
+    initial = "" if spec.tag is None else ", with its initial state"
+    return f"runs {spec.function.function_name} by {keys}, {spec.time_mode}{late}{initial}"
 
 
 @kernel_text.register

@@ -214,6 +214,36 @@ class GroupStateSpec(KernelSpec):
     late: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProcessorSpec(KernelSpec):
+    """Calls a processor with state variables and timers (`kernels/user_state/processor.py`).
+
+    Attributes:
+        rows, keys, function, given, emitted, now_ms, watermark_ms, time, late: as for a function
+            with one state.
+        rows_as: what the processor gets: `pandas` or `python_row`.
+        time_mode: NoTime, ProcessingTime or EventTime.
+        initial: which columns rows of the initial state have, in the first batch.
+        initial_names: how the processor knows them.
+        tag: the column that says whether a row is one.
+    """
+
+    rows: tuple[AttributeReference, ...]
+    keys: tuple[int, ...]
+    function: PythonUDF
+    given: tuple[int, ...]
+    emitted: tuple[AttributeReference, ...]
+    rows_as: str
+    time_mode: str
+    now_ms: int
+    watermark_ms: int | None = None
+    time: int | None = None
+    late: int | None = None
+    initial: tuple[int, ...] = ()
+    initial_names: tuple[str, ...] = ()
+    tag: int | None = None
+
+
 def micros(watermark_ms: int | None) -> int | None:
     """A watermark in microseconds; None before a query starts."""
     return None if watermark_ms is None or watermark_ms == NO_WATERMARK else watermark_ms * 1000

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import KernelError
 from .groups import named
 
 
+class Failing(Protocol):
+    """A task that may have failed though the user's code goes on."""
+
+    failure: KernelError | None
+
+
 @contextmanager
-def users_code() -> Iterator[None]:
+def users_code(task: Failing | None = None) -> Iterator[None]:
     """What the user's code raises ends the batch as it does natively.
 
     Raises:
@@ -23,12 +29,16 @@ def users_code() -> Iterator[None]:
     except KernelError:
         raise
     except Exception as error:
+        if task is not None and task.failure is not None:
+            raise task.failure from error
         condition = "PYTHON_EXCEPTION"
         raise KernelError(
             condition,
             f"[{condition}] An exception was thrown from the Python worker: "
             f"{type(error).__name__}: {error}",
         ) from error
+    if task is not None and task.failure is not None:
+        raise task.failure
 
 
 @dataclass(frozen=True, kw_only=True)
