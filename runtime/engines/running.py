@@ -13,6 +13,7 @@ from ..kernels.scan import SeenTimes
 from ..kernels.task import TaskSpec
 from ..plan.facts import GROUPS, RECEIVED
 from ..state import StateVersion, schema_text
+from ..state.store import with_left_parts
 from .context import EventTimeStats, OperatorResult, RanAgain
 from .engine import Reports
 from .metrics import custom_metrics
@@ -63,7 +64,9 @@ class RunningOperator(ABC):
         groups = sum(report.figures.groups for report in self.reports)
         version = self.spec.base.next(
             [report.writes for report in self.reports],
-            schema=schema_text(self.spec.kernel.layouts),
+            schema=with_left_parts(
+                schema_text(self.spec.kernel.layouts), self.spec.base.schema
+            ),
             added=sum(report.figures.added for report in self.reports),
             evicted=self.spec.kernel.evictions,
         )

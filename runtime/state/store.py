@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .compaction import choose, merge_runs
+from .parts import is_variable
 from .rows import Int64, Keys, Mask, StateRows, concat_rows
 from .run import Layout, Run
 from .sorting import stable_order
@@ -111,8 +112,10 @@ class RunStore:
             StateError: a file cannot be used, or the state is another query's.
         """
         if self._runs is None:
-            own = schema_text({self.part: self.layout})
-            if self.base.schema and own not in self.base.schema.split(_PARTED):
+            own, stored = schema_text({self.part: self.layout}), self.base.schema.split(_PARTED)
+            # A processor may declare a variable that was not there before.
+            new = is_variable(self.part) and not any(s.startswith(f"{self.part}:") for s in stored)
+            if self.base.schema and own not in stored and not new:
                 raise StateError(
                     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
                     f"The state in {self.location} holds {self.base.schema}, "
@@ -286,6 +289,14 @@ def schema_text(layouts: Mapping[str, Layout]) -> str:
     return _PARTED.join(
         f"{part}:{layout.text}" if part else layout.text for part, layout in layouts.items()
     )
+
+
+def with_left_parts(schema: str, base: str) -> str:
+    """The types of an operator's parts, and of variables that it declares no more."""
+    own = schema.split(_PARTED)
+    names = {text.partition(":")[0] for text in own}
+    left = [t for t in base.split(_PARTED) if is_variable(t) and t.partition(":")[0] not in names]
+    return _PARTED.join([*own, *left])
 
 
 def present(keys: Keys, among: Keys) -> Mask:
