@@ -309,16 +309,16 @@ MANY = T.StructType.fromJson(
         "fields": [
             {"name": f"f{i}", "type": kind, "nullable": True, "metadata": {}}
             for i, kind in enumerate(
-                ["byte", "long", "float", "double", "decimal(5,2)", "date", "timestamp", "string"]
-                + ["binary", "boolean", "timestamp_ntz"]
-                + [{"type": "array", "elementType": "integer", "containsNull": True}]
-                + [
+                [
+                    *("byte", "long", "float", "double", "decimal(5,2)", "date", "timestamp"),
+                    *("string", "binary", "boolean", "timestamp_ntz"),
+                    {"type": "array", "elementType": "integer", "containsNull": True},
                     {
                         "type": "map",
                         "keyType": "string",
                         "valueType": "timestamp",
                         "valueContainsNull": True,
-                    }
+                    },
                 ]
             )
         ],

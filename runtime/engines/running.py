@@ -64,9 +64,7 @@ class RunningOperator(ABC):
         groups = sum(report.figures.groups for report in self.reports)
         version = self.spec.base.next(
             [report.writes for report in self.reports],
-            schema=with_left_parts(
-                schema_text(self.spec.kernel.layouts), self.spec.base.schema
-            ),
+            schema=with_left_parts(schema_text(self.spec.kernel.layouts), self.spec.base.schema),
             added=sum(report.figures.added for report in self.reports),
             evicted=self.spec.kernel.evictions,
         )
