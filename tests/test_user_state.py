@@ -182,7 +182,9 @@ class Says(StatefulProcessor):
         yield line((key.user, "timer", expiredTimerInfo.getExpiryTimeInMs()))
 
 
-def processor(made: Says, time_mode: str = "NoTime") -> Callable[[int], Kernel]:
+def processor(
+    made: Says, time_mode: str = "NoTime", *, by_name: bool = False
+) -> Callable[[int], Kernel]:
     function = sent(TransformWithStateInPandasUdfUtils(made, time_mode).transformWithStateUDF)
 
     def kernel(version: int) -> Kernel:
@@ -199,6 +201,7 @@ def processor(made: Says, time_mode: str = "NoTime") -> Callable[[int], Kernel]:
             time_mode=time_mode,
             settings=PandasSettings(),
             now_ms=1000 * version,
+            by_name=by_name,
         )
 
     return kernel
@@ -299,6 +302,28 @@ def test_a_variable_may_be_added(tmp_path: Path) -> None:
     )
     query.made = processor(start)
     assert query.run([("ann", 2)]) == ["('ann', ((1,), [(2,)]))"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "by_name", "found"),
+    [
+        ("b STRING, c INT, a BIGINT", True, "[('x', None, 1)]"),
+        ("a DOUBLE", True, "[(1.0,)]"),
+        ("other INT, name STRING", False, "[(1, 'x')]"),
+    ],
+)
+def test_a_variable_has_another_schema(
+    tmp_path: Path, schema: str, by_name: bool, found: str
+) -> None:
+    def put(handle: Any, made: Any, n: int) -> None:
+        made.appendValue((n, "x"))
+
+    old = Says(lambda h: h.getListState("a", "a INT, b STRING"), put)
+    query = Query(str(tmp_path), processor(old, by_name=by_name))
+    query.run([("ann", 1)])
+    new = Says(lambda h: h.getListState("a", schema), lambda handle, made, n: list(made.get()))
+    query.made = processor(new, by_name=by_name)
+    assert query.run([("ann", 2)], 2) == [f"('ann', {found})"]
 
 
 # ---------------------------------------------------------------------------------------- values

@@ -35,7 +35,7 @@ from ..plan.specs import (
     TimeOf,
 )
 from .evaluating import evaluator
-from .user_state import declared_by, pandas_settings, state_json, user_function
+from .user_state import declared_by, evolves_by_name, pandas_settings, state_json, user_function
 
 
 def kernel_of(node: KernelNode, conf: Conf) -> Kernel:
@@ -168,6 +168,7 @@ def _(spec: ProcessorSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         time=spec.time,
         late=spec.late,
         initial=initial,
+        by_name=evolves_by_name(conf),
     )
 
 

@@ -59,6 +59,11 @@ def _declared(function: UserFunction, time_mode: str) -> Declared:
     return declared(function, time_mode)
 
 
+def evolves_by_name(conf: Conf) -> bool:
+    """Whether fields of variables go by their names when a schema changes, as Avro has them."""
+    return conf["spark.sql.streaming.stateStore.encodingFormat"].lower() == "avro"
+
+
 def state_json(schema: StructType) -> str:
     """A schema as PySpark reads it."""
     return json.dumps(schema_json(schema))

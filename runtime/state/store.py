@@ -113,16 +113,16 @@ class RunStore:
         """
         if self._runs is None:
             own, stored = schema_text({self.part: self.layout}), self.base.schema.split(_PARTED)
-            # A processor may declare a variable that was not there before.
-            new = is_variable(self.part) and not any(s.startswith(f"{self.part}:") for s in stored)
-            if self.base.schema and own not in stored and not new:
+            evolves = self.layout.evolves is not None
+            if self.base.schema and own not in stored and not evolves:
                 raise StateError(
                     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
                     f"The state in {self.location} holds {self.base.schema}, "
                     f"this query keeps {own}.",
                 )
             infos = self.base.runs_for(self.tasks, self.task, self.part)
-            self._runs = [Run.open(self.location, info, self.layout) for info in infos]
+            opened = Run.open_evolving if evolves else Run.open
+            self._runs = [opened(self.location, info, self.layout) for info in infos]
             self.metrics["opened"] += len(infos)
         return self._runs
 

@@ -65,6 +65,7 @@ class ProcessorKernel(Kernel):
         deleted: names of variables that it deletes.
         time_mode: NoTime, ProcessingTime or EventTime.
         initial: where the initial state's rows are, in the first batch.
+        by_name: whether fields of a variable are known by name when its schema changes.
     """
 
     rows: Any
@@ -82,6 +83,7 @@ class ProcessorKernel(Kernel):
     time: int | None = None
     late: int | None = None
     initial: InitialColumns | None = None
+    by_name: bool = False
 
     @property
     def key_schema(self) -> Any:
@@ -90,7 +92,7 @@ class ProcessorKernel(Kernel):
 
     @property
     def layouts(self) -> Mapping[str, Layout]:
-        return layouts(self.variables, self.key_schema, self.time_mode)
+        return layouts(self.variables, self.key_schema, self.time_mode, by_name=self.by_name)
 
     @property
     def input(self) -> Any:

@@ -52,14 +52,14 @@ class Variable:
         """The schema of a map's keys in PySpark's classes."""
         return _schema(self.key)
 
-    def layout(self, keys: Any) -> Layout:
-        """What its rows hold."""
+    def layout(self, keys: Any, evolves: Literal["name", "place"]) -> Layout:
+        """What its rows hold; how those that were written under an older schema become these."""
         schemas = [self.key_schema] if self.kind == "map" else []
         schemas.append(self.value_schema)
         fields = [pa.field(f"v{i}", arrow_of(schema)) for i, schema in enumerate(schemas)]
         if self.ttl_ms is not None:
             fields.append(EXPIRY)
-        return Layout(keys, pa.schema(fields), self.ttl_ms is not None)
+        return Layout(keys, pa.schema(fields), self.ttl_ms is not None, evolves=evolves)
 
 
 def timers_layout(keys: Any) -> Layout:
@@ -67,9 +67,12 @@ def timers_layout(keys: Any) -> Layout:
     return Layout(keys, pa.schema([EXPIRY]), True)
 
 
-def layouts(variables: tuple[Variable, ...], keys: Any, time_mode: str) -> dict[str, Layout]:
+def layouts(
+    variables: tuple[Variable, ...], keys: Any, time_mode: str, *, by_name: bool
+) -> dict[str, Layout]:
     """What the rows of each part of a processor's state hold."""
-    found = {variable.part: variable.layout(keys) for variable in variables}
+    evolves: Literal["name", "place"] = "name" if by_name else "place"
+    found = {variable.part: variable.layout(keys, evolves) for variable in variables}
     if time_mode != "NoTime":
         found[TIMERS] = timers_layout(keys)
     return found
