@@ -101,7 +101,7 @@ def _with_initial_state(
     taken = tuple(map(plain, slots))
     keys = dict(zip(spec.keys, node.initial_keys, strict=True))
     data: list[Expression | None] = [c.column for c in columns]
-    rows = [
+    rows: list[tuple[SparkPlan, list[Expression | None]]] = [
         (node.child, [*data, lit(False), *(None for _ in given)]),
         (node.initial_state, [*(keys.get(i) for i in range(len(columns))), lit(True), *given]),
     ]

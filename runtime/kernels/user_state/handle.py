@@ -37,7 +37,8 @@ class Client(StatefulProcessorApiClient):
         Raises:
             KernelError: it has another number of fields.
         """
-        found = self.pickleSer.loads(self._serialize_to_bytes(schema, value))
+        serializer: Any = self.pickleSer
+        found = serializer.loads(self._serialize_to_bytes(schema, value))
         return tuple(stored(found, schema))
 
 
