@@ -16,7 +16,6 @@ from stateplan.physical.basic import RDDScanExec
 from stateplan.physical.exchange import ReusedExchangeExec
 from stateplan.physical.plan import SparkPlan, StatefulOperator, StateStoreWriter, UnaryExec
 from stateplan.physical.python_operators import PlanLaterExec, UpdateEventTimeColumnExec
-from stateplan.physical.python_state import PythonStatefulExec
 from stateplan.physical.stateful import (
     SessionWindowStateStoreRestoreExec,
     StateStoreRestoreExec,
@@ -40,7 +39,7 @@ PARTS_OF_OTHERS = (
     # They stand in expressions, or are replaced before: what they give is planned by itself.
     *(SubqueryExec, ReusedSubqueryExec, ReusedExchangeExec, PlanLaterExec),
 )
-PLANNED_ALONE = (PythonStatefulExec, UpdateEventTimeColumnExec)
+PLANNED_ALONE = (UpdateEventTimeColumnExec,)
 """Operators that are planned, and not run yet."""
 
 
