@@ -43,6 +43,7 @@ def check_variables(state_directory: AnyPath, plan: SparkPlan, conf: Conf) -> No
         directory = state_directory / str(operator.state_info.operator_id)
         path = columns_path(directory).parent / "variables"
         stored: dict[str, Described] = json.loads(read_whole(path)) if path.exists() else {}
+        declared = declared_by(operator.function, operator.time_mode)
         found = {
             variable.name: {
                 "kind": variable.kind,
@@ -50,12 +51,13 @@ def check_variables(state_directory: AnyPath, plan: SparkPlan, conf: Conf) -> No
                 "value": json.loads(variable.value),
                 "expires": variable.ttl_ms is not None,
             }
-            for variable in declared_by(operator.function, operator.time_mode).variables.values()
+            for variable in declared.variables.values()
         }
         for name in found.keys() & stored.keys():
             _compare(name, stored[name], found[name], by_name=evolves_by_name(conf))
-        if stored != {**stored, **found}:
-            replace(path, json.dumps({**stored, **found}).encode())
+        left = {name: one for name, one in stored.items() if name not in declared.deleted}
+        if stored != {**left, **found}:
+            replace(path, json.dumps({**left, **found}).encode())
             replace(columns_path(directory), columns_text(columns_of(operator)).encode())
 
 

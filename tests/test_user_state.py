@@ -198,6 +198,7 @@ def processor(
             rows_as="pandas",
             variables=tuple(found.variables.values()),
             deleted=tuple(found.deleted),
+            taken_back=found.taken_back,
             time_mode=time_mode,
             settings=PandasSettings(),
             now_ms=1000 * version,

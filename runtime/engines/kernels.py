@@ -161,6 +161,7 @@ def _(spec: ProcessorSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         rows_as="pandas" if spec.rows_as == "pandas" else "python_row",
         variables=tuple(declared.variables.values()),
         deleted=tuple(declared.deleted),
+        taken_back=declared.taken_back,
         time_mode=spec.time_mode,
         settings=pandas_settings(conf),
         now_ms=spec.now_ms,

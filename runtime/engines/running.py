@@ -13,6 +13,7 @@ from ..kernels.scan import SeenTimes
 from ..kernels.task import TaskSpec
 from ..plan.facts import GROUPS, RECEIVED
 from ..state import StateVersion, schema_text
+from ..state.scan import counted_rows
 from ..state.store import with_left_parts
 from .context import EventTimeStats, OperatorResult, RanAgain
 from .engine import Reports
@@ -64,13 +65,25 @@ class RunningOperator(ABC):
         groups = sum(report.figures.groups for report in self.reports)
         version = self.spec.base.next(
             [report.writes for report in self.reports],
-            schema=with_left_parts(schema_text(self.spec.kernel.layouts), self.spec.base.schema),
-            added=sum(report.figures.added for report in self.reports),
+            schema=with_left_parts(
+                schema_text(self.spec.kernel.layouts),
+                self.spec.base.schema,
+                self.spec.kernel.evictions,
+            ),
+            added=sum(report.figures.added for report in self.reports) - self._deleted,
             evicted=self.spec.kernel.evictions,
         )
         # A batch without rows says nothing of the next.
         last = {RECEIVED: received, GROUPS: groups} if received else self.spec.base.extra
         return replace(version, extra=last)
+
+    @property
+    def _deleted(self) -> int:
+        """The rows of variables that the batch deletes as a whole, as Spark counts them."""
+        kernel, base = self.spec.kernel, self.spec.base
+        parts = {run.part for run in base.runs}.difference(kernel.layouts)
+        gone = [part for part in parts if kernel.evictions.get(part) is not None]
+        return sum(counted_rows(self.spec.location, base, part) for part in gone)
 
     def result(self, times: int = 1) -> OperatorResult:
         """The operator's figures, of as many runs as Spark makes of it in a batch."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from .marks import GONE, MATCHED, known_matched, names_of, with_matched
 from .parts import is_added_to, shown_part
-from .rows import NEVER, StateRows, columns_of
+from .rows import NEVER, StateRows, columns_of, first_rows
 from .run import stored_layout
 from .sorting import stable_order
 from .store import RunStore, present
@@ -147,3 +147,18 @@ def scan_state(
     if matched is not None:
         rows = with_matched(rows, known_matched(rows) | present(names_of(rows), matched.keys))
     return rows
+
+
+def counted_rows(location: Any, version: StateVersion, part: str) -> int:
+    """The rows of a variable as Spark counts them: a list is one.
+
+    Raises:
+        StateError: a file is missing or corrupt.
+    """
+    rows = scan_state(location, version, 1, 0, part)
+    if rows is None:
+        return 0
+    structs = [field for field in rows.values.schema if pa.types.is_struct(field.type)]
+    if len(structs) > 1:  # the keys of a map and its values
+        return len(rows)
+    return len(np.unique(first_rows(rows.keys)))

@@ -291,10 +291,13 @@ def schema_text(layouts: Mapping[str, Layout]) -> str:
     )
 
 
-def with_left_parts(schema: str, base: str) -> str:
-    """The types of an operator's parts, and of variables that it declares no more."""
+def with_left_parts(schema: str, base: str, gone: Iterable[str]) -> str:
+    """The types of an operator's parts, and of variables that it declares no more.
+
+    Those of `gone` are left out: the operator's own parts, and the variables that it deletes.
+    """
     own = schema.split(_PARTED)
-    names = {text.partition(":")[0] for text in own}
+    names = {text.partition(":")[0] for text in own}.union(gone)
     left = [t for t in base.split(_PARTED) if is_variable(t) and t.partition(":")[0] not in names]
     return _PARTED.join([*own, *left])
 

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from ...state.parts import TIMERS
+from ...state import NEVER
+from ...state.parts import TIMERS, variable_part
 from ...state.rows import Mask
 from ..errors import KernelError
 from ..kernel import (
@@ -63,6 +64,7 @@ class ProcessorKernel(Kernel):
         rows_as: what it gets.
         variables: those that it declares.
         deleted: names of variables that it deletes.
+        taken_back: how many of them it has declared itself.
         time_mode: NoTime, ProcessingTime or EventTime.
         initial: where the initial state's rows are, in the first batch.
         by_name: whether fields of a variable are known by name when its schema changes.
@@ -76,6 +78,7 @@ class ProcessorKernel(Kernel):
     rows_as: Rows
     variables: tuple[Variable, ...]
     deleted: tuple[str, ...]
+    taken_back: int
     time_mode: str
     settings: PandasSettings
     now_ms: int
@@ -105,7 +108,10 @@ class ProcessorKernel(Kernel):
     @property
     def evictions(self) -> Mapping[str, int | None]:
         # Timers may be deleted, and times to live be set anew: all changes are written.
-        return dict.fromkeys(self.layouts)
+        kept: dict[str, int | None] = dict.fromkeys(self.layouts)
+        # What an earlier run kept of a variable goes as a whole.
+        gone = {part: NEVER for part in map(variable_part, self.deleted) if part not in kept}
+        return {**kept, **gone}
 
     @property
     def per_store(self) -> Mapping[str, int]:
@@ -113,7 +119,7 @@ class ProcessorKernel(Kernel):
         for variable in self.variables:
             suffix = "Vars" if variable.ttl_ms is None else "WithTTLVars"
             found[_PER_STORE[variable.kind] + suffix] += 1
-        found["numDeletedStateVars"] += len(self.deleted)
+        found["numDeletedStateVars"] += self.taken_back
         return +found
 
     @property

@@ -89,12 +89,17 @@ class Declared:
 
     Args:
         time_mode: NoTime, ProcessingTime or EventTime.
+
+    Attributes:
+        deleted: the names of those that it deletes.
+        taken_back: how many of them it has declared itself.
     """
 
     def __init__(self, time_mode: str) -> None:
         self._time_mode = time_mode
         self.variables: dict[str, Variable] = {}
         self.deleted: list[str] = []
+        self.taken_back = 0
 
     def add(self, variable: Variable) -> Variable:
         """Take in a declaration.
@@ -138,9 +143,9 @@ class Declared:
         return variable
 
     def delete(self, name: str) -> None:
-        """Take in that a variable's state goes; one that is not declared counts not."""
-        if self.variables.pop(name, None) is not None:
-            self.deleted.append(name)
+        """Take in that a variable goes, and what an earlier run of the query kept of it."""
+        self.deleted.append(name)
+        self.taken_back += self.variables.pop(name, None) is not None
 
 
 def refused(condition: str, message: str, state: str = "42802") -> KernelError:
