@@ -5,10 +5,10 @@
     python tests/compare_random_streams.py --cases 5 --engine turns
     python tests/compare_random_streams.py --suite
 
-Each shape of random_streams.py, random_tables.py, random_joins.py and operator_streams.py comes
-with so many seeds. Rows, watermarks, state figures and error conditions must be the native ones,
-batch by batch. The embedded engine may refuse a query with STATEPLAN_NOT_EXACT: these are counted
-by reason. `turns` changes the engine, and the number of tasks, at a restart behind each batch.
+Each shape of random_streams.py, random_tables.py, random_joins.py, operator_streams.py and
+user_state_streams.py comes with so many seeds. Rows, watermarks, state figures and error conditions
+must be the native ones, batch by batch. The embedded engine may refuse a query with
+STATEPLAN_NOT_EXACT: these are counted by reason. `turns` changes the engine, and the number of tasks, at a restart behind each batch.
 Native answers are kept in a file, so that an environment without Spark can compare with them;
 `--suite` adds what that of the tests does not have. Status 1 if a stream differs.
 """
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import embedded_environment
-from stream_comparison.cases import ANSWERS, OPERATORS, SHAPES, SUITE, Name, what
+from stream_comparison.cases import ANSWERS, ON_EMBEDDED, OPERATORS, SHAPES, SUITE, Name, what
 from stream_comparison.native import Answers
 from stream_comparison.runs import Emitted, run_in_turns, run_part, run_whole
 from stream_comparison.verdicts import Tally, Verdict, verdict
@@ -95,7 +95,7 @@ def main() -> int:
         stack.callback(worker.stop)
         if chosen.suite:
             answers = Answers(ANSWERS, spark)
-            for name in (*SUITE, *OPERATORS):
+            for name in (*SUITE, *ON_EMBEDDED, *OPERATORS):
                 answers.of(name)
             return 0
         answers = Answers(chosen.answers, spark if HAS_SPARK else None)
