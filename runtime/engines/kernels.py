@@ -170,6 +170,7 @@ def _(spec: ProcessorSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         late=spec.late,
         initial=initial,
         by_name=evolves_by_name(conf),
+        emitted_time=spec.emitted_time,
     )
 
 

@@ -226,6 +226,8 @@ class ProcessorSpec(KernelSpec):
         initial: which columns rows of the initial state have, in the first batch.
         initial_names: how the processor knows them.
         tag: the column that says whether a row is one.
+        emitted_time: which of the columns that it returns is the event time of what follows; it
+            must not be late.
     """
 
     rows: tuple[AttributeReference, ...]
@@ -242,6 +244,7 @@ class ProcessorSpec(KernelSpec):
     initial: tuple[int, ...] = ()
     initial_names: tuple[str, ...] = ()
     tag: int | None = None
+    emitted_time: int | None = None
 
 
 def micros(watermark_ms: int | None) -> int | None:

@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.plan import SparkPlan
+from ...physical.python_operators import UpdateEventTimeColumnExec
 from ...physical.python_state import (
     FlatMapGroupsInPandasWithStateExec,
     PythonStatefulExec,
     TransformWithStateInPySparkExec,
 )
 from ...physical.state import NO_WATERMARK
+from ...planner.model.errors import InternalError
 from ...planner.model.expressions import (
     Alias,
     AttributeReference,
@@ -83,6 +85,19 @@ def _(node: TransformWithStateInPySparkExec, facts: BatchFacts) -> RuntimeNode:
     if first:
         return _with_initial_state(node, columns, spec, facts)
     return _with_kernel(node, node.child, columns, spec, facts)
+
+
+@translate.register(UpdateEventTimeColumnExec)
+def _(node: UpdateEventTimeColumnExec, facts: BatchFacts) -> RuntimeNode:
+    """The kernel below looks at the event times that it emits."""
+    below = translate(node.child, facts)
+    match below:
+        case Select(child=Kernel(spec=ProcessorSpec() as spec) as kernel):
+            ids = [column.expr_id for column in node.child.output]
+            (time,) = node.event_time.references
+            spec = replace(spec, emitted_time=ids.index(time))
+            return replace(below, child=replace(kernel, spec=spec))
+    raise InternalError(f"{node.node_name} stands over {below.node_name}")
 
 
 def _with_initial_state(

@@ -13,12 +13,20 @@ import pyarrow.compute as pc
 from ....planner.model.ddl import parse_schema
 from ...state.parts import TIMERS
 from ..errors import KernelError
-from ..kernel import Changes, Decision, Figures, Keys, StateStore
+from ..kernel import (
+    Changes,
+    Decision,
+    Figures,
+    Keys,
+    StateStore,
+    at_or_below,
+    event_times,
+)
 from .frames import Emitted, PandasSettings, series_of, slices
 from .functions import users_code
 from .groups import in_key_order, named
 from .tables import REMOVED, UPDATED, Table, Timers
-from .variables import Declared, Variable
+from .variables import Declared, Variable, refused
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
@@ -119,6 +127,7 @@ class Run:
         with users_code(self):
             self._processor.close()
             output = self._emitted.batch()
+        self._check_event_times(output)
         changes: dict[str, Changes] = {}
         for variable in self._kernel.variables:
             if variable.ttl_ms is not None:
@@ -136,6 +145,26 @@ class Run:
             custom=dict(self._counts),
         )
         return Decision([output], figures, changes)
+
+    def _check_event_times(self, output: Any) -> None:
+        """Check that no row is late for what follows.
+
+        Raises:
+            KernelError: one is.
+        """
+        time, late = self._kernel.emitted_time, self._kernel.late
+        if time is None or late is None:
+            return
+        times = event_times(output.column(time))
+        if (at_or_below(times, late)).any():
+            raise refused(
+                "EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED",
+                f"Previous node emitted a row with eventTime={times.min()} which is older than "
+                f"current_watermark_value={late}\nThis can lead to correctness issues in the "
+                "stateful operators downstream in the execution pipeline.\nPlease correct the "
+                "operator logic to emit rows after current global watermark value.",
+                "42815",
+            )
 
     @property
     def _timer_values(self) -> TimerValues:

@@ -68,6 +68,7 @@ class ProcessorKernel(Kernel):
         time_mode: NoTime, ProcessingTime or EventTime.
         initial: where the initial state's rows are, in the first batch.
         by_name: whether fields of a variable are known by name when its schema changes.
+        emitted_time: the column of what it returns that must not be late.
     """
 
     rows: Any
@@ -87,6 +88,7 @@ class ProcessorKernel(Kernel):
     late: int | None = None
     initial: InitialColumns | None = None
     by_name: bool = False
+    emitted_time: int | None = None
 
     @property
     def key_schema(self) -> Any:
