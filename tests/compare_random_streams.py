@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import embedded_environment
-from stream_comparison.cases import ANSWERS, ON_EMBEDDED, OPERATORS, SHAPES, SUITE, Name, what
+from stream_comparison.cases import ANSWERS, OPERATORS, SHAPES, SUITE, Name, what
 from stream_comparison.native import Answers
 from stream_comparison.runs import Emitted, run_in_turns, run_part, run_whole
 from stream_comparison.verdicts import Tally, Verdict, verdict
@@ -96,7 +96,7 @@ def main() -> int:
         stack.callback(worker.stop)
         if chosen.suite:
             answers = Answers(ANSWERS, spark)
-            for name in (*SUITE, *ON_EMBEDDED, *OPERATORS):
+            for name in (*SUITE, *OPERATORS):
                 answers.of(name)
             return 0
         answers = Answers(chosen.answers, spark if HAS_SPARK else None)

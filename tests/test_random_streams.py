@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import embedded_environment
 import pytest
-from stream_comparison.cases import ANSWERS, ON_EMBEDDED, OPERATORS, SHAPES, SUITE, Name, what
+from stream_comparison.cases import ANSWERS, OPERATORS, SHAPES, SUITE, Name, what
 from stream_comparison.native import Answers, derived
 from stream_comparison.runs import run_in_turns, run_part, run_whole
 from stream_comparison.verdicts import Verdict, reason, verdict
@@ -60,7 +60,7 @@ def test_streams_on_spark(spark: SparkSession, name: Name) -> None:
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("name", [*SUITE, *ON_EMBEDDED], ids=str)
+@pytest.mark.parametrize("name", SUITE, ids=str)
 def test_streams_on_the_embedded_engine(name: Name) -> None:
     from stateplan.runtime.engines.embedded_session import session
 

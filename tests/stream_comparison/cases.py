@@ -81,21 +81,12 @@ SUITE = (
     *(Name(family="streams", shape=s, seed=0, batches=3) for s in SHAPES["streams"]),
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
     *(Name(family="joins", shape=s, seed=0, batches=2) for s in SHAPES["joins"]),
-    *(Name(family="user state", shape=s, seed=0, batches=4) for s in ("event time", "rows")),
+    Name(family="user state", shape="event time", seed=0, batches=4),
 )
-ON_EMBEDDED = tuple(
-    Name(family="user state", shape=s, seed=0, batches=4)
-    for s in SHAPES["user state"]
-    if s not in ("event time", "rows")
-)
-"""More for the embedded engine alone, whose batches take no time."""
-OPERATORS = (
-    *(
-        Name(family="operators", shape=s, seed=0, batches=3, restarts=True)
-        for s in SHAPES["operators"]
-        if s not in ("keyed complete", "windows of sessions", "branches")
-    ),
-    Name(family="user state", shape="pandas", seed=1, batches=3, restarts=True),
+OPERATORS = tuple(
+    Name(family="operators", shape=s, seed=0, batches=3, restarts=True)
+    for s in SHAPES["operators"]
+    if s not in ("keyed complete", "windows of sessions", "branches")
 )
 """The streams of the tests, whose time is short; their native answers are in `ANSWERS`."""
 
