@@ -191,16 +191,11 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
 
     @property
     def operator_name(self) -> str:
-        return "transformWithStateInPySparkExec"
+        return f"transformWithStateIn{'Pandas' if self.rows == 'pandas' else 'PySpark'}Exec"
 
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
-        match self.time_mode:
-            case "ProcessingTime":
-                return True
-            case "EventTime":
-                return self._watermark_moved(new_watermark_ms)
-            case _:
-                return False
+        # Spark does not look whether anything goes by the watermark.
+        return self.time_mode == "ProcessingTime" or self._watermark_moved(new_watermark_ms)
 
 
 def _fields(schema: StructType, max_fields: int) -> str | None:

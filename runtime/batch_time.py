@@ -1,4 +1,4 @@
-"""`current_timestamp()` and its like: the batch's own time, the same when the batch runs again."""
+"""`current_timestamp()`, timeouts, timers: the batch's own time, the same when it runs again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import datetime as dt
 from zoneinfo import ZoneInfo
 
 from ..physical.plan import SparkPlan
+from ..physical.python_state import PythonStatefulExec
 from ..physical.subqueries import PlannedSubquery, with_plan
 from ..planner.model.expressions import Call, Expression, Literal
+from ..planner.model.tree import replace
 from ..planner.model.types import DateType, TimestampNTZType, TimestampType
 
 NOW = ("current_timestamp", "now", "localtimestamp", "current_date")
@@ -23,7 +25,12 @@ def with_batch_time(plan: SparkPlan, timestamp_ms: int) -> SparkPlan:
             return with_plan(expression, with_batch_time(expression.computed.child, timestamp_ms))
         return expression
 
-    return plan.transform_up(lambda node: node.transform_expressions(fixed))
+    def timed(node: SparkPlan) -> SparkPlan:
+        if isinstance(node, PythonStatefulExec):
+            node = replace(node, batch_timestamp_ms=timestamp_ms)
+        return node.transform_expressions(fixed)
+
+    return plan.transform_up(timed)
 
 
 def _constant(call: Call, timestamp_ms: int) -> Literal:

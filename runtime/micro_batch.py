@@ -48,6 +48,7 @@ from .state_files import (
     write_state_files,
 )
 from .task_choice import TaskChoice
+from .variable_files import check_variables
 from .watermark import POLICY, WatermarkTracker
 
 if TYPE_CHECKING:
@@ -345,6 +346,7 @@ class MicroBatchExecution:
         if position.batch_id > 0 or stored:
             check_state_files(directory, plan, complete=position.batch_id > 0)
         write_state_files(directory, plan)
+        check_variables(directory, plan, self._conf)
 
     def _frames(self, position: Position) -> LazyFrames:
         """The rows of each source and table."""

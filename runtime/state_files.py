@@ -129,8 +129,8 @@ def check_state_files(state_directory: AnyPath, plan: SparkPlan, *, complete: bo
             path = schema_path(state_directory / str(operator_id), store.name)
             if path.exists():
                 key, value = read_schema(path)
-                _compare("key", key, schema_json(store.key)["fields"])
-                _compare("value", value, schema_json(store.value)["fields"])
+                compare_fields("key", key, schema_json(store.key)["fields"])
+                compare_fields("value", value, schema_json(store.value)["fields"])
 
 
 def check_state_types(plan: SparkPlan) -> None:
@@ -305,7 +305,12 @@ def _listed(names: Mapping[int, str]) -> str:
     return ", ".join(f"(OperatorId: {i} -> OperatorName: {name})" for i, name in names.items())
 
 
-def _compare(which: str, stored: Sequence[Field], wanted: Sequence[Field]) -> None:
+def compare_fields(which: str, stored: Sequence[Field], wanted: Sequence[Field]) -> None:
+    """Check that stored columns have the types that are wanted, by their places.
+
+    Raises:
+        RuntimeFailure: they have not.
+    """
     if [_shape(f["type"]) for f in stored] == [_shape(f["type"]) for f in wanted]:
         return
     condition = f"STATE_STORE_{which.upper()}_SCHEMA_NOT_COMPATIBLE"

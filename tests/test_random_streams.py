@@ -37,6 +37,7 @@ UNCOMPARED = {
     "tables": ("joined", "asking", "typed"),
     "joins": tuple(SHAPES["joins"]),
     "operators": ("lists",),
+    "user state": (),
 }
 """Shapes with what the table need not have: they are equal, or refused by name."""
 

@@ -49,7 +49,7 @@ def batch(
     )
     after = base.next([writes], schema=LAYOUT.text, added=len(changes), evicted={"": evicted})
     save_version(str(location), after, "attempt", retain=9)
-    metrics = dict(custom_metrics(base, after, [report]))
+    metrics = dict(custom_metrics(base, after, [report], {}))
     return load_version(str(location), after.version, 4, "attempt"), metrics, report
 
 

@@ -101,6 +101,7 @@ class Batch:
         return BatchFacts(
             conf=context.conf,
             engine=self.engine.facts,
+            batch_id=context.batch_id,
             tasks=context.tasks,
             figures={id_: self._figures(writer) for id_, writer in self._writers.items()},
             source_rows=context.source_rows,
@@ -162,7 +163,7 @@ class Batch:
 
     def _kernel_spec(self, node: Kernel) -> TaskSpec:
         return replace(
-            self._spec(node.operator, kernel_of(node), single=node.single),
+            self._spec(node.operator, kernel_of(node, self.context.conf), single=node.single),
             windows=windows_taken(node),
             emitted=windows_emitted(node),
             names=tuple(map(column_name, travelling(node.emitted))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
+from ...planner.model.conf import Conf
 from ..arrow_types import arrow_schema, column_name
 from ..kernels.aggregate import AggregateKernel
 from ..kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
@@ -14,6 +15,8 @@ from ..kernels.kernel import Kernel
 from ..kernels.limit import LimitKernel
 from ..kernels.observed import ObservedRows
 from ..kernels.session import SessionKernel
+from ..kernels.user_state.group_state import GroupStateKernel
+from ..kernels.user_state.processor import InitialColumns, ProcessorKernel
 from ..kernels.windows import Windows
 from ..plan.carried import Carried, plain
 from ..plan.nodes import Kernel as KernelNode
@@ -22,28 +25,31 @@ from ..plan.specs import (
     AggregateSpec,
     BufferedFunction,
     DeduplicateSpec,
+    GroupStateSpec,
     JoinSideSpec,
     JoinSpec,
     KernelSpec,
     LimitSpec,
+    ProcessorSpec,
     SessionSpec,
     TimeOf,
 )
 from .evaluating import evaluator
+from .user_state import declared_by, evolves_by_name, pandas_settings, state_json, user_function
 
 
-def kernel_of(node: KernelNode) -> Kernel:
+def kernel_of(node: KernelNode, conf: Conf) -> Kernel:
     """The kernel of a node."""
-    return _kernel(node.spec, node.taken)
+    return _kernel(node.spec, node.taken, conf)
 
 
 @singledispatch
-def _kernel(spec: KernelSpec, taken: Sequence[Carried]) -> Kernel:
+def _kernel(spec: KernelSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
     raise TypeError(f"no kernel for {type(spec).__name__}")
 
 
 @_kernel.register
-def _(spec: AggregateSpec, taken: Sequence[Carried]) -> Kernel:
+def _(spec: AggregateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
     rows = None
     if spec.sources is not None:
         empty = tuple(b.empty for f in spec.functions for b in f.forms.buffers)
@@ -60,7 +66,7 @@ def _(spec: AggregateSpec, taken: Sequence[Carried]) -> Kernel:
 
 
 @_kernel.register
-def _(spec: SessionSpec, taken: Sequence[Carried]) -> Kernel:
+def _(spec: SessionSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
     return SessionKernel(
         keys=arrow_schema(spec.keys),
         session=arrow_schema([spec.session]).field(0),
@@ -76,7 +82,7 @@ def _(spec: SessionSpec, taken: Sequence[Carried]) -> Kernel:
 
 
 @_kernel.register
-def _(spec: DeduplicateSpec, taken: Sequence[Carried]) -> Kernel:
+def _(spec: DeduplicateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
     return DeduplicateKernel(
         rows=arrow_schema(spec.rows),
         keys=spec.keys,
@@ -88,7 +94,7 @@ def _(spec: DeduplicateSpec, taken: Sequence[Carried]) -> Kernel:
 
 
 @_kernel.register
-def _(spec: JoinSpec, taken: Sequence[Carried]) -> Kernel:
+def _(spec: JoinSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
     condition = None
     if spec.condition is not None:
         used = spec.condition.references
@@ -124,7 +130,52 @@ def _moment(time: TimeOf | None) -> Moment | None:
 
 
 @_kernel.register
-def _(spec: LimitSpec, taken: Sequence[Carried]) -> Kernel:
+def _(spec: GroupStateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+    return GroupStateKernel(
+        rows=arrow_schema(spec.rows),
+        keys=spec.keys,
+        emits=arrow_schema(spec.emitted),
+        function=user_function(spec.function, spec.given),
+        state=state_json(spec.state),
+        timeout=spec.timeout,
+        settings=pandas_settings(conf),
+        now_ms=spec.now_ms,
+        watermark_ms=spec.watermark_ms,
+        time=spec.time,
+        late=spec.late,
+    )
+
+
+@_kernel.register
+def _(spec: ProcessorSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+    declared = declared_by(spec.function, spec.time_mode)
+    initial = None
+    if spec.tag is not None:
+        initial = InitialColumns(tag=spec.tag, columns=spec.initial, names=spec.initial_names)
+    return ProcessorKernel(
+        rows=arrow_schema(spec.rows),
+        keys=spec.keys,
+        names=tuple(spec.rows[i].name for i in spec.keys),
+        emits=arrow_schema(spec.emitted),
+        function=user_function(spec.function, spec.given),
+        rows_as="pandas" if spec.rows_as == "pandas" else "python_row",
+        variables=tuple(declared.variables.values()),
+        deleted=tuple(declared.deleted),
+        taken_back=declared.taken_back,
+        time_mode=spec.time_mode,
+        settings=pandas_settings(conf),
+        now_ms=spec.now_ms,
+        watermark_ms=spec.watermark_ms,
+        time=spec.time,
+        late=spec.late,
+        initial=initial,
+        by_name=evolves_by_name(conf),
+        emitted_time=spec.emitted_time,
+    )
+
+
+@_kernel.register
+def _(spec: LimitSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
     return LimitKernel(arrow_schema(spec.rows), spec.limit)
 
 

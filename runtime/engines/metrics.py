@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..kernels.reports import TaskReport
@@ -9,7 +10,10 @@ from ..state import StateVersion
 
 
 def custom_metrics(
-    base: StateVersion, version: StateVersion, reports: Sequence[TaskReport]
+    base: StateVersion,
+    version: StateVersion,
+    reports: Sequence[TaskReport],
+    constant: Mapping[str, int],
 ) -> Mapping[str, int]:
     """How an operator's state files served and changed in a batch.
 
@@ -22,17 +26,21 @@ def custom_metrics(
     - `runFilesSkippedByEventTimeCount`: which eviction passed over by their event-time bounds;
     - `runFilesDroppedCount`: no longer in use, as compacted or as the watermark passed them whole;
     - `blockCacheMissCount`, `blockCacheHitCount`: the blocks of 256 KiB of run files that a worker
-      read and compared with their checksums for the first time, and those it had before.
+      read and compared with their checksums for the first time, and those it had before;
+    - of user-defined state those that Spark has: `numRegisteredTimers`, `numValueStateVars`, ...
 
     Args:
         base: the version that the batch started from.
         version: the one that it made.
         reports: one per task.
+        constant: figures that are the same in every batch.
     """
     before = {run.file: run for run in base.runs}
     after = {run.file for run in version.runs}
     written = [run for report in reports for run in report.writes.written]
     absorbed = {file for report in reports for file in report.writes.absorbed}
+
+    more = sum((Counter(report.figures.custom) for report in reports), Counter[str]())
 
     def total(name: str) -> int:
         return sum(report.metrics.get(name, 0) for report in reports)
@@ -51,4 +59,6 @@ def custom_metrics(
         "runFilesSkippedByEventTimeCount": total("skipped"),
         "blockCacheHitCount": total("hits"),
         "blockCacheMissCount": total("misses"),
+        **more,
+        **constant,
     }

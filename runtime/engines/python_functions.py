@@ -21,7 +21,6 @@ from ...physical.python_operators import (
     FlatMapGroupsInPythonExec,
     MapInPythonExec,
 )
-from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.spark_sql import quote
@@ -30,6 +29,7 @@ from ..arrow_types import column_name
 from ..frames import spark_schema
 from .as_is import Frames, run_as_is
 from .render import sql_of
+from .user_state import command_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -48,13 +48,7 @@ def unpickled(call: PythonUDF) -> tuple[Function, Any]:
     """
     from pyspark.serializers import CloudPickleSerializer
 
-    if not call.options:
-        raise RuntimeFailure(
-            "STATEPLAN_CANNOT_RUN",
-            f"The Python function {call.function_name} is known by name only.",
-            hint="Write the query in PySpark.",
-        )
-    command = call.options[2]
+    command = command_of(call)
     function, data_type = CloudPickleSerializer().loads(command)  # type: ignore[no-untyped-call]
     return function, data_type
 

@@ -13,6 +13,8 @@ from ..kernels.scan import SeenTimes
 from ..kernels.task import TaskSpec
 from ..plan.facts import GROUPS, RECEIVED
 from ..state import StateVersion, schema_text
+from ..state.scan import counted_rows
+from ..state.store import with_left_parts
 from .context import EventTimeStats, OperatorResult, RanAgain
 from .engine import Reports
 from .metrics import custom_metrics
@@ -63,19 +65,33 @@ class RunningOperator(ABC):
         groups = sum(report.figures.groups for report in self.reports)
         version = self.spec.base.next(
             [report.writes for report in self.reports],
-            schema=schema_text(self.spec.kernel.layouts),
-            added=sum(report.figures.added for report in self.reports),
+            schema=with_left_parts(
+                schema_text(self.spec.kernel.layouts),
+                self.spec.base.schema,
+                self.spec.kernel.evictions,
+            ),
+            added=sum(report.figures.added for report in self.reports) - self._deleted,
             evicted=self.spec.kernel.evictions,
         )
         # A batch without rows says nothing of the next.
         last = {RECEIVED: received, GROUPS: groups} if received else self.spec.base.extra
         return replace(version, extra=last)
 
+    @property
+    def _deleted(self) -> int:
+        """The rows of variables that the batch deletes as a whole, as Spark counts them."""
+        kernel, base = self.spec.kernel, self.spec.base
+        parts = {run.part for run in base.runs}.difference(kernel.layouts)
+        gone = [part for part in parts if kernel.evictions.get(part) is not None]
+        return sum(counted_rows(self.spec.location, base, part) for part in gone)
+
     def result(self, times: int = 1) -> OperatorResult:
         """The operator's figures, of as many runs as Spark makes of it in a batch."""
         figures = [report.figures for report in self.reports]
         info = self.node.state_info
         assert info is not None
+        stores = info.num_partitions
+        constant = {k: n * stores for k, n in self.spec.kernel.per_store.items()}
         return OperatorResult(
             operator_id=info.operator_id,
             operator_name=self.node.operator_name,
@@ -89,7 +105,9 @@ class RunningOperator(ABC):
             all_updates_time_ms=sum(r.update_ms - r.removal_ms for r in self.reports),
             all_removals_time_ms=sum(report.removal_ms for report in self.reports),
             commit_time_ms=sum(report.commit_ms for report in self.reports),
-            custom_metrics=custom_metrics(self.spec.base, self.next_version, self.reports),
+            custom_metrics=custom_metrics(
+                self.spec.base, self.next_version, self.reports, constant
+            ),
         )
 
 

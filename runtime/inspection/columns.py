@@ -12,6 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...physical.plan import StateStoreWriter
+from ...physical.python_state import (
+    FlatMapGroupsInPandasWithStateExec,
+    TransformWithStateInPySparkExec,
+)
 from ...physical.stateful import (
     BaseStreamingDeduplicateExec,
     SessionWindowStateStoreSaveExec,
@@ -22,12 +26,23 @@ from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.ddl import parse_type
 from ...planner.model.errors import RuntimeFailure, StateplanError
 from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import BOOLEAN, NULL, STRING, DataType, StructField, as_nullable
+from ...planner.model.types import (
+    BOOLEAN,
+    LONG,
+    NULL,
+    STRING,
+    DataType,
+    StructField,
+    StructType,
+    as_nullable,
+)
 from ..arrow_types import arrow_type
+from ..engines.user_state import declared_by
 from ..plan.aggregation import partial_of
 from ..plan.carried import Carried, carrier
 from ..plan.joins import joined_stream
 from ..plan.specs import functions_of
+from ..state.parts import TIMERS
 from ..state.scan import EVENT_TIME, OF_PART, PARTITION, SIDE, Part, ShownColumn
 
 FORMAT = 1
@@ -93,6 +108,18 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
                 if name in operator.padded_sides:
                     source = f"{name}{OF_PART}v{side.kept + 1}"
                     yield StateColumn("value", f"{name}_matched", BOOLEAN, source)
+        case FlatMapGroupsInPandasWithStateExec():
+            yield from _numbered("key", key)
+            state = StructType(
+                tuple(StructField(f.name, f.data_type) for f in operator.state_type.fields)
+            )
+            yield StateColumn("value", "groupState", state, "v0")
+            if operator.timeout != "NoTimeout":
+                yield StateColumn("value", "timeoutTimestamp", LONG, "v1")
+        case TransformWithStateInPySparkExec():
+            yield StateColumn("key", "variable", STRING, SIDE)
+            yield from _numbered("key", key)
+            yield from _variables(operator)
         case StreamingGlobalLimitExec():
             yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
             yield from _numbered("value", value)
@@ -102,6 +129,22 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
                 f"The operator {operator.node_name} can be planned, but not run.",
                 hint="Leave it out of the query.",
             )
+
+
+def _variables(operator: TransformWithStateInPySparkExec) -> Iterator[StateColumn]:
+    """The values of a processor's variables, and its timers."""
+    from ...planner.connect.types import read_schema  # whoever has a processor has the client
+
+    for variable in declared_by(operator.function, operator.time_mode).variables.values():
+        of_part, place = f"{variable.part}{OF_PART}", 0
+        if variable.kind == "map":
+            name = f"{variable.name}_key"
+            yield StateColumn("value", name, read_schema(variable.key), f"{of_part}v0")
+            place = 1
+        value = read_schema(variable.value)
+        yield StateColumn("value", variable.name, value, f"{of_part}v{place}")
+    if operator.time_mode != "NoTime":
+        yield StateColumn("value", "expiryTimestampMs", LONG, f"{TIMERS}{OF_PART}v0")
 
 
 def _buffers(operator: StateStoreWriter) -> list[StructField]:

@@ -70,6 +70,7 @@ class Figures:
 
     Attributes:
         received, groups: how many rows an aggregation had, and how many keys among them.
+        custom: more figures, under the names that progress has for them.
     """
 
     updated: int = 0
@@ -78,6 +79,7 @@ class Figures:
     added: int = 0
     received: int = 0
     groups: int = 0
+    custom: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,11 @@ class Kernel(Protocol):
     def evictions(self) -> Mapping[str, int | None]:
         """Up to which event time in microseconds the batch evicts from each part; None: it does
         not."""
+
+    @property
+    def per_store(self) -> Mapping[str, int]:
+        """Figures that progress has for each store of the operator."""
+        return {}
 
     def decide(self, rows: Input, stores: Mapping[str, StateStore]) -> Decision:
         """Restore, merge, decide what to emit and to keep; `stores`: its state, by part."""

@@ -93,6 +93,7 @@ class BatchFacts:
     Attributes:
         conf: the query's settings.
         engine: what runs it.
+        batch_id: its number.
         tasks: how many tasks run each stateful operator.
         figures: per operator id, what the last batch that had rows says of the next.
         source_rows: how many rows a source gives, exactly, where that is known.
@@ -104,6 +105,7 @@ class BatchFacts:
 
     conf: Conf = field(default_factory=Conf)
     engine: EngineFacts = SPARK
+    batch_id: int = 0
     tasks: int = 1
     figures: Mapping[int, Figures] = field(default_factory=dict)
     source_rows: Mapping[str, int] = field(default_factory=dict)

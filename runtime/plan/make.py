@@ -15,6 +15,7 @@ from . import aggregation as aggregation  # their operators register themselves
 from . import joins as joins
 from . import metrics as metrics
 from . import stateful as stateful
+from . import user_state as user_state
 from .facts import BatchFacts
 from .nodes import RuntimeNode
 from .passes import PASSES

@@ -35,10 +35,12 @@ from .nodes import (
 from .specs import (
     AggregateSpec,
     DeduplicateSpec,
+    GroupStateSpec,
     JoinSideSpec,
     JoinSpec,
     KernelSpec,
     LimitSpec,
+    ProcessorSpec,
     SessionSpec,
 )
 
@@ -252,6 +254,22 @@ def _(spec: JoinSpec) -> str:
     where = "" if spec.condition is None else f" where {expression_text(spec.condition)}"
     sides = "; ".join(f"{_list(side.columns)}{_side_times(side)}" for side in spec.sides)
     return f"{spec.join_type} join by {_list(spec.keys)}{where} of {sides}"
+
+
+@kernel_text.register
+def _(spec: GroupStateSpec) -> str:
+    keys, state = _list(to_attribute(spec.rows[i]) for i in spec.keys), spec.state.simple
+    timeout = "" if spec.timeout == "NoTimeout" else f", {spec.timeout}"
+    late = "" if spec.late is None or spec.time is None else f", late at {spec.late}"
+    return f"calls {spec.function.function_name} by {keys} with {state}{timeout}{late}"
+
+
+@kernel_text.register
+def _(spec: ProcessorSpec) -> str:
+    keys = _list(to_attribute(spec.rows[i]) for i in spec.keys)
+    late = "" if spec.late is None or spec.time is None else f", late at {spec.late}"
+    initial = "" if spec.tag is None else ", with its initial state"
+    return f"runs {spec.function.function_name} by {keys}, {spec.time_mode}{late}{initial}"
 
 
 @kernel_text.register

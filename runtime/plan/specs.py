@@ -13,7 +13,9 @@ from ...physical.state import NO_WATERMARK, OutputMode
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
 from ...planner.model.logical import JoinType
+from ...planner.model.python_functions import PythonUDF
 from ...planner.model.registry import AggregateForms
+from ...planner.model.types import StructType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +181,70 @@ class JoinSpec(KernelSpec):
     def sides(self) -> tuple[JoinSideSpec, JoinSideSpec]:
         """Left and right."""
         return self.left, self.right
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupStateSpec(KernelSpec):
+    """Calls a function that keeps one state a key (`kernels/user_state/group_state.py`).
+
+    Attributes:
+        rows: the columns, as the kernel sees them.
+        keys: which of them make the key.
+        function: the function.
+        given: which of them it gets.
+        emitted: the columns of what it returns, as the kernel gives them.
+        state: the schema of the state.
+        timeout: NoTimeout, ProcessingTimeTimeout or EventTimeTimeout.
+        now_ms: the time of the batch.
+        watermark_ms: the watermark.
+        time: which of the rows' columns is the event time.
+        late: up to which event time rows are dropped.
+    """
+
+    rows: tuple[AttributeReference, ...]
+    keys: tuple[int, ...]
+    function: PythonUDF
+    given: tuple[int, ...]
+    emitted: tuple[AttributeReference, ...]
+    state: StructType
+    timeout: str
+    now_ms: int
+    watermark_ms: int | None = None
+    time: int | None = None
+    late: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessorSpec(KernelSpec):
+    """Calls a processor with state variables and timers (`kernels/user_state/processor.py`).
+
+    Attributes:
+        rows, keys, function, given, emitted, now_ms, watermark_ms, time, late: as for a function
+            with one state.
+        rows_as: what the processor gets: `pandas` or `python_row`.
+        time_mode: NoTime, ProcessingTime or EventTime.
+        initial: which columns rows of the initial state have, in the first batch.
+        initial_names: how the processor knows them.
+        tag: the column that says whether a row is one.
+        emitted_time: which of the columns that it returns is the event time of what follows; it
+            must not be late.
+    """
+
+    rows: tuple[AttributeReference, ...]
+    keys: tuple[int, ...]
+    function: PythonUDF
+    given: tuple[int, ...]
+    emitted: tuple[AttributeReference, ...]
+    rows_as: str
+    time_mode: str
+    now_ms: int
+    watermark_ms: int | None = None
+    time: int | None = None
+    late: int | None = None
+    initial: tuple[int, ...] = ()
+    initial_names: tuple[str, ...] = ()
+    tag: int | None = None
+    emitted_time: int | None = None
 
 
 def micros(watermark_ms: int | None) -> int | None:

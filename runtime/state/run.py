@@ -9,15 +9,16 @@ a small range take fewer bytes (see `narrow`); what types they have is in the sc
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from .checksums import Damaged, Sealed, open_batch
+from .evolution import evolved
 from .narrow import widened
 from .rows import (
     Int32,
@@ -53,12 +54,15 @@ class Layout:
         keys, values: the Arrow schemas of keys and values.
         timed: whether rows have event times.
         adds: a batch's rows of a key are added to the earlier ones; otherwise they replace them.
+        evolves: how rows that were written under another schema of values become these: fields go
+            by `name`, or by their `place`; None: there are none.
     """
 
     keys: Any
     values: Any
     timed: bool
     adds: bool = False
+    evolves: Literal["name", "place"] | None = None
 
     @property
     def text(self) -> str:
@@ -88,6 +92,26 @@ class Run:
     batch: Any
     layout: Layout
     sealed: Sealed | None = None
+    wanted: Layout | None = None
+
+    @classmethod
+    def open_evolving(cls, location: Place, info: RunInfo, layout: Layout) -> Run:
+        """Open a run's file whose values may have been written under another schema.
+
+        Raises:
+            StateError: as `open`.
+        """
+        stored = stored_layout(location, info)
+        if [f.type for f in stored.values] == [f.type for f in layout.values]:
+            return cls.open(location, info, layout)
+        return replace(cls.open(location, info, stored), wanted=layout)
+
+    def _values(self, kept: Any) -> Any:
+        values = _wide(kept, self.layout.values)
+        if self.wanted is None:
+            return values
+        by_name = self.wanted.evolves == "name"
+        return evolved(values, self.wanted.values, by_name=by_name)
 
     @classmethod
     def open(cls, location: Place, info: RunInfo, layout: Layout) -> Run:
@@ -230,14 +254,14 @@ class Run:
     def rows(self, positions: Int64) -> StateRows:
         """The rows at some positions."""
         keys = Keys(self.hashes[positions], self.places[positions], self.keys(positions))
-        values = _wide(take(self._kept_values, positions), self.layout.values)
+        values = self._values(take(self._kept_values, positions))
         live = None if self.live is None else self.live[positions]
         return StateRows(keys, times_at(self.times, positions), values, live)
 
     def whole(self) -> StateRows:
         """All rows: what the file has as it is used is not copied."""
         keys = Keys(self.hashes, self.places, _wide(self._kept_keys, self.layout.keys))
-        return StateRows(keys, self.times, _wide(self._kept_values, self.layout.values), self.live)
+        return StateRows(keys, self.times, self._values(self._kept_values), self.live)
 
 
 def _wide(kept: Any, schema: Any) -> Any:

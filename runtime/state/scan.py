@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .marks import GONE, MATCHED, known_matched, names_of, with_matched
-from .rows import NEVER, StateRows, columns_of
+from .parts import is_added_to, shown_part
+from .rows import NEVER, StateRows, columns_of, first_rows
 from .run import stored_layout
 from .sorting import stable_order
 from .store import RunStore, present
@@ -47,7 +48,7 @@ class ShownColumn:
     def of(self, rows: StateRows, part: str = "") -> Any:
         """The column of some rows of a part of the state."""
         if self.source == SIDE:
-            return pa.repeat(part, len(rows))
+            return pa.repeat(shown_part(part), len(rows))
         only, _, source = self.source.rpartition(OF_PART)
         if not source or only not in ("", part):
             return pa.nulls(len(rows), self.type)
@@ -135,8 +136,7 @@ def scan_state(
     if not runs:
         return None
     is_marks = part.endswith((GONE, MATCHED))
-    # Rows of a named part are added to, and never replaced.
-    layout = replace(stored_layout(location, runs[0]), adds=part != "" and not is_marks)
+    layout = replace(stored_layout(location, runs[0]), adds=is_added_to(part))
     rows = RunStore(location, version, layout, tasks, task, "", part).scan(layout.empty_keys())
     if is_marks:
         return rows.take(stable_order(rows.keys.hashes))
@@ -147,3 +147,18 @@ def scan_state(
     if matched is not None:
         rows = with_matched(rows, known_matched(rows) | present(names_of(rows), matched.keys))
     return rows
+
+
+def counted_rows(location: Any, version: StateVersion, part: str) -> int:
+    """The rows of a variable as Spark counts them: a list is one.
+
+    Raises:
+        StateError: a file is missing or corrupt.
+    """
+    rows = scan_state(location, version, 1, 0, part)
+    if rows is None:
+        return 0
+    structs = [field for field in rows.values.schema if pa.types.is_struct(field.type)]
+    if len(structs) > 1:  # the keys of a map and its values
+        return len(rows)
+    return len(np.unique(first_rows(rows.keys)))

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .compaction import choose, merge_runs
+from .parts import is_variable
 from .rows import Int64, Keys, Mask, StateRows, concat_rows
 from .run import Layout, Run
 from .sorting import stable_order
@@ -111,15 +112,17 @@ class RunStore:
             StateError: a file cannot be used, or the state is another query's.
         """
         if self._runs is None:
-            own = schema_text({self.part: self.layout})
-            if self.base.schema and own not in self.base.schema.split(_PARTED):
+            own, stored = schema_text({self.part: self.layout}), self.base.schema.split(_PARTED)
+            evolves = self.layout.evolves is not None
+            if self.base.schema and own not in stored and not evolves:
                 raise StateError(
                     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
                     f"The state in {self.location} holds {self.base.schema}, "
                     f"this query keeps {own}.",
                 )
             infos = self.base.runs_for(self.tasks, self.task, self.part)
-            self._runs = [Run.open(self.location, info, self.layout) for info in infos]
+            opened = Run.open_evolving if evolves else Run.open
+            self._runs = [opened(self.location, info, self.layout) for info in infos]
             self.metrics["opened"] += len(infos)
         return self._runs
 
@@ -286,6 +289,17 @@ def schema_text(layouts: Mapping[str, Layout]) -> str:
     return _PARTED.join(
         f"{part}:{layout.text}" if part else layout.text for part, layout in layouts.items()
     )
+
+
+def with_left_parts(schema: str, base: str, gone: Iterable[str]) -> str:
+    """The types of an operator's parts, and of variables that it declares no more.
+
+    Those of `gone` are left out: the operator's own parts, and the variables that it deletes.
+    """
+    own = schema.split(_PARTED)
+    names = {text.partition(":")[0] for text in own}.union(gone)
+    left = [t for t in base.split(_PARTED) if is_variable(t) and t.partition(":")[0] not in names]
+    return _PARTED.join([*own, *left])
 
 
 def present(keys: Keys, among: Keys) -> Mask:

@@ -88,7 +88,9 @@ ENGINES = (SPARK, ALL_EXACT)
 
 def plans_of(case: Mapping[str, Any]) -> dict[str, str]:
     """The runtime plans of a case by engine; `as above` where they are the same."""
-    facts = {key: case[key] for key in ("figures", "source_rows", "passed") if key in case}
+    facts = {
+        key: case[key] for key in ("figures", "source_rows", "passed", "batch_id") if key in case
+    }
     plan = _of_code(case) if "python" in case else _of_sql(case)
     runtime = (runtime_plan(plan, BatchFacts(conf=STORES, engine=e, **facts)) for e in ENGINES)
     first, *others = map(text, runtime)
@@ -103,7 +105,10 @@ def _of_sql(case: Mapping[str, Any]) -> SparkPlan:
 def _of_code(case: Mapping[str, Any]) -> SparkPlan:
     content = {
         "python": case["python"],
-        "sources": {name: {"schema": schema} for name, schema in SCHEMAS.items()},
+        "sources": {
+            **{name: {"schema": schema} for name, schema in SCHEMAS.items()},
+            "users": {"schema": USERS, "static": True},
+        },
         "output_mode": case["mode"],
         "conf": dict(STORES.settings),
     }

@@ -15,8 +15,7 @@ from stateplan.physical.aggregate import MergingSessionsExec
 from stateplan.physical.basic import RDDScanExec
 from stateplan.physical.exchange import ReusedExchangeExec
 from stateplan.physical.plan import SparkPlan, StatefulOperator, StateStoreWriter, UnaryExec
-from stateplan.physical.python_operators import PlanLaterExec, UpdateEventTimeColumnExec
-from stateplan.physical.python_state import PythonStatefulExec
+from stateplan.physical.python_operators import PlanLaterExec
 from stateplan.physical.stateful import (
     SessionWindowStateStoreRestoreExec,
     StateStoreRestoreExec,
@@ -40,8 +39,6 @@ PARTS_OF_OTHERS = (
     # They stand in expressions, or are replaced before: what they give is planned by itself.
     *(SubqueryExec, ReusedSubqueryExec, ReusedExchangeExec, PlanLaterExec),
 )
-PLANNED_ALONE = (PythonStatefulExec, UpdateEventTimeColumnExec)
-"""Operators that are planned, and not run yet."""
 
 
 def subclasses(kind: type) -> set[type]:
@@ -61,26 +58,20 @@ for module in pkgutil.walk_packages(stateplan.physical.__path__, "stateplan.phys
     importlib.import_module(module.name)
 
 OPERATORS = [kind for kind in leaves(SparkPlan) if not issubclass(kind, PARTS_OF_OTHERS)]
-RUN = [kind for kind in OPERATORS if not issubclass(kind, PLANNED_ALONE)]
 
 
 def registered(function: Any, kind: type) -> bool:
     return bool(function.dispatch(kind) is not function.dispatch(object))
 
 
-@pytest.mark.parametrize("kind", RUN)
+@pytest.mark.parametrize("kind", OPERATORS)
 def test_every_operator_is_translated_or_runs_as_it_is(kind: type[SparkPlan]) -> None:
     assert registered(translate, kind) or registered(run_as_is, kind), f"{kind} cannot be run"
 
 
 @pytest.mark.parametrize("kind", leaves(StateStoreWriter))
 def test_every_stateful_operator_is_a_kernel(kind: type[SparkPlan]) -> None:
-    assert registered(translate, kind) != issubclass(kind, PLANNED_ALONE)
-
-
-@pytest.mark.parametrize("kind", [k for k in OPERATORS if issubclass(k, PLANNED_ALONE)])
-def test_what_is_planned_alone_is_refused(kind: type[SparkPlan]) -> None:
-    assert not registered(translate, kind) and not registered(run_as_is, kind)
+    assert registered(translate, kind)
 
 
 @pytest.mark.parametrize("kind", leaves(nodes.RuntimeNode))

@@ -10,6 +10,7 @@ import operator_streams
 import random_joins
 import random_streams
 import random_tables
+import user_state_streams
 
 Case = dict[str, Any]
 SHAPES: dict[str, list[str]] = {
@@ -17,6 +18,7 @@ SHAPES: dict[str, list[str]] = {
     "tables": list(random_tables.SHAPES),
     "joins": list(random_joins.SHAPES),
     "operators": list(operator_streams.SHAPES),
+    "user state": list(user_state_streams.SHAPES),
 }
 
 
@@ -64,6 +66,8 @@ class Name:
     def _made(self) -> Case:
         if self.family == "operators":
             return operator_streams.case(self.shape, self.seed, self.batches)
+        if self.family == "user state":
+            return user_state_streams.case(self.shape, self.seed, self.batches)
         if self.family == "joins":
             return random_joins.case(self.shape, self.seed, self.batches)
         if self.family == "streams":
@@ -77,6 +81,7 @@ SUITE = (
     *(Name(family="streams", shape=s, seed=0, batches=3) for s in SHAPES["streams"]),
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
     *(Name(family="joins", shape=s, seed=0, batches=2) for s in SHAPES["joins"]),
+    Name(family="user state", shape="event time", seed=0, batches=4),
 )
 OPERATORS = tuple(
     Name(family="operators", shape=s, seed=0, batches=3, restarts=True)
