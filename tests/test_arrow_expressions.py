@@ -312,7 +312,8 @@ def test_random_trees(session: SparkSession, seed: int, ansi: bool, tmp_path: Pa
 
 
 def test_case_of_all_letters(session: SparkSession, tmp_path: Path) -> None:
-    points = [p for p in range(1, 0x110000) if not 0xD800 <= p < 0xE000]
+    # Beyond the first two planes no letter has a case.
+    points = [p for p in range(1, 0x20000) if not 0xD800 <= p < 0xE000]
     letters = pa.table({"s": [chr(p) for p in points]})
     pq.write_table(letters, tmp_path / "letters.parquet")
     frame = session.read.parquet(str(tmp_path / "letters.parquet"))
