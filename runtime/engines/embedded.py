@@ -92,6 +92,12 @@ class EmbeddedEngine(Engine):
 
     def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
         reader = source.reader
+        if reader is None:
+            table = source.batch_table(start, end)
+            if table is not None:
+                kind = as_nullable(source.schema)
+                assert isinstance(kind, StructType)
+                return self._local([table.to_batches()], kind)
         if reader is None or not self.reads_here(reader):
             return source.batch(self.spark, start, end)
         return self._read(source.batch_paths(start, end), reader, _HELD_BY_BATCH)

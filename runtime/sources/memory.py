@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.types import StructType
 from ..checkpoint import Offset
-from ..frames import rows_frame
+from ..frames import rows_frame, rows_table
 from .base import Source
 
 if TYPE_CHECKING:
@@ -61,6 +61,16 @@ class MemorySource(Source):
         return len(self._steps) or None
 
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
+        return rows_frame(spark, self.schema, self._rows(start, end))
+
+    def batch_table(self, start: Offset | None, end: Offset) -> Any:
+        rows = self._rows(start, end)
+        try:
+            return rows_table(self.schema, rows)
+        except RuntimeFailure:  # of a type that Arrow has not
+            return None
+
+    def _rows(self, start: Offset | None, end: Offset) -> list[Row]:
         first, last = 0 if start is None else _number(start), _number(end)
         if last > len(self._steps):
             raise RuntimeFailure(
@@ -68,7 +78,7 @@ class MemorySource(Source):
                 f"{self.description} holds {len(self._steps)} steps, but the batch ends at {last}.",
                 hint="A memory source cannot be restored: restart with the same source object.",
             )
-        return rows_frame(spark, self.schema, [r for step in self._steps[first:last] for r in step])
+        return [row for step in self._steps[first:last] for row in step]
 
     def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
         first, last = 0 if start is None else _number(start), _number(end)
