@@ -41,7 +41,8 @@ class Query:
     """One streaming query.
 
     Args:
-        query: SQL text, or a logical plan.
+        query: SQL text, a logical plan, or PySpark code: a function of DataFrames, whose parameters
+            are named as the sources are, that gives a DataFrame.
         sources: what it may name.
         output_mode: append, update or complete.
         conf: its settings.
@@ -52,7 +53,7 @@ class Query:
 
     def __init__(
         self,
-        query: str | LogicalPlan,
+        query: str | LogicalPlan | Callable[..., DataFrame],
         *,
         sources: Mapping[str, SourceDescription],
         output_mode: str = "append",
@@ -94,6 +95,18 @@ class Query:
             folder=folder,
         )
 
+    def with_conf(self, conf: Conf) -> Query:
+        """The same query under other settings."""
+        return Query(
+            self._query,
+            sources=self.sources,
+            output_mode=self.output_mode,
+            conf=conf,
+            description=self.description,
+            folder=self.folder,
+            tables=self._are_tables,
+        )
+
     # ---------------------------------------------------------------------------------- planning
 
     @cached_property
@@ -117,6 +130,8 @@ class Query:
         check_settings(self.conf)
         if self._query == "" and self.description.python is not None:
             return self._python_execution(self.description.python)
+        if callable(self._query):
+            return self._python_execution(self._query)
         ids = itertools.count()
         with id_scope(ids):
             logical = self._logical()
@@ -128,8 +143,8 @@ class Query:
             ids=ids,
         )
 
-    def _python_execution(self, code: str) -> IncrementalExecution:
-        """The execution of a PySpark expression."""
+    def _python_execution(self, code: str | Callable[..., DataFrame]) -> IncrementalExecution:
+        """The execution of PySpark code."""
         from .connect import needed
 
         with needed("A query in Python"):
@@ -140,6 +155,7 @@ class Query:
     def _logical(self) -> LogicalPlan:
         if isinstance(self._query, LogicalPlan):
             return renumbered(self._query)
+        assert isinstance(self._query, str)
         from .sql import parse
 
         return parse(self._query, self.conf)
@@ -238,11 +254,13 @@ class Query:
         }
 
     def _tables(self) -> dict[str, Table]:
-        return {name: self._table(source) for name, source in self.sources.items() if source.static}
+        return {name: self.table(name) for name, source in self.sources.items() if source.static}
 
-    def _table(self, source: SourceDescription) -> Table:
+    def table(self, name: str) -> Table:
+        """A static source, as the runtime reads it."""
         from ..runtime.sources.tables import FilesTable, RowsTable
 
+        source = self.sources[name]
         schema = _schema(source)
         if source.rows is not None:
             return RowsTable(source.rows, schema)

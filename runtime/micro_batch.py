@@ -11,6 +11,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -174,6 +175,12 @@ class MicroBatchExecution:
             since_ms=since,
             durations=durations,
         )
+
+    def advance_watermark(self, watermark_ms: int) -> None:
+        """Move the watermark as rows of the last batch would have; it never goes back."""
+        self._tracker.restore(watermark_ms)
+        if not self.position.constructed:
+            self.position = replace(self.position, watermark_ms=self._tracker.current_ms)
 
     # ----------------------------------------------------------------------- constructing a batch
 

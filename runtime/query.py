@@ -89,6 +89,15 @@ class StreamingQuery:
         """The id of the batch that runs, or runs next."""
         return self._execution.position.batch_id
 
+    @property
+    def watermark_ms(self) -> int:
+        """The watermark that the next batch runs under, in milliseconds since 1970."""
+        return self._execution.position.watermark_ms
+
+    def advance_watermark(self, watermark_ms: int) -> None:
+        """For tests, between batches: move the watermark without rows; it never goes back."""
+        self._execution.advance_watermark(watermark_ms)
+
     def exception(self) -> StateplanError | None:
         """What ended the query, if it failed."""
         return self._error
