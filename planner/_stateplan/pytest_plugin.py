@@ -41,7 +41,9 @@ class ScenarioItem(pytest.Item):
         scenario = load_scenario(self.path)
         if scenario.expect is None:
             command = f"stateplan test --update {self.path}"
-            raise ScenarioFailure(f"The scenario expects nothing. '{command}' writes what it emits.")
+            raise ScenarioFailure(
+                f"The scenario expects nothing. '{command}' writes what it emits."
+            )
         session, _ = open_session(self.config.getoption("stateplan_engine"), "test")
         found = check_scenario(session, scenario)
         if found.found:

@@ -193,7 +193,7 @@ class StreamTest:
     # ------------------------------------------------------------------------------------ checks
 
     def expect(self, rows: Any, *, ordered: bool | None = None) -> StreamTest:
-        """Check the rows emitted since the last `expect`; in complete mode those of the last batch.
+        """Check the rows emitted since the last `expect`; in complete mode the result as it stands.
 
         Args:
             rows: exactly these; see `read_rows`.
@@ -207,7 +207,7 @@ class StreamTest:
         wanted = self._plain(rows, fields, "the expected output")
         first = self._checked
         if self._query.output_mode == "complete":
-            first = max([first, *self._caught.rows])
+            first = max(self._caught.rows, default=0)
         emitted = self._emitted(first)
         self._checked = self._handle.next_batch
         self._steps.append(f"expect {len(wanted)} rows")
@@ -329,7 +329,8 @@ class StreamTest:
             fields = source.schema.fields
             rows = given.pop(name, described)
             read = self._plain(rows, fields, f"the table '{name}'")
-            lines = [json.dumps(dict(zip(source.schema.names, row, strict=True))) for row in read]
+            names = [field.name for field in fields]
+            lines = [json.dumps(dict(zip(names, row, strict=True))) for row in read]
             folder = self._folder / f"table-{name}"
             folder.mkdir()
             (folder / "rows.json").write_text("".join(f"{line}\n" for line in lines), "utf-8")

@@ -95,7 +95,7 @@ def _in_order(row: Any, fields: Sequence[StructField], what: str) -> Sequence[An
             f"A row of {what} has {len(row)} values for {len(names)} columns: {row!r}.",
             hint=f"Columns: {', '.join(names)}.",
         )
-    return row
+    return list(row)
 
 
 def _checked(value: Any, field: StructField, zone: dt.tzinfo, what: str) -> Any:
