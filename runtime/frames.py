@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..planner.model.errors import RuntimeFailure
 from ..planner.model.expressions import AttributeReference
 from ..planner.model.types import StructField, StructType, as_nullable
 from .arrow_types import arrow_type, column_name
@@ -68,15 +69,14 @@ def rows_frame(
 
 
 def rows_table(schema: StructType, rows: Sequence[Sequence[object]]) -> Any:
-    """The same rows, as PySpark converts them, as an Arrow table of this process.
-
-    Raises:
-        RuntimeFailure: a column's values have no Arrow type.
-    """
+    """The same rows, as PySpark converts them, as an Arrow table; None: a type has none there."""
     import pyarrow as pa
     from pyspark.sql.conversion import LocalDataToArrowConversion
 
-    kind = pa.schema([(field.name, arrow_type(field.data_type)) for field in schema.fields])
+    try:
+        kind = pa.schema([(field.name, arrow_type(field.data_type)) for field in schema.fields])
+    except RuntimeFailure:
+        return None
     if not rows:
         return kind.empty_table()
     data = [tuple(row) for row in rows]

@@ -64,11 +64,7 @@ class MemorySource(Source):
         return rows_frame(spark, self.schema, self._rows(start, end))
 
     def batch_table(self, start: Offset | None, end: Offset) -> Any:
-        rows = self._rows(start, end)
-        try:
-            return rows_table(self.schema, rows)
-        except RuntimeFailure:  # of a type that Arrow has not
-            return None
+        return rows_table(self.schema, self._rows(start, end))
 
     def _rows(self, start: Offset | None, end: Offset) -> list[Row]:
         first, last = 0 if start is None else _number(start), _number(end)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +22,13 @@ from ..engines.opening import open_session
 from ..inspection.stored import StoredStates
 from ..progress import timestamp_text
 from ..query import StreamingQuery
+from ..rows import read_rows
 from ..scenario_run import SCENARIO_CONF, CaughtRows, place_in_memory
 from ..sources import MemorySource
-from ..sources.tables import FilesTable, Table
+from ..sources.tables import Table, ValuesTable
 from ..streaming import start, stream_names
 from ..triggers import MANUAL
 from .report import arrowed, side_by_side, state_rows, state_text
-from .values import read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -318,7 +317,7 @@ class StreamTest:
         )
 
     def _lay_tables(self, given: dict[str, Any]) -> None:
-        """Rows of tables become JSON files; those that the query reads from files stay there."""
+        """Take the rows of tables; those that the query reads from files stay there."""
         for name, source in self._catalog.items():
             if source.streaming:
                 continue
@@ -326,17 +325,9 @@ class StreamTest:
             if name not in given and described is None:
                 self._tables[name] = self._query.table(name)
                 continue
-            fields = source.schema.fields
             rows = given.pop(name, described)
-            read = self._plain(rows, fields, f"the table '{name}'")
-            names = [field.name for field in fields]
-            lines = [json.dumps(dict(zip(names, row, strict=True))) for row in read]
-            folder = self._folder / f"table-{name}"
-            folder.mkdir()
-            (folder / "rows.json").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-            self._tables[name] = FilesTable(
-                str(folder), "json", source.schema, {"mode": "FAILFAST"}
-            )
+            read = read_rows(rows, source.schema.fields, self._zone, f"the table '{name}'")
+            self._tables[name] = ValuesTable(read, source.schema)
         for name in given:
             raise DescriptionError(
                 "STATEPLAN_SOURCE_MISSING",

@@ -1,4 +1,4 @@
-"""Rows as people write them in tests: Python values, or text as scenario files have it."""
+"""Rows as people write them in programs: Python values, or text as scenario files have it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...planner.model.errors import DescriptionError
-from ...planner.model.types import (
+from ..planner.model.errors import DescriptionError
+from ..planner.model.types import (
     ArrayType,
     BinaryType,
     BooleanType,
