@@ -136,7 +136,7 @@ def run(
 
 
 def _wait(query: StreamingQuery) -> None:
-    """Until the query ends; Ctrl-C stops it in good order.
+    """Until the query ends; Ctrl-C stops it after the batch that runs, another one at once.
 
     Raises:
         StateplanError: it failed.
@@ -144,7 +144,10 @@ def _wait(query: StreamingQuery) -> None:
     try:
         query.await_termination()
     except KeyboardInterrupt:
-        query.stop()
+        try:
+            query.stop_after_batch()
+        except KeyboardInterrupt:
+            query.stop()
     finally:
         if sys.stderr.isatty():
             print(file=sys.stderr)

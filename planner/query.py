@@ -25,6 +25,7 @@ from .table_size import files_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQueryListener
 
     from ..runtime.progress import Listener
     from ..runtime.query import StreamingQuery
@@ -184,7 +185,7 @@ class Query:
         trigger: str | Mapping[str, Any] | None = None,
         checkpoint: str | Path | None = None,
         name: str | None = None,
-        listeners: Sequence[Listener] = (),
+        listeners: Sequence[Listener | StreamingQueryListener] = (),
         tasks: int | None = None,
         background: bool = True,
         allow: Sequence[str] = (),
@@ -205,7 +206,8 @@ class Query:
                 mapping of PySpark's arguments such as `{"processingTime": "10 seconds"}`.
             checkpoint: a directory; by default the description's, else a temporary one.
             name: the query's name.
-            listeners: called with each batch's figures.
+            listeners: functions of each batch's figures, or objects of PySpark's
+                StreamingQueryListener.
             tasks: how many tasks run each stateful operator.
             background: run in a thread of its own; else return when the trigger ends.
             allow: verdicts of `stateplan check` on a change since the last start that it goes on

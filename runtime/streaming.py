@@ -24,6 +24,7 @@ from .engines.engine import Engine
 from .engines.opening import engine_on
 from .evolution import check_restart
 from .files import failing, location_of
+from .listeners import Listeners
 from .micro_batch import MicroBatchExecution, Prepare
 from .offsets import recover
 from .plan.facts import Reader
@@ -38,8 +39,9 @@ from .triggers import DEFAULT, Trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQueryListener
 
-
+_IDLE_INTERVAL = "spark.sql.streaming.noDataProgressEventInterval"
 __all__ = ["StreamingQuery", "run_to_completion", "start", "stream_names"]
 
 
@@ -53,7 +55,7 @@ def start(
     checkpoint: str | Path | None = None,
     name: str | None = None,
     tables: Mapping[str, Table] | None = None,
-    listeners: Sequence[Listener] = (),
+    listeners: Sequence[Listener | StreamingQueryListener] = (),
     tasks: int | None = None,
     background: bool = True,
     allow: Collection[str] = (),
@@ -73,7 +75,8 @@ def start(
             that is registered; None: a temporary one that goes when the query ends.
         name: the query's name, for progress.
         tables: static tables by name.
-        listeners: called with each batch's figures.
+        listeners: functions of each batch's figures, or objects of PySpark's
+            StreamingQueryListener.
         tasks: how many tasks run each stateful operator; by default one for a small batch,
             else as many as there are cores, but no more than stores.
         background: run in a thread of its own; else a trigger that ends runs before this returns.
@@ -147,7 +150,7 @@ def _prepare(
     root: Location,
     name: str | None,
     tables: Mapping[str, Table],
-    listeners: Sequence[Listener],
+    listeners: Sequence[Listener | StreamingQueryListener],
     tasks: int | None,
     allow: Collection[str],
     prepare: Prepare | None,
@@ -213,7 +216,10 @@ def _prepare(
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
 
-        query = StreamingQuery(run, trigger, listeners, close)
+        idle_ms = int(conf.settings.get(_IDLE_INTERVAL, "10000"))
+        told = Listeners(listeners, run.identity, idle_ms)
+        query = StreamingQuery(run, trigger, told, close)
+        told.started()
         undo.pop_all()  # from here on the query's end lets checkpoint and session go
         return query
 
