@@ -25,7 +25,7 @@ from .table_size import files_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQueryListener
+    from pyspark.sql.streaming.listener import StreamingQueryListener
 
     from ..runtime.progress import Listener
     from ..runtime.query import StreamingQuery

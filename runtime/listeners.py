@@ -12,7 +12,7 @@ from ..planner.model.errors import DescriptionError, StateplanError
 from .progress import Listener, StreamingQueryProgress, timestamp_text
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import StreamingQueryListener
+    from pyspark.sql.streaming.listener import StreamingQueryListener
 
     from .batch_progress import RunIdentity
 

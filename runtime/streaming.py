@@ -39,7 +39,7 @@ from .triggers import DEFAULT, Trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQueryListener
+    from pyspark.sql.streaming.listener import StreamingQueryListener
 
 _IDLE_INTERVAL = "spark.sql.streaming.noDataProgressEventInterval"
 __all__ = ["StreamingQuery", "run_to_completion", "start", "stream_names"]
