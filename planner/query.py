@@ -238,7 +238,9 @@ class Query:
             for name, one in (sources or {}).items()
         }
         session, _ = open_session(engine, "run", spark=spark)
-        taken = sink or foreach_batch or self.description.sink or SinkDescription(format="console")
+        taken = sink if sink is not None else foreach_batch
+        if taken is None:
+            taken = self.description.sink or SinkDescription(format="console")
         return start(
             session,
             self.execution,

@@ -111,9 +111,11 @@ def source_of(name: str, given: object, known: Known, zone: str) -> Source | Tab
         if described.schema_ is not None:
             schema = parse_schema(described.schema_)
             _check_columns(name, schema, known.schema)
-        return make_source(
+        made = make_source(
             described.format, path=described.path, schema=schema, options=described.options
         )
+        _check_columns(name, made.schema, known.schema)
+        return made
     if isinstance(given, type | str | Mapping | bytes) or not _has_rows(given):
         raise _unusable("STATEPLAN_BAD_SOURCE", what, given, _SOURCES)
     fields = known.schema.fields

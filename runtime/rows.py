@@ -50,7 +50,7 @@ def read_rows(
     return [
         tuple(
             _checked(value, field, zone, what)
-            for value, field in zip(_in_order(row, fields, what), fields, strict=True)
+            for value, field in zip(in_order(row, fields, what), fields, strict=True)
         )
         for row in _listed(rows, what)
     ]
@@ -75,7 +75,8 @@ def _listed(rows: Any, what: str) -> list[Any]:
     return list(rows)
 
 
-def _in_order(row: Any, fields: Sequence[StructField], what: str) -> Sequence[Any]:
+def in_order(row: Any, fields: Sequence[StructField], what: str) -> Sequence[Any]:
+    """A row's values in the order of the columns; arguments and errors as of `read_rows`."""
     names = [field.name for field in fields]
     if isinstance(row, Mapping):
         for name in row:
@@ -154,7 +155,7 @@ def read_value(value: Any, data_type: DataType, zone: dt.tzinfo) -> Any:
             pairs = value.items() if isinstance(value, Mapping) else value
             return {part(key)(k): part(item)(v) for k, v in pairs}
         case StructType(fields=fields):
-            inner = _in_order(value, fields, "a struct")
+            inner = in_order(value, fields, "a struct")
             return {f.name: part(f.data_type)(v) for f, v in zip(fields, inner, strict=True)}
         case IntegralType():
             if isinstance(value, bool):

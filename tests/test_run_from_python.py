@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import stateplan
+from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import MemorySource
@@ -75,6 +76,8 @@ def test_mappings_are_sources_and_sinks_as_in_a_description(tmp_path: Path) -> N
         ({"sources": {"events": "json"}}, "A source of format 'json' needs a path"),
         ({"sources": {"events": {"schema": "n INT", "path": "x"}}}, "the columns STRUCT<n: INT>"),
         ({"sources": {"events": [("ann", "soon")]}}, "'soon' is no value of 'ts'"),
+        ({"sources": {"events": "rate"}}, "the columns STRUCT<timestamp: TIMESTAMP"),
+        ({"sink": {}}, "the key 'sink.format' is missing"),
         ({"sources": {"users": "json"}}, "The source 'users' is str"),
         ({"sources": {"event": []}}, "'event' is given, which the query does not read"),
         ({"trigger": 10}, "10 is no trigger"),
@@ -87,6 +90,14 @@ def test_what_cannot_be_used_is_one_clear_error(given: dict[str, Any], text: str
     with pytest.raises(StateplanError, match=re.escape(text)) as error:
         run(**given)
     assert error.value.hint
+
+
+def test_a_memory_source_takes_rows_by_the_names_of_columns() -> None:
+    source = MemorySource(parse_schema("user STRING, n INT"))
+    source.add([{"n": 1}, ("ann", 2)])
+    assert source.batch_rows(None, 1) == 2
+    with pytest.raises(StateplanError, match="Did you mean 'user'"):
+        source.add([{"usr": "ann"}])
 
 
 def test_triggers_in_words_and_in_pysparks_arguments() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.types import StructType
 from ..checkpoint import Offset
 from ..frames import rows_frame, rows_table
+from ..rows import in_order
 from .base import Source
 
 if TYPE_CHECKING:
@@ -41,10 +42,19 @@ class MemorySource(Source):
     def description(self) -> str:
         return f"MemoryStream[{','.join(field.name for field in self.schema.fields)}]"
 
-    def add(self, rows: Sequence[Row]) -> int:
-        """Add a step of rows (values in the schema's order); returns the number of steps."""
+    def add(self, rows: Sequence[Row | Mapping[str, object]]) -> int:
+        """Add a step of rows; returns the number of steps.
+
+        Args:
+            rows: values as PySpark takes them, in the schema's order, or mappings by its names.
+
+        Raises:
+            DescriptionError: a row has other columns.
+        """
+        fields, what = self.schema.fields, self.description
+        read: list[Row] = [tuple(in_order(row, fields, what)) for row in rows]
         with self._lock:
-            self._steps.append([tuple(row) for row in rows])
+            self._steps.append(read)
             return len(self._steps)
 
     def prepare_for_available_now(self) -> None:
