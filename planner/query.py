@@ -238,9 +238,8 @@ class Query:
             for name, one in (sources or {}).items()
         }
         session, _ = open_session(engine, "run", spark=spark)
-        taken = sink if sink is not None else foreach_batch
-        if taken is None:
-            taken = self.description.sink or SinkDescription(format="console")
+        described = self.description.sink or SinkDescription(format="console")
+        taken = next((one for one in (sink, foreach_batch) if one is not None), described)
         return start(
             session,
             self.execution,

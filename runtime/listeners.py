@@ -44,7 +44,7 @@ class Listeners:
         idle_ms: int = 10_000,
     ) -> None:
         self._identity, self._idle_ms = identity, idle_ms
-        self._idle_since: int | None = None
+        self._idle_since = _now_ms()
         self._functions: list[Listener] = []
         self._objects: list[Any] = []
         for one in given:
@@ -76,7 +76,7 @@ class Listeners:
     def idle(self) -> None:
         """A trigger had nothing to do; listeners hear of it now and then."""
         now = _now_ms()
-        if self._idle_since is None or now - self._idle_since >= self._idle_ms:
+        if now - self._idle_since >= self._idle_ms:
             self._idle_since = now
             self._send("QueryIdle", {"timestamp": timestamp_text(now)})
 
