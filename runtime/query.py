@@ -226,11 +226,21 @@ class StreamingQuery:
                 self._stopping.wait(_POLLING_SECONDS)
 
     def _until_idle(self) -> None:
-        """Run batches in the caller's thread until there is nothing to do."""
+        """Run batches in the caller's thread until there is nothing to do.
+
+        A second batch without data under the same watermark is the last: only state that leaves by
+        the processing time asks for another one, and would for ever.
+        """
         try:
             with _tagged(self._execution.engine.spark, self.run_id):
+                rested_at = None
                 while self._active and self._round():
-                    pass
+                    if self._execution.data_available:
+                        rested_at = None
+                    elif rested_at == self.watermark_ms:
+                        break
+                    else:
+                        rested_at = self.watermark_ms
         except StateplanError as error:
             self._end(error)
         except BaseException:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,7 @@ def start(
     allow: Collection[str] = (),
     prepare: Prepare | None = None,
     file_system: Any = None,
+    now_ms: Callable[[], int] | None = None,
 ) -> StreamingQuery:
     """Start a query, or go on from its checkpoint.
 
@@ -85,6 +87,7 @@ def start(
         prepare: for tests: another way to make batches of plans.
         file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
             on; it travels to the executors, so it must pickle.
+        now_ms: for tests: another clock, in milliseconds since 1970.
 
     Raises:
         StateplanError: the query cannot start: it is refused, or its checkpoint, a source or the
@@ -108,6 +111,7 @@ def start(
             allow=allow,
             prepare=prepare,
             temporary=temporary,
+            now_ms=now_ms or _now_ms,
         )
     except BaseException:
         if temporary is not None:
@@ -155,6 +159,7 @@ def _prepare(
     allow: Collection[str],
     prepare: Prepare | None,
     temporary: str | None,
+    now_ms: Callable[[], int],
 ) -> StreamingQuery:
     names = stream_names(execution.checked)
     used = {name: _source(name, sources) for name in names}
@@ -208,6 +213,7 @@ def _prepare(
             tasks=TaskChoice(most=chosen, fixed=tasks is not None),
             places=names,
             unlimited=trigger.kind == "once",
+            now_ms=now_ms,
         )
 
         def close() -> None:
@@ -222,6 +228,10 @@ def _prepare(
         told.started()
         undo.pop_all()  # from here on the query's end lets checkpoint and session go
         return query
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _readers(

@@ -92,6 +92,34 @@ def test_pyspark_code_is_tested_as_it_stands(start: Start) -> None:
     test.expect([("x", 2)])  # the whole result, as the last batch gave it
 
 
+def test_timers_of_users_go_by_the_tests_clock(start: Start) -> None:
+    def job(events: Any) -> Any:
+        import pandas as pd
+        from pyspark.sql.streaming.state import GroupStateTimeout
+
+        def count(key: Any, parts: Any, state: Any) -> Iterator[Any]:
+            if state.hasTimedOut:
+                yield pd.DataFrame({"user": [key[0]], "n": [state.get[0]]})
+                state.remove()
+                return
+            before = state.get[0] if state.exists else 0
+            state.update((before + sum(map(len, parts)),))
+            state.setTimeoutDuration(600_000)
+
+        timeout = GroupStateTimeout.ProcessingTimeTimeout
+        schemas = ("user STRING, n LONG", "n LONG")
+        return events.groupBy("user").applyInPandasWithState(count, *schemas, "update", timeout)
+
+    test = start(job, EVENTS, output_mode="update", clock="2026-01-01 00:00")
+    assert test.add("events", [("ann", None), ("bob", None)]).run() == []
+    assert test.advance_clock(dt.timedelta(minutes=5)) == []
+    assert test.add("events", [("ann", None)]).run() == []
+    assert test.advance_clock("2026-01-01 00:11") == [("bob", 1)]
+    test.expect_state([{"user": "ann", "groupState": {"n": 2}}])
+    with pytest.raises(DescriptionError, match="the test runs by the real one"):
+        start(COUNTS, EVENTS, output_mode="update").advance_clock("2026-01-01")
+
+
 def test_a_failure_shows_steps_rows_state_and_plan(start: Start) -> None:
     test = start(COUNTS, EVENTS, output_mode="update")
     test.add("events", [("ann", None), ("bob", None)]).run()
@@ -202,7 +230,7 @@ def test_functions_and_tables_that_do_not_fit_are_refused(start: Start) -> None:
         start(lambda event: event, EVENTS)
     with pytest.raises(AnalysisError, match="ValueError: no"):
         start(partial(_raises), EVENTS)
-    with pytest.raises(DescriptionError, match="rows for a table 'users'"):
+    with pytest.raises(DescriptionError, match="'users' is given, which the query does not"):
         start(COUNTS, EVENTS, output_mode="update", tables={"users": []})
 
 
