@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -136,7 +136,7 @@ def run(
 
 
 def _wait(query: StreamingQuery) -> None:
-    """Until the query ends; Ctrl-C stops it in good order.
+    """Until the query ends; Ctrl-C stops it after the batch that runs, another one at once.
 
     Raises:
         StateplanError: it failed.
@@ -144,7 +144,10 @@ def _wait(query: StreamingQuery) -> None:
     try:
         query.await_termination()
     except KeyboardInterrupt:
-        query.stop()
+        try:
+            query.stop_after_batch()
+        except KeyboardInterrupt:
+            query.stop()
     finally:
         if sys.stderr.isatty():
             print(file=sys.stderr)
@@ -154,12 +157,16 @@ def _wait(query: StreamingQuery) -> None:
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...")
 @_ENGINE
 @click.option("--master", help="Spark's master URL, such as local[4].")
+@click.option("-k", "chosen", metavar="EXPR", help="Only those named so: 'window and not session'.")
+@click.option("-x", "first_failure", is_flag=True, help="Stop at the first failure.")
+@click.option("--update", is_flag=True, help="Write what is emitted into the files, as expected.")
 @click.option("--json", "json_out", metavar="OUT", help="Write what was emitted to this file.")
-def test(paths: tuple[str, ...], engine: str, master: str | None, json_out: str | None) -> None:
+@click.option("--junit-xml", "junit_out", metavar="OUT", help="Write the results as JUnit XML.")
+def test(paths: tuple[str, ...], **options: Any) -> None:
     """Run scenario files and compare what they emit with what they expect."""
-    from ..runtime.scenarios import run_paths
+    from ..runtime.testing.scenarios import run_paths
 
-    sys.exit(run_paths(paths, engine=engine, master=master, json_out=json_out))
+    sys.exit(run_paths(paths, **options))
 
 
 for command in (explain, check, diff, serve, state):

@@ -150,13 +150,40 @@ def _normalised(content: dict[str, Any]) -> dict[str, Any]:
     sink, trigger = content.get("sink"), content.get("trigger")
     if isinstance(sink, str):
         content = {**content, "sink": {"format": sink}}
-    if isinstance(trigger, dict) and len(trigger) == 1:
-        key, value = next(iter(trigger.items()))
-        if key == "processing_time":
-            content = {**content, "trigger": value}
-        elif key in ("once", "available_now") and value is True:
-            content = {**content, "trigger": key}
+    if isinstance(trigger, dict):
+        content = {**content, "trigger": trigger_text(trigger)}
     return content
+
+
+def trigger_text(given: object) -> str:
+    """A trigger as text: given so, or as one of the arguments of PySpark's `trigger`.
+
+    Raises:
+        DescriptionError: it is neither, or a trigger that does not run micro-batches.
+    """
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping) and len(given) == 1:
+        ((key, value),) = given.items()
+        match str(key).lower().replace("_", ""), value:
+            case "processingtime", str():
+                return value
+            case "once", True:
+                return "once"
+            case "availablenow", True:
+                return "available_now"
+            case (("continuous" | "realtime"), _):
+                raise DescriptionError(
+                    "STATEPLAN_TRIGGER_UNSUPPORTED",
+                    f"There is no trigger '{key}' here: queries run in micro-batches.",
+                    hint="Use a short processing time, such as '1 second'.",
+                )
+    raise DescriptionError(
+        "STATEPLAN_BAD_TRIGGER",
+        f"{given!r:.80} is no trigger.",
+        hint="Write 'available_now', 'once', an interval such as '10 seconds', or one of "
+        "{'availableNow': True}, {'once': True} and {'processingTime': '10 seconds'}.",
+    )
 
 
 def _checked(content: dict[str, Any], model: type[_Model], origin: str) -> _Model:

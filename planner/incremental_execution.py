@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import uuid
 from collections.abc import Iterator
@@ -164,6 +165,12 @@ class IncrementalExecution:
         """
         redefine = may_redefine(self.conf)
         return for_version(self.executed_plan, batch_id, late_ms, eviction_ms, redefine=redefine)
+
+    def with_executed_plan(self, plan: SparkPlan) -> IncrementalExecution:
+        """The query's phases with the plan of one of its batches."""
+        found = copy.copy(self)
+        found.executed_plan = plan
+        return found
 
     def should_run_another_batch(
         self, new_watermark_ms: int, executed: SparkPlan | None = None

@@ -25,6 +25,7 @@ from .table_size import files_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryListener
 
     from ..runtime.progress import Listener
     from ..runtime.query import StreamingQuery
@@ -41,7 +42,8 @@ class Query:
     """One streaming query.
 
     Args:
-        query: SQL text, or a logical plan.
+        query: SQL text, a logical plan, or PySpark code: a function of DataFrames, whose parameters
+            are named as the sources are, that gives a DataFrame.
         sources: what it may name.
         output_mode: append, update or complete.
         conf: its settings.
@@ -52,7 +54,7 @@ class Query:
 
     def __init__(
         self,
-        query: str | LogicalPlan,
+        query: str | LogicalPlan | Callable[..., DataFrame],
         *,
         sources: Mapping[str, SourceDescription],
         output_mode: str = "append",
@@ -94,6 +96,18 @@ class Query:
             folder=folder,
         )
 
+    def with_conf(self, conf: Conf) -> Query:
+        """The same query under other settings."""
+        return Query(
+            self._query,
+            sources=self.sources,
+            output_mode=self.output_mode,
+            conf=conf,
+            description=self.description,
+            folder=self.folder,
+            tables=self._are_tables,
+        )
+
     # ---------------------------------------------------------------------------------- planning
 
     @cached_property
@@ -117,6 +131,8 @@ class Query:
         check_settings(self.conf)
         if self._query == "" and self.description.python is not None:
             return self._python_execution(self.description.python)
+        if callable(self._query):
+            return self._python_execution(self._query)
         ids = itertools.count()
         with id_scope(ids):
             logical = self._logical()
@@ -128,8 +144,8 @@ class Query:
             ids=ids,
         )
 
-    def _python_execution(self, code: str) -> IncrementalExecution:
-        """The execution of a PySpark expression."""
+    def _python_execution(self, code: str | Callable[..., DataFrame]) -> IncrementalExecution:
+        """The execution of PySpark code."""
         from .connect import needed
 
         with needed("A query in Python"):
@@ -140,6 +156,7 @@ class Query:
     def _logical(self) -> LogicalPlan:
         if isinstance(self._query, LogicalPlan):
             return renumbered(self._query)
+        assert isinstance(self._query, str)
         from .sql import parse
 
         return parse(self._query, self.conf)
@@ -162,13 +179,13 @@ class Query:
         spark: SparkSession | None = None,
         *,
         engine: str = "auto",
-        sources: Mapping[str, RuntimeSource] | None = None,
-        sink: Sink | str | None = None,
-        foreach_batch: Callable[[DataFrame, int], None] | None = None,
-        trigger: str | None = None,
+        sources: Mapping[str, Any] | None = None,
+        sink: Sink | str | Mapping[str, Any] | Callable[[DataFrame, int], object] | None = None,
+        foreach_batch: Callable[[DataFrame, int], object] | None = None,
+        trigger: str | Mapping[str, Any] | None = None,
         checkpoint: str | Path | None = None,
         name: str | None = None,
-        listeners: Sequence[Listener] = (),
+        listeners: Sequence[Listener | StreamingQueryListener] = (),
         tasks: int | None = None,
         background: bool = True,
         allow: Sequence[str] = (),
@@ -179,13 +196,18 @@ class Query:
             spark: the session; its settings are neither used nor changed. None: one on the engine.
             engine: `spark`, `embedded` (Sail in this process, without Java), or `auto`: that of the
                 session; else Spark where PySpark and Java are installed, else the embedded one.
-            sources: runtime sources that take the place of those described.
-            sink: a sink, or a sink's format; by default the description's, else the console.
-            foreach_batch: instead of a sink: called with each batch's DataFrame and number.
-            trigger: `available_now`, `once`, `default` or an interval such as `10 seconds`.
+            sources: what takes the place of sources described, by name: a mapping as in a
+                description, rows (a list, a pyarrow Table, a pandas DataFrame), or a `Source`.
+            sink: a format, a mapping as in a description, a function of each batch's DataFrame and
+                number, or a `Sink`; by default the description's, else the console. Paths given
+                here are relative to the working directory.
+            foreach_batch: the function, under Spark's name.
+            trigger: `available_now`, `once`, `default`, an interval such as `10 seconds`, or a
+                mapping of PySpark's arguments such as `{"processingTime": "10 seconds"}`.
             checkpoint: a directory; by default the description's, else a temporary one.
             name: the query's name.
-            listeners: called with each batch's figures.
+            listeners: functions of each batch's figures, or objects of PySpark's
+                StreamingQueryListener.
             tasks: how many tasks run each stateful operator.
             background: run in a thread of its own; else return when the trigger ends.
             allow: verdicts of `stateplan check` on a change since the last start that it goes on
@@ -195,20 +217,42 @@ class Query:
             StateplanError: the query cannot start.
         """
         from ..runtime.engines.opening import open_session
+        from ..runtime.given import check_names, sink_of, source_of
+        from ..runtime.sources.tables import Table
         from ..runtime.streaming import start
         from ..runtime.triggers import DEFAULT, parse_trigger
 
-        chosen = trigger if trigger is not None else self.description.trigger
+        if sink is not None and foreach_batch is not None:
+            raise DescriptionError(
+                "STATEPLAN_BAD_SINK",
+                "Both a sink and foreach_batch are given.",
+                hint="Give one of the two.",
+            )
+        written = self.description.trigger if trigger is None else trigger
+        chosen = DEFAULT if written is None else parse_trigger(written)
         place = checkpoint if checkpoint is not None else self._path(self.description.checkpoint)
         called = name or self.description.name or self.description.id
+        check_names(sources or {}, self.catalog)
+        given = {
+            name: source_of(name, one, self.catalog[name], self.conf.time_zone)
+            for name, one in (sources or {}).items()
+        }
         session, _ = open_session(engine, "run", spark=spark)
+        described = self.description.sink or SinkDescription(format="console")
+        taken = next((one for one in (sink, foreach_batch) if one is not None), described)
         return start(
             session,
             self.execution,
-            sources={**self._runtime_sources(sources or {}), **(sources or {})},
-            tables=self._tables(),
-            sink=self._sink(session, sink, foreach_batch, called),
-            trigger=DEFAULT if chosen is None else parse_trigger(chosen),
+            sources={
+                **self._runtime_sources(given),
+                **{n: one for n, one in given.items() if not isinstance(one, Table)},
+            },
+            tables={
+                **self._tables(given),
+                **{n: one for n, one in given.items() if isinstance(one, Table)},
+            },
+            sink=sink_of(taken, self._path, session, called),
+            trigger=chosen,
             checkpoint=place,
             name=called,
             listeners=listeners,
@@ -223,7 +267,7 @@ class Query:
             return path
         return str(self.folder / path)
 
-    def _runtime_sources(self, given: Mapping[str, RuntimeSource]) -> dict[str, RuntimeSource]:
+    def _runtime_sources(self, given: Mapping[str, object]) -> dict[str, RuntimeSource]:
         from ..runtime.sources import make_source
 
         return {
@@ -237,42 +281,20 @@ class Query:
             if not source.static and name not in given
         }
 
-    def _tables(self) -> dict[str, Table]:
-        return {name: self._table(source) for name, source in self.sources.items() if source.static}
+    def _tables(self, given: Mapping[str, object]) -> dict[str, Table]:
+        static = (name for name, source in self.sources.items() if source.static)
+        return {name: self.table(name) for name in static if name not in given}
 
-    def _table(self, source: SourceDescription) -> Table:
+    def table(self, name: str) -> Table:
+        """A static source, as the runtime reads it."""
         from ..runtime.sources.tables import FilesTable, RowsTable
 
+        source = self.sources[name]
         schema = _schema(source)
         if source.rows is not None:
             return RowsTable(source.rows, schema)
         path = self._path(source.path) or ""
         return FilesTable(path, source.format, schema, source.options)
-
-    def _sink(
-        self,
-        spark: SparkSession,
-        sink: Sink | str | None,
-        foreach_batch: Callable[[DataFrame, int], None] | None,
-        name: str | None,
-    ) -> Sink:
-        from ..runtime.sinks import ForeachBatchSink, make_sink
-
-        if foreach_batch is not None:
-            return ForeachBatchSink(foreach_batch)
-        described = self.description.sink or SinkDescription(format="console")
-        if isinstance(sink, str):
-            described = SinkDescription(format=sink)
-        elif sink is not None:
-            return sink
-        return make_sink(
-            described.format,
-            path=self._path(described.path),
-            options=described.options,
-            partition_by=described.partition_by,
-            spark=spark,
-            name=name,
-        )
 
 
 def renumbered(plan: LogicalPlan) -> LogicalPlan:

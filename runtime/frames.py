@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..planner.model.errors import RuntimeFailure
 from ..planner.model.expressions import AttributeReference
 from ..planner.model.types import StructField, StructType, as_nullable
-from .arrow_types import column_name
+from .arrow_types import arrow_type, column_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,3 +66,18 @@ def rows_frame(
 ) -> DataFrame:
     """A DataFrame of rows given as tuples in the schema's order."""
     return spark.createDataFrame([tuple(row) for row in rows], spark_schema(schema))
+
+
+def rows_table(schema: StructType, rows: Sequence[Sequence[object]]) -> Any:
+    """The same rows, as PySpark converts them, as an Arrow table; None: a type has none there."""
+    import pyarrow as pa
+    from pyspark.sql.conversion import LocalDataToArrowConversion
+
+    try:
+        kind = pa.schema([(field.name, arrow_type(field.data_type)) for field in schema.fields])
+    except RuntimeFailure:
+        return None
+    if not rows:
+        return kind.empty_table()
+    data = [tuple(row) for row in rows]
+    return LocalDataToArrowConversion.convert(data, spark_schema(schema), False).cast(kind)

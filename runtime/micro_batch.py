@@ -11,11 +11,14 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
+from ..physical.explain import explain
 from ..physical.plan import SparkPlan
+from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.conf import Conf
 from ..planner.model.pinned import PROVIDER
 from .batch_progress import RunIdentity, batch_progress
@@ -132,6 +135,7 @@ class MicroBatchExecution:
         self._tracker = WatermarkTracker(conf[POLICY])
         self._tracker.restore(position.watermark_ms)
         self._last_plan: SparkPlan | None = None
+        self._explained_plan: SparkPlan | None = None
         self._state_bytes: int | None = None
         self._last_trigger_ms: int | None = None
         self._empty: dict[str, DataFrame] = {}
@@ -174,6 +178,20 @@ class MicroBatchExecution:
             since_ms=since,
             durations=durations,
         )
+
+    def explained(self, *, extended: bool = False) -> str:
+        """The plan of the batch that runs or ran last, as Spark's StreamingExplainCommand."""
+        if self._explained_plan is None:
+            return "No physical plan. Waiting for data."
+        assert isinstance(self._planned, IncrementalExecution)
+        phases = self._planned.with_executed_plan(self._explained_plan)
+        return explain(phases, "extended" if extended else "simple")
+
+    def advance_watermark(self, watermark_ms: int) -> None:
+        """Move the watermark as rows of the last batch would have; it never goes back."""
+        self._tracker.restore(watermark_ms)
+        if not self.position.constructed:
+            self.position = replace(self.position, watermark_ms=self._tracker.current_ms)
 
     # ----------------------------------------------------------------------- constructing a batch
 
@@ -243,6 +261,7 @@ class MicroBatchExecution:
             if self._last_plan is None:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
+            self._explained_plan = timed
             self._checkpoint.check_claim()
             batch = self._prepare(timed, self._context(position, frames, plan, known, files))
         try:

@@ -15,7 +15,16 @@ from .engines.context import EventTimeStats, OperatorResult
 
 
 class StreamingQueryProgress(dict[str, Any]):
-    """One batch's figures under Spark's names (`batchId`, `numInputRows`, `durationMs`, ...)."""
+    """One batch's figures under Spark's names (`batchId`, `numInputRows`, `durationMs`, ...).
+
+    As PySpark's they are keys, and attributes too.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"a batch's figures have no '{name}'") from None
 
     @property
     def batch_id(self) -> int:
@@ -25,6 +34,11 @@ class StreamingQueryProgress(dict[str, Any]):
     def json(self) -> str:
         """The figures as one line of JSON."""
         return json.dumps(self, ensure_ascii=False)
+
+    @property
+    def prettyJson(self) -> str:
+        """The figures as JSON for people."""
+        return json.dumps(self, ensure_ascii=False, indent=2)
 
 
 class Durations:

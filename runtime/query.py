@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..planner.model.errors import StateplanError
 from .failures import batch_failure
+from .listeners import Listeners
 from .micro_batch import MicroBatchExecution
-from .progress import Listener, StreamingQueryProgress
+from .progress import StreamingQueryProgress
 from .triggers import Trigger
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _KEPT_PROGRESS = 100  # spark.sql.streaming.numRecentProgressUpdates
 
 
 class StreamingQuery:
-    """A query that was started: Spark's handle, in Python's spelling.
+    """A query that was started: PySpark's handle, in Python's spelling and in PySpark's own.
 
     Attributes:
         id: the query's id, kept by its checkpoint.
@@ -34,7 +35,7 @@ class StreamingQuery:
         self,
         execution: MicroBatchExecution,
         trigger: Trigger,
-        listeners: Sequence[Listener],
+        listeners: Listeners,
         close: Callable[[], None],
     ) -> None:
         self.id = execution.identity.id
@@ -42,12 +43,13 @@ class StreamingQuery:
         self.name = execution.identity.name
         self._execution = execution
         self._trigger = trigger
-        self._listeners = list(listeners)
+        self._listeners = listeners
         self._close = close
         self._recent: deque[StreamingQueryProgress] = deque(maxlen=_KEPT_PROGRESS)
         self._changed = threading.Condition(threading.RLock())
         self._active = True
         self._stopping = threading.Event()
+        self._interrupting = False
         self._round_number = 0
         self._last_idle_round = 0
         self._in_trigger = False
@@ -89,6 +91,27 @@ class StreamingQuery:
         """The id of the batch that runs, or runs next."""
         return self._execution.position.batch_id
 
+    def explain(self, extended: bool = False) -> None:
+        """Print the plan of the batch that runs or ran last: its state versions and watermarks.
+
+        Args:
+            extended: the logical plans too.
+        """
+        print(self.explained(extended))
+
+    def explained(self, extended: bool = False) -> str:
+        """What `explain` prints."""
+        return self._execution.explained(extended=extended)
+
+    @property
+    def watermark_ms(self) -> int:
+        """The watermark that the next batch runs under, in milliseconds since 1970."""
+        return self._execution.position.watermark_ms
+
+    def advance_watermark(self, watermark_ms: int) -> None:
+        """For tests, between batches: move the watermark without rows; it never goes back."""
+        self._execution.advance_watermark(watermark_ms)
+
     def exception(self) -> StateplanError | None:
         """What ended the query, if it failed."""
         return self._error
@@ -125,6 +148,7 @@ class StreamingQuery:
 
     def stop(self) -> None:
         """Stop the query, in the middle of a batch too; the batch runs again at a restart."""
+        self._interrupting = True
         self._stopping.set()
         if self._thread is None:
             self._end(None)
@@ -134,6 +158,27 @@ class StreamingQuery:
             self._thread.join(0.2)
             if self._thread is threading.current_thread():
                 return
+
+    def stop_after_batch(self) -> None:
+        """Stop the query once the batch that runs is committed.
+
+        Raises:
+            StateplanError: the batch failed.
+        """
+        self._stopping.set()
+        if self._thread is None:
+            self._end(None)
+        elif self._thread is not threading.current_thread():
+            self._thread.join()
+            self.await_termination()
+
+    # What PySpark calls the same.
+    runId = property(lambda self: self.run_id)
+    isActive = is_active
+    lastProgress = last_progress
+    recentProgress = recent_progress
+    awaitTermination = await_termination
+    processAllAvailable = process_all_available
 
     # ------------------------------------------------------------------------------------ the loop
 
@@ -181,11 +226,21 @@ class StreamingQuery:
                 self._stopping.wait(_POLLING_SECONDS)
 
     def _until_idle(self) -> None:
-        """Run batches in the caller's thread until there is nothing to do."""
+        """Run batches in the caller's thread until there is nothing to do.
+
+        A second batch without data under the same watermark is the last: only state that leaves by
+        the processing time asks for another one, and would for ever.
+        """
         try:
             with _tagged(self._execution.engine.spark, self.run_id):
+                rested_at = None
                 while self._active and self._round():
-                    pass
+                    if self._execution.data_available:
+                        rested_at = None
+                    elif rested_at == self.watermark_ms:
+                        break
+                    else:
+                        rested_at = self.watermark_ms
         except StateplanError as error:
             self._end(error)
         except BaseException:
@@ -204,9 +259,9 @@ class StreamingQuery:
                 self._in_trigger = False
         if progress is not None:
             self._recent.append(progress)
-            for listener in self._listeners:
-                listener(progress)
+            self._listeners.progressed(progress)
         else:
+            self._listeners.idle()
             with self._changed:
                 self._last_idle_round = self._round_number
                 self._changed.notify_all()
@@ -217,11 +272,12 @@ class StreamingQuery:
             if not self._active:
                 return
             # What a stop interrupts fails: that is no failure of the query.
-            self._error = None if self._stopping.is_set() else error
+            self._error = None if self._interrupting else error
             self._active = False
             self._execution.close()
             self._close()
             self._changed.notify_all()
+        self._listeners.terminated(self._error)
 
     def _interrupt(self) -> None:
         try:

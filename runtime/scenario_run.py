@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ class SinkFailure(RuntimeFailure):
 
 
 @dataclass
-class _Caught(Sink):
+class CaughtRows(Sink):
     """A sink that keeps what it is handed, and what the query says about it."""
 
     in_arrow = True
@@ -116,7 +116,7 @@ class ScenarioRun:
         self._given = query
         self._tasks, self._restart_always = tasks, restart_always
         self._query: StreamingQuery | None = None
-        self._caught = _Caught((), scenario.ordered)
+        self._caught = CaughtRows((), scenario.ordered)
         self.emitted: dict[str, Any] = {}
 
     def run(
@@ -256,12 +256,22 @@ class ScenarioRun:
             self.emitted.pop("batches", None)
 
 
-def _place() -> str | None:
+def place_in_memory() -> str | None:
     """A file system in memory, if there is one with room: no step waits there for a disk."""
     with contextlib.suppress(OSError):
         if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
             return _MEMORY
     return None
+
+
+@contextlib.contextmanager
+def scenario_folder() -> Iterator[Path]:
+    """A directory for a scenario's files and checkpoint, which goes at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="stateplan-scenario-", dir=place_in_memory()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def run_scenario(
@@ -281,9 +291,6 @@ def run_scenario(
         restart_always: restart the query before each step.
         query: a query written in Python, instead of the scenario's own.
     """
-    folder = Path(tempfile.mkdtemp(prefix="stateplan-scenario-", dir=_place()))
     how: dict[str, Any] = {"tasks": tasks, "restart_always": restart_always, "query": query}
-    try:
+    with scenario_folder() as folder:
         return ScenarioRun(spark, scenario, folder, **how).run()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from .engines.engine import Engine
 from .engines.opening import engine_on
 from .evolution import check_restart
 from .files import failing, location_of
+from .listeners import Listeners
 from .micro_batch import MicroBatchExecution, Prepare
 from .offsets import recover
 from .plan.facts import Reader
@@ -38,8 +40,9 @@ from .triggers import DEFAULT, Trigger
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryListener
 
-
+_IDLE_INTERVAL = "spark.sql.streaming.noDataProgressEventInterval"
 __all__ = ["StreamingQuery", "run_to_completion", "start", "stream_names"]
 
 
@@ -53,12 +56,13 @@ def start(
     checkpoint: str | Path | None = None,
     name: str | None = None,
     tables: Mapping[str, Table] | None = None,
-    listeners: Sequence[Listener] = (),
+    listeners: Sequence[Listener | StreamingQueryListener] = (),
     tasks: int | None = None,
     background: bool = True,
     allow: Collection[str] = (),
     prepare: Prepare | None = None,
     file_system: Any = None,
+    now_ms: Callable[[], int] | None = None,
 ) -> StreamingQuery:
     """Start a query, or go on from its checkpoint.
 
@@ -73,7 +77,8 @@ def start(
             that is registered; None: a temporary one that goes when the query ends.
         name: the query's name, for progress.
         tables: static tables by name.
-        listeners: called with each batch's figures.
+        listeners: functions of each batch's figures, or objects of PySpark's
+            StreamingQueryListener.
         tasks: how many tasks run each stateful operator; by default one for a small batch,
             else as many as there are cores, but no more than stores.
         background: run in a thread of its own; else a trigger that ends runs before this returns.
@@ -82,6 +87,7 @@ def start(
         prepare: for tests: another way to make batches of plans.
         file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
             on; it travels to the executors, so it must pickle.
+        now_ms: for tests: another clock, in milliseconds since 1970.
 
     Raises:
         StateplanError: the query cannot start: it is refused, or its checkpoint, a source or the
@@ -105,6 +111,7 @@ def start(
             allow=allow,
             prepare=prepare,
             temporary=temporary,
+            now_ms=now_ms or _now_ms,
         )
     except BaseException:
         if temporary is not None:
@@ -147,11 +154,12 @@ def _prepare(
     root: Location,
     name: str | None,
     tables: Mapping[str, Table],
-    listeners: Sequence[Listener],
+    listeners: Sequence[Listener | StreamingQueryListener],
     tasks: int | None,
     allow: Collection[str],
     prepare: Prepare | None,
     temporary: str | None,
+    now_ms: Callable[[], int],
 ) -> StreamingQuery:
     names = stream_names(execution.checked)
     used = {name: _source(name, sources) for name in names}
@@ -205,6 +213,7 @@ def _prepare(
             tasks=TaskChoice(most=chosen, fixed=tasks is not None),
             places=names,
             unlimited=trigger.kind == "once",
+            now_ms=now_ms,
         )
 
         def close() -> None:
@@ -213,9 +222,16 @@ def _prepare(
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
 
-        query = StreamingQuery(run, trigger, listeners, close)
+        idle_ms = int(conf.settings.get(_IDLE_INTERVAL, "10000"))
+        told = Listeners(listeners, run.identity, idle_ms)
+        query = StreamingQuery(run, trigger, told, close)
+        told.started()
         undo.pop_all()  # from here on the query's end lets checkpoint and session go
         return query
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _readers(

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from ..planner.description import trigger_text
 from ..planner.model.errors import DescriptionError
 
 TriggerKind = Literal["default", "processing_time", "once", "available_now", "manual"]
@@ -74,12 +75,13 @@ def processing_time(interval: str) -> Trigger:
     return Trigger("processing_time", total)
 
 
-def parse_trigger(text: str) -> Trigger:
+def parse_trigger(given: object) -> Trigger:
     """`default`, `once`, `available_now`, or an interval for processing time.
 
     Raises:
-        DescriptionError: the text is none of these.
+        DescriptionError: it is neither such a text nor a mapping that `trigger_text` takes.
     """
+    text = trigger_text(given)
     match text.strip().lower().replace("-", "_"):
         case "default" | "":
             return DEFAULT

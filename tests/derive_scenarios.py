@@ -21,6 +21,7 @@ import yaml
 
 from stateplan.planner.model.ddl import parse_type
 from stateplan.runtime.comparison import as_text, plain
+from stateplan.runtime.testing.update import write_expectation
 
 SCENARIOS = Path(__file__).resolve().parent / "scenarios"
 METRICS = {
@@ -194,26 +195,6 @@ def _condition(error: Any) -> str | None:
     return str(condition) if condition else None
 
 
-def write(path: Path, expect: dict[str, Any]) -> None:
-    """Put `expect` at the end of the file, rows on a line each."""
-    head = path.read_text(encoding="utf-8").split("\nexpect:")[0].rstrip("\n")
-    lines = ["expect:", f"  columns: {json.dumps(expect['columns'])}"] if expect else ["expect:"]
-    if "batches" in expect:
-        lines.append("  batches:" if expect["batches"] else "  batches: []")
-    for batch in expect.get("batches", []):
-        lead = "    - "
-        for key, value in batch.items():
-            if isinstance(value, list) and value:
-                lines.append(f"{lead}{key}:")
-                lines += [f"        - {json.dumps(item, ensure_ascii=False)}" for item in value]
-            else:
-                lines.append(f"{lead}{key}: {json.dumps(value)}")
-            lead = "      "
-    if "error" in expect:
-        lines.append(f"  error: {json.dumps(expect['error'])}")
-    path.write_text(head + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
-
-
 def main(arguments: list[str]) -> None:
     from pyspark.sql import SparkSession
 
@@ -223,7 +204,7 @@ def main(arguments: list[str]) -> None:
     logging.disable(logging.CRITICAL)  # PySpark logs each error that it raises
     for path in [Path(name) for name in arguments] or sorted(SCENARIOS.glob("*.yaml")):
         expect = derive(spark, yaml.safe_load(path.read_text(encoding="utf-8")))
-        write(path, expect)
+        write_expectation(path, expect)
         print(path.stem, len(expect.get("batches", [])), "batches", expect.get("error", ""))
     spark.stop()
 

@@ -54,6 +54,7 @@ def test_the_wheel_holds_every_module(tmp_path: Path) -> None:
 
 def test_importing_the_package_loads_no_pyspark() -> None:
     heavy = "{'pyspark', 'pyarrow', 'numpy', 'networkx', 'sqlglot', 'rich'}"
-    code = f"import sys, stateplan; print(sorted(set(sys.modules) & {heavy}))"
+    modules = "stateplan, stateplan.testing, stateplan.pytest_plugin"
+    code = f"import sys, {modules}; print(sorted(set(sys.modules) & {heavy}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

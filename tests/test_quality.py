@@ -18,8 +18,8 @@ def lay_links(root: Path) -> None:
     links = root / ".typing" / "stateplan"
     links.mkdir(parents=True, exist_ok=True)
     targets = {floor: f"../../{floor}" for floor in FLOORS}
-    for name in ("__init__.py", "py.typed"):
-        targets[name] = f"../../planner/_stateplan/{name}"
+    for path in (root / "planner" / "_stateplan").glob("*.py*"):
+        targets[path.name] = f"../../planner/_stateplan/{path.name}"
     for name, target in targets.items():
         link = links / name
         if not link.is_symlink():

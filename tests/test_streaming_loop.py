@@ -19,6 +19,7 @@ from stateplan.runtime.batch_progress import RunIdentity
 from stateplan.runtime.checkpoint import Checkpoint
 from stateplan.runtime.engines.context import BatchContext, BatchResults, EventTimeStats
 from stateplan.runtime.engines.spark import SparkEngine
+from stateplan.runtime.listeners import Listeners
 from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.query import StreamingQuery
@@ -133,7 +134,7 @@ class Rig:
             tasks=TaskChoice(most=2),
             unlimited=trigger is ONCE,
         )
-        return StreamingQuery(execution, trigger, [], lambda: None)
+        return StreamingQuery(execution, trigger, Listeners([], execution.identity), lambda: None)
 
 
 @pytest.fixture

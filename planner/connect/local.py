@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -80,12 +81,16 @@ def local_session(service: PlannerService) -> Iterator[SparkSession]:
 
 
 def evaluate(
-    code: str, sources: Mapping[str, Source], conf: Conf, *, name: str = "<string>"
+    code: str | Callable[..., Any],
+    sources: Mapping[str, Source],
+    conf: Conf,
+    *,
+    name: str = "<string>",
 ) -> tuple[PlannerSession, Planned]:
-    """The DataFrame of one Python expression over the sources' names and `F`.
+    """The DataFrame of PySpark code: one expression over the sources' names and `F`, or a function.
 
     Args:
-        code: the expression.
+        code: the expression; or a function whose parameters are named as sources are.
         sources: a DataFrame for each stands under its name.
         conf: the session's settings.
         name: what errors call the code.
@@ -95,15 +100,20 @@ def evaluate(
             and PySpark errors of its own calls are told as such.
     """
     service = PlannerService(catalog=sources, conf=conf)
-    remember_source(name, code)
+    if isinstance(code, str):
+        remember_source(name, code)
     with _LOCK, local_session(service) as spark, recorded(), habits(), remote_functions():
         session = service.session(spark._client._session_id)
         # The sources are DataFrames here, no views: SQL text within the code does not see them.
         session.named_tables = False
         scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
-        program = _compiled(code, name)
+        program = _compiled(code, name) if isinstance(code, str) else None
         with _told():
-            found = eval(program, {**scope, "F": _functions()})
+            if program is not None:
+                found = eval(program, {**scope, "F": _functions()})
+            else:
+                assert not isinstance(code, str)
+                found = code(**_arguments(code, scope))
             if not isinstance(found, DataFrame):
                 raise _no_frame(found)
             relation = found._plan.plan(spark._client)
@@ -117,6 +127,20 @@ def _functions() -> ModuleType:
     module.__dict__.update({**vars(functions), **kinds, "__name__": module.__name__})
     module.__name__ = "pyspark.sql.functions"
     return module
+
+
+def _arguments(function: Callable[..., Any], frames: Mapping[str, DataFrame]) -> dict[str, Any]:
+    """The DataFrames that a function's parameters name."""
+    wanted = inspect.signature(function).parameters.values()
+    missing = [p.name for p in wanted if p.name not in frames and p.default is p.empty]
+    if missing:
+        raise DescriptionError(
+            "STATEPLAN_SOURCE_MISSING",
+            f"The function {getattr(function, '__name__', function)!r} has a parameter "
+            f"'{missing[0]}', but there is no such source.",
+            hint=f"Name its parameters as sources are: {', '.join(frames) or 'there are none'}.",
+        )
+    return {p.name: frames[p.name] for p in wanted if p.name in frames}
 
 
 def _frame(spark: SparkSession, name: str, streaming: bool) -> DataFrame:
@@ -139,7 +163,7 @@ def _compiled(code: str, name: str) -> CodeType:
 @contextmanager
 def _told() -> Iterator[None]:
     """Errors of the user's code as messages: PySpark's own with its condition."""
-    hint = "Mend the Python expression."
+    hint = "Mend the PySpark code."
     try:
         yield
     except NotPlanned as error:
@@ -152,13 +176,13 @@ def _told() -> Iterator[None]:
         message = str(error).replace("pyspark.sql.connect.", "pyspark.sql.")
         raise AnalysisError(None, message, hint=hint) from None
     except Exception as error:
-        message = f"The Python expression failed: {type(error).__name__}: {error}"
+        message = f"The PySpark code failed: {type(error).__name__}: {error}"
         raise AnalysisError(None, message, hint=hint) from None
 
 
 def _no_frame(found: object) -> DescriptionError:
     return DescriptionError(
         "STATEPLAN_PYTHON_NO_DATAFRAME",
-        f"The Python expression gives a {type(found).__name__}, not a DataFrame.",
+        f"The PySpark code gives a {type(found).__name__}, not a DataFrame.",
         hint="End it with an operation that gives a DataFrame, such as agg() or select().",
     )

@@ -92,20 +92,31 @@ class EmbeddedEngine(Engine):
 
     def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
         reader = source.reader
+        if reader is None:
+            rows = source.batch_table(start, end)
+            if rows is not None:
+                return self._values(rows, source.schema, _HELD_BY_BATCH)
         if reader is None or not self.reads_here(reader):
             return source.batch(self.spark, start, end)
         return self._read(source.batch_paths(start, end), reader, _HELD_BY_BATCH)
 
     def read_table(self, table: Table) -> DataFrame:
         reader = table.reader
+        rows = table.arrow()
+        if rows is not None:
+            return self._values(rows, table.schema, _HELD_BY_QUERY)
         if not isinstance(table, FilesTable) or reader is None or not self.reads_here(reader):
             return table.frame(self.spark)
         return self._read(table.paths, reader, _HELD_BY_QUERY)
 
     def no_rows(self, schema: StructType) -> DataFrame:
+        return self._values(None, schema, _HELD_BY_QUERY)
+
+    def _values(self, rows: Any, schema: StructType, holder: str) -> DataFrame:
+        """Rows of an Arrow table, or none."""
         kind = as_nullable(schema)
         assert isinstance(kind, StructType)
-        return self._local([], kind, _HELD_BY_QUERY)
+        return self._local([] if rows is None else [rows.to_batches()], kind, holder)
 
     def _read(self, paths: Sequence[str], reader: Reader, holder: str) -> DataFrame:
         """The rows of JSON files, read by our own code: a partition for each file."""

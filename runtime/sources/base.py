@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...planner.model.types import StructType
 from ..checkpoint import Offset
@@ -60,6 +60,10 @@ class Source(ABC):
         Raises:
             RuntimeFailure: rows of the range are not there any more.
         """
+
+    def batch_table(self, start: Offset | None, end: Offset) -> Any:
+        """What `batch` gives as an Arrow table, where the rows are in this process; None: not."""
+        return None
 
     def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
         """About how many bytes the rows are that `batch` has just given; None: it cannot tell."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.types import StructType
 from ..checkpoint import Offset
-from ..frames import rows_frame
+from ..frames import rows_frame, rows_table
+from ..rows import in_order
 from .base import Source
 
 if TYPE_CHECKING:
@@ -41,10 +42,19 @@ class MemorySource(Source):
     def description(self) -> str:
         return f"MemoryStream[{','.join(field.name for field in self.schema.fields)}]"
 
-    def add(self, rows: Sequence[Row]) -> int:
-        """Add a step of rows (values in the schema's order); returns the number of steps."""
+    def add(self, rows: Sequence[Row | Mapping[str, object]]) -> int:
+        """Add a step of rows; returns the number of steps.
+
+        Args:
+            rows: values as PySpark takes them, in the schema's order, or mappings by its names.
+
+        Raises:
+            DescriptionError: a row has other columns.
+        """
+        fields, what = self.schema.fields, self.description
+        read: list[Row] = [tuple(in_order(row, fields, what)) for row in rows]
         with self._lock:
-            self._steps.append([tuple(row) for row in rows])
+            self._steps.append(read)
             return len(self._steps)
 
     def prepare_for_available_now(self) -> None:
@@ -61,6 +71,12 @@ class MemorySource(Source):
         return len(self._steps) or None
 
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
+        return rows_frame(spark, self.schema, self._rows(start, end))
+
+    def batch_table(self, start: Offset | None, end: Offset) -> Any:
+        return rows_table(self.schema, self._rows(start, end))
+
+    def _rows(self, start: Offset | None, end: Offset) -> list[Row]:
         first, last = 0 if start is None else _number(start), _number(end)
         if last > len(self._steps):
             raise RuntimeFailure(
@@ -68,7 +84,7 @@ class MemorySource(Source):
                 f"{self.description} holds {len(self._steps)} steps, but the batch ends at {last}.",
                 hint="A memory source cannot be restored: restart with the same source object.",
             )
-        return rows_frame(spark, self.schema, [r for step in self._steps[first:last] for r in step])
+        return [row for step in self._steps[first:last] for row in step]
 
     def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
         first, last = 0 if start is None else _number(start), _number(end)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...planner.model.spark_sql import type_sql
 from ...planner.model.types import StructType
-from ..frames import spark_schema
+from ..frames import rows_frame, rows_table, spark_schema
 from ..listing import list_files
 from ..plan.facts import Reader
 
@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 
 class Table(ABC):
-    """A table at rest."""
+    """A table at rest.
+
+    Attributes:
+        schema: the columns.
+    """
+
+    schema: StructType
 
     @abstractmethod
     def frame(self, spark: SparkSession) -> DataFrame:
@@ -28,6 +34,10 @@ class Table(ABC):
     @property
     def reader(self) -> Reader | None:
         """How an engine reads its files; None: its rows are in this process."""
+        return None
+
+    def arrow(self) -> Any:
+        """Its rows as an Arrow table, where they are in this process as values; None: not."""
         return None
 
 
@@ -82,3 +92,22 @@ class RowsTable(Table):
     @property
     def reader(self) -> Reader:
         return Reader(format="json", schema=self.schema)
+
+
+@dataclass(frozen=True)
+class ValuesTable(Table):
+    """Rows of a program.
+
+    Attributes:
+        rows: values in the order of the columns.
+        schema: the columns.
+    """
+
+    rows: Sequence[Sequence[object]]
+    schema: StructType
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        return rows_frame(spark, self.schema, self.rows)
+
+    def arrow(self) -> Any:
+        return rows_table(self.schema, self.rows)

@@ -1,0 +1,1 @@
+"""Tests of users: a query step by step in a program, and scenario files."""
