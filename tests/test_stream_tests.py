@@ -114,8 +114,12 @@ def test_timers_of_users_go_by_the_tests_clock(start: Start) -> None:
     assert test.add("events", [("ann", None), ("bob", None)]).run() == []
     assert test.advance_clock(dt.timedelta(minutes=5)) == []
     assert test.add("events", [("ann", None)]).run() == []
-    assert test.advance_clock("2026-01-01 00:11") == [("bob", 1)]
-    test.expect_state([{"user": "ann", "groupState": {"n": 2}}])
+    test.advance_clock("2026-01-01 00:11")
+    test.add("events", [("eve", None)]).run()
+    test.expect([("bob", 1)])
+    test.expect_state(
+        [{"user": "ann", "groupState": {"n": 2}}, {"user": "eve", "groupState": {"n": 1}}]
+    )
     with pytest.raises(DescriptionError, match="the test runs by the real one"):
         start(COUNTS, EVENTS, output_mode="update").advance_clock("2026-01-01")
 
