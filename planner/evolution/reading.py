@@ -214,7 +214,7 @@ def _schemas(folder: Folder, place: str, operator: str) -> Iterator[tuple[str, S
     first = f"state/{operator}/0"
     for path, store in (
         (f"{first}/_metadata/schema", "default"),
-        *((f"{first}/{n}/_metadata/schema", n) for n in folder.names(first) if not n[0].isdigit()),
+        *((f"{first}/{n}/_metadata/schema", n) for n in folder.names(first) if n[0].isalpha()),
     ):
         data = folder.read(path)
         if data is not None:

@@ -296,7 +296,7 @@ def counting() -> Iterator[None]:
     batch = "stateplan.runtime.engines.batch"
     with (
         mock.patch(f"{batch}._TIDY_EVERY", 1),
-        mock.patch(f"{batch}.kernel_of", lambda node: Count()),
+        mock.patch(f"{batch}.kernel_of", lambda node, conf: Count()),
     ):
         yield
 
