@@ -29,11 +29,13 @@ class PlannerService(SparkConnectServiceServicer):
         catalog: the tables and streams that every session knows.
         conf: the settings that every session starts with.
         console: where the plans of started streams go.
+        scripted: for `stateplan explain FILE`, which goes on where a client would be refused.
     """
 
     catalog: Catalog = field(default_factory=dict)
     conf: Conf = field(default_factory=Conf)
     console: Console = field(default_factory=Console)
+    scripted: bool = False
     sessions: dict[str, PlannerSession] = field(default_factory=dict)
     server_session: str = field(default_factory=lambda: str(uuid.uuid4()))
     artifacts: set[str] = field(default_factory=set)
@@ -43,7 +45,9 @@ class PlannerService(SparkConnectServiceServicer):
         """The session of that id."""
         with self.lock:
             if session_id not in self.sessions:
-                self.sessions[session_id] = PlannerSession(self.catalog, self.conf)
+                session = PlannerSession(self.catalog, self.conf)
+                session.scripted = self.scripted
+                self.sessions[session_id] = session
             return self.sessions[session_id]
 
     # --------------------------------------------------------------------------- calls that answer

@@ -52,6 +52,8 @@ class PlannerSession:
         self.views: dict[str, TempView] = {}
         # Whether SQL text may name the tables, as it may those of a catalog.
         self.named_tables = True
+        # Whether a file is explained: what it asks of tables at rest has no rows.
+        self.scripted = False
         self.database = "default"
         self.databases: set[str] = set()
         self.settings: dict[str, str] = dict((conf or Conf()).settings)
@@ -276,6 +278,7 @@ class PlannerSession:
         other.views.update(self.views)
         other.user_functions.update(self.user_functions)
         other.database, other.databases = self.database, set(self.databases)
+        other.scripted = self.scripted
         other.ids, other.watermarks = self.ids, self.watermarks
         return other
 

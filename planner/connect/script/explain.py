@@ -1,0 +1,70 @@
+"""`stateplan explain job.py`: the file runs in a process of its own, its Spark is the planner."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...model.catalog import Catalog
+from ...model.conf import Conf
+from ..console import Console
+from ..places import remember_source
+from ..server import serving
+from .notebook import read_cells
+from .program import Program
+
+KINDS = (".py", ".ipynb")
+
+
+def files_of(folder: str | Path) -> list[str]:
+    """Every script and notebook below a folder that starts a stream, by name."""
+    found = sorted(path for path in Path(folder).rglob("*") if path.suffix in KINDS)
+    hidden = [path for path in found if any(p.startswith(".") for p in path.parts[:-1])]
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in found}
+    return [str(p) for p in found if p not in hidden and "readStream" in texts[p]]
+
+
+def explain_script(
+    program: Program,
+    *,
+    catalog: Catalog,
+    conf: Conf,
+    mode: str,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Run a PySpark file; every stream that it starts is printed as its plan.
+
+    Args:
+        program: the file and how to run it.
+        catalog: the tables and streams that it may name.
+        conf: settings to start with; the file's own win.
+        mode: the explain mode of started streams.
+        environment: variables that it finds besides those of this process.
+
+    Returns:
+        The exit status: the script's own, or 2 where the planner refused something.
+    """
+    console = Console(mode)
+    if program.path.endswith(".ipynb"):
+        for cell in read_cells(os.path.abspath(program.path)):
+            remember_source(cell.file, cell.source)
+    with serving(catalog=catalog, conf=conf, console=console, scripted=True) as (_, port):
+        variables = {
+            **os.environ,
+            **(environment or {}),
+            "SPARK_REMOTE": f"sc://127.0.0.1:{port}",
+            "SPARK_CONNECT_DEBUG_CLIENT_CALL_STACK": "true",
+            "PYTHONUNBUFFERED": "1",
+            "GRPC_VERBOSITY": "NONE",
+        }
+        variables.pop("MASTER", None)
+        variables.pop("SPARK_API_MODE", None)
+        command = [sys.executable, "-m", "stateplan.planner.connect.script.launch"]
+        arguments = [*command, program.to_json()]
+        status = subprocess.run(arguments, env=variables, check=False).returncode
+    if status == 0 and not console.shown:
+        print(f"note: {program.path} started no stream.", file=sys.stderr)
+    return status
