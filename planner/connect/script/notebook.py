@@ -20,6 +20,8 @@ _CELL_END = "# COMMAND ----------"
 _PYTHON_CELLS = ("python", "pyspark", "spark", "time", "timeit", "capture", "local", "prun")
 _TEXTS = ("md", "md-sandbox", "markdown", "html", "latex")
 _MAGIC_LINE = re.compile(r"(?P<indent>\s*)(?:\w[\w, ]*=\s*)?(?P<sign>%%?|!|\?)(?P<rest>.*)")
+# Jupyter takes these for magics without a sign.
+_BARE_MAGIC = re.compile(r"(?P<indent>\s*)(?P<sign>)(?P<rest>(pip|conda|ls|cd|mkdir|rm|cp|mv|cat) .*)")
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _lines(file: str, lines: list[str], start: int, note: Note) -> list[str]:
     result: list[str] = []
     continued = False
     for number, line in enumerate(lines, start + 1):
-        found = _MAGIC_LINE.fullmatch(line)
+        found = _MAGIC_LINE.fullmatch(line) or _BARE_MAGIC.fullmatch(line)
         if continued or (found and not _inside(result)):
             indent = found["indent"] if found else ""
             result.append("" if continued else indent + _replacement(file, number, found, note))

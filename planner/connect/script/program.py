@@ -101,6 +101,8 @@ class Program:
 
     def owns(self, file: str) -> bool:
         """Whether a file of code, by its name in a frame, is the user's own and no library's."""
+        if file.startswith("<"):
+            return False
         file = os.path.realpath(file)
         if file.startswith((_OWN, *_LIBRARIES)) or "site-packages" in file.split(os.sep):
             return False
