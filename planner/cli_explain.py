@@ -42,6 +42,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--python-path", multiple=True, metavar="DIR", help="Where a script's modules are.")
 @click.option("--strict-imports", is_flag=True, help="No stand-ins for missing modules.")
 @click.option("--call", metavar="FUNCTION[(...)]", help="Call it when the script has run.")
+@click.option("--write-catalog", is_flag=True, help="Add guesses of columns to the catalog.")
 @click.option("--into-batches", is_flag=True, help="Call foreachBatch's functions, too.")
 def explain(
     file: str,
@@ -70,7 +71,12 @@ def explain(
             raise click.UsageError(
                 "A script says its output modes itself: leave --output-mode out."
             )
-        sys.exit(explain_scripts(file, arguments, checked(mode), _tables(catalog), conf, **scripts))
+        guesses = (catalog or "catalog.yaml") if scripts.pop("write_catalog") else None
+        known = None if guesses and not Path(guesses).is_file() else catalog
+        status = explain_scripts(
+            file, arguments, checked(mode), _tables(known), conf, write_catalog=guesses, **scripts
+        )
+        sys.exit(status)
     if kind == ".sql":
         print(_sql(file, catalog, conf, output_mode).explain(mode))
         return

@@ -24,6 +24,7 @@ def explain_scripts(
     strict_imports: bool,
     call: str | None,
     into_batches: bool,
+    write_catalog: str | None,
 ) -> int:
     """Explain a file, or one after the other every file of a folder; gives the exit status.
 
@@ -62,7 +63,12 @@ def explain_scripts(
             into_batches=into_batches,
         )
         ended = explain_script(
-            program, catalog=catalog, conf=Conf(settings(conf)), mode=mode, environment=variables
+            program,
+            catalog=catalog,
+            conf=Conf(settings(conf)),
+            mode=mode,
+            environment=variables,
+            write_catalog=write_catalog,
         )
         status = max(status, ended)
     sys.stdout.flush()

@@ -75,9 +75,8 @@ def create_view(
     session: PlannerSession, message: Message, console: Console, caller: Caller
 ) -> list[Message]:
     """`createOrReplaceTempView` and its kin."""
-    frame = session.planned(message.input)
     name = f"global_temp.{message.name}" if message.is_global else message.name
-    session.create_view(name, frame, replace_existing=message.replace)
+    session.create_view(name, message.input, replace_existing=message.replace)
     return []
 
 

@@ -54,11 +54,16 @@ def _described(
     if message.schema:
         schema = read_schema(message.schema)
     known = reader.session.known_path(path) if path else None
+    if known is None and not path:
+        described = reader.session.tables.get(format_)
+        known = described if isinstance(described, Source) else None
     if schema is None and known is not None:
         schema = known.schema
     if schema is None:
+        schema = reader.session.guesses.schema(path or format_)
+    if schema is None:
         what = f"'{path}'" if path else f"the source '{format_}'"
-        raise missing_schema(what, origin)
+        raise missing_schema(what, origin, subject=path or format_)
     name = path if format_ in FILE_FORMATS and path else format_
     return Source(
         name=name,

@@ -74,7 +74,12 @@ def _told(error: Exception) -> StateplanError:
 
 @contextmanager
 def serving(
-    *, catalog: Catalog, conf: Conf, console: Console, port: int = 0, scripted: bool = False
+    *,
+    catalog: Catalog,
+    conf: Conf,
+    console: Console,
+    port: int = 0,
+    service: PlannerService | None = None,
 ) -> Iterator[tuple[grpc.Server, int]]:
     """A running server and its port; it stops when the block ends.
 
@@ -83,12 +88,12 @@ def serving(
         conf: the settings that every session starts with.
         console: where started streams are printed.
         port: a port of the loopback interface; 0 for any that is free.
-        scripted: the client is a file that is explained (see PlannerService).
+        service: what answers, if not one made of the first three.
 
     Raises:
         DescriptionError: the port is taken.
     """
-    service = PlannerService(catalog=catalog, conf=conf, console=console, scripted=scripted)
+    service = service or PlannerService(catalog=catalog, conf=conf, console=console)
     server = grpc.server(
         futures.ThreadPoolExecutor(max_workers=8, thread_name_prefix="stateplan"),
         options=[("grpc.max_receive_message_length", -1), ("grpc.so_reuseport", 0)],

@@ -41,6 +41,9 @@ _CLIENT_DEFAULTS = {
     "spark.sql.session.localRelationChunkSizeBytes": str(2**24),
     "spark.sql.session.localRelationBatchOfChunksSizeBytes": str(2**28),
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    ),
     "spark.sql.repl.eagerEval.enabled": "false",
     "spark.sql.repl.eagerEval.maxNumRows": "20",
     "spark.sql.repl.eagerEval.truncate": "20",

@@ -13,6 +13,7 @@ from ...model.conf import Conf
 from ..console import Console
 from ..places import remember_source
 from ..server import serving
+from ..service import PlannerService
 from .notebook import read_cells
 from .program import Program
 
@@ -34,6 +35,7 @@ def explain_script(
     conf: Conf,
     mode: str,
     environment: Mapping[str, str] | None = None,
+    write_catalog: str | None = None,
 ) -> int:
     """Run a PySpark file; every stream that it starts is printed as its plan.
 
@@ -43,6 +45,7 @@ def explain_script(
         conf: settings to start with; the file's own win.
         mode: the explain mode of started streams.
         environment: variables that it finds besides those of this process.
+        write_catalog: a file that guesses of columns that nobody described are added to.
 
     Returns:
         The exit status: the script's own, or 2 where the planner refused something.
@@ -51,7 +54,14 @@ def explain_script(
     if program.path.endswith(".ipynb"):
         for cell in read_cells(os.path.abspath(program.path)):
             remember_source(cell.file, cell.source)
-    with serving(catalog=catalog, conf=conf, console=console, scripted=True) as (_, port):
+    service = PlannerService(
+        catalog=catalog,
+        conf=conf,
+        console=console,
+        scripted=True,
+        guessing=write_catalog is not None,
+    )
+    with serving(catalog=catalog, conf=conf, console=console, service=service) as (_, port):
         variables = {
             **os.environ,
             **(environment or {}),
@@ -67,4 +77,15 @@ def explain_script(
         status = subprocess.run(arguments, env=variables, check=False).returncode
     if status == 0 and not console.shown:
         print(f"note: {program.path} started no stream.", file=sys.stderr)
+    if write_catalog is not None:
+        _add_guesses(write_catalog, service)
     return status
+
+
+def _add_guesses(path: str, service: PlannerService) -> None:
+    lines = [line for guesses in service.guesses for line in guesses.lines()]
+    if not lines:
+        return
+    with open(path, "a", encoding="utf-8") as file:
+        print("# Guessed from the code: correct the types.", *lines, sep="\n", file=file)
+    print(f"note: guesses for {len(lines)} sources were added to {path}.", file=sys.stderr)

@@ -21,7 +21,9 @@ _PYTHON_CELLS = ("python", "pyspark", "spark", "time", "timeit", "capture", "loc
 _TEXTS = ("md", "md-sandbox", "markdown", "html", "latex")
 _MAGIC_LINE = re.compile(r"(?P<indent>\s*)(?:\w[\w, ]*=\s*)?(?P<sign>%%?|!|\?)(?P<rest>.*)")
 # Jupyter takes these for magics without a sign.
-_BARE_MAGIC = re.compile(r"(?P<indent>\s*)(?P<sign>)(?P<rest>(pip|conda|ls|cd|mkdir|rm|cp|mv|cat) .*)")
+_BARE_MAGIC = re.compile(
+    r"(?P<indent>\s*)(?P<sign>)(?P<rest>(pip|conda|ls|cd|mkdir|rm|cp|mv|cat) .*)"
+)
 
 
 @dataclass(frozen=True)

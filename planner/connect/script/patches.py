@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pyspark
+from pyspark.errors import PySparkAttributeError, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import column as column_module
 from pyspark.sql import context as context_module
@@ -155,8 +156,17 @@ class Patches:
                 return StandIn(f"DataFrame.{name}")
             return looked_up(self, name)
 
+        def column(self: Any, name: str) -> Any:
+            try:
+                return attribute(self, name)
+            except PySparkAttributeError:
+                if not name.startswith("_") and _has_column(self, name):
+                    return self[name]
+                raise
+
         frame: Any = DataFrame
-        frame.__getattribute__ = look_up
+        attribute = frame.__getattr__
+        frame.__getattribute__, frame.__getattr__ = look_up, column
 
     def _placeholders(self) -> None:
         """A stand-in where a type, a column or a condition is needed."""
@@ -181,6 +191,12 @@ class Patches:
                 condition = literal(str(condition)).cast("boolean")
             return filtered(self, condition)
 
+        def with_watermark(self: Any, *texts: Any, **named: Any) -> Any:
+            plain = {name: str(text) for name, text in named.items()}
+            return watermarked(self, *map(str, texts), **plain)
+
+        watermarked = frame.withWatermark
+        frame.withWatermark = with_watermark
         frame.withColumn, frame.withColumns, frame.filter = with_one, with_many, filter_
         frame.where = filter_
 
@@ -241,6 +257,14 @@ def _caller() -> Any:
     if frame is not None and "<frozen" in frame.f_code.co_filename:
         return frame.f_back
     return frame
+
+
+def _has_column(frame: Any, name: str) -> bool:
+    """Whether a DataFrame has a column, or gets it: one of an open schema has what is used."""
+    try:
+        return bool(frame.select(name).columns)
+    except PySparkException:
+        return False
 
 
 def _picklers() -> list[Any]:

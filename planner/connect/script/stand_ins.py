@@ -111,7 +111,7 @@ class StandIn(str):
     def __setitem__(self, key: Any, value: Any) -> None:
         """Nothing is kept."""
 
-    __delitem__: Any = lambda self, key: None  # noqa: E731
+    __delitem__: Any = lambda self, key: None
 
     # ----------------------------------------------------------------------------------- protocols
 

@@ -21,7 +21,7 @@ class NotebookExit(SystemExit):
 class Widgets:
     """A notebook's parameters: as given (`name=value` behind `--`), else their defaults.
 
-    One without a default is given by the job that runs the notebook: it is a stand-in here.
+    One that is not declared is given by the job that runs the notebook: it is a stand-in here.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -36,8 +36,8 @@ class Widgets:
 
     def get(self, name: str, *rest: Any) -> str:
         """A parameter's value."""
-        known = self.given.get(name) or self.defaults.get(name)
-        return known or StandIn(f"widgets.{name}")
+        known = self.given.get(name, self.defaults.get(name))
+        return StandIn(f"widgets.{name}") if known is None else known
 
     getArgument = get
 
