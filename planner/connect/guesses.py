@@ -90,6 +90,20 @@ class Guesses:
         """The guesses as lines of a catalog file."""
         return [self._line(name) for name in self.sources]
 
+    def notes(self) -> list[str]:
+        """What was not known and went on under its placeholder."""
+        found = []
+        for name, columns in self.schemas.columns.items():
+            if name not in self.sources:
+                listed = ", ".join(f"{n} {type_.sql}" for n, type_ in columns.items())
+                found.append(
+                    f"the schema {name} is not known: it has the columns that the code uses"
+                    f" ({listed or 'none'})"
+                )
+        if durations := ", ".join(self.schemas.durations):
+            found.append(f"durations that are not known count as a minute: {durations}")
+        return found
+
     def _line(self, name: str) -> str:
         columns = self.schemas.columns.get(name, {})
         schema = ", ".join(f"{_quoted(n)} {type_.sql}" for n, type_ in columns.items())

@@ -162,6 +162,10 @@ class PlannerSession:
         lines = "\n  ".join(self.guesses.lines())
         self.guesses.withdraw()
         self._frames.clear()
+        if error.condition in UNKNOWN_TABLE:
+            placed = missing_schema(f"the table '{'.'.join(error.subject)}'")
+            placed.condition, placed.place = error.condition, error.place
+            error = placed
         error.hint = (
             "Put its columns into a file given with --catalog, such as this guess, or let"
             f" --write-catalog do so:\n  {lines}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ...model.catalog import Catalog
@@ -76,10 +78,38 @@ def explain_script(
         arguments = [*command, program.to_json()]
         status = subprocess.run(arguments, env=variables, check=False).returncode
     if status == 0 and not console.shown:
-        print(f"note: {program.path} started no stream.", file=sys.stderr)
+        _note(f"{program.path} started no stream{_uncalled(program.path)}")
+    for guesses in service.guesses:
+        for text in guesses.notes():
+            _note(text)
     if write_catalog is not None:
         _add_guesses(write_catalog, service)
     return status
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}.", file=sys.stderr)
+
+
+def _uncalled(path: str) -> str:
+    """Which functions of a file write streams, for one in which nothing calls them."""
+    found: list[str] = []
+    for cell in read_cells(path):
+        with suppress(SyntaxError):
+            found += _writers(ast.parse(cell.source))
+    names = ", ".join(found)
+    return f"; --call plans what a function starts or returns: {names}" if names else ""
+
+
+def _writers(code: ast.AST, owner: str = "") -> Iterator[str]:
+    for node in ast.iter_child_nodes(code):
+        if isinstance(node, ast.ClassDef):
+            yield from _writers(node, f"{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            inner = ast.walk(node)
+            streams = ("readStream", "writeStream")
+            if any(isinstance(n, ast.Attribute) and n.attr in streams for n in inner):
+                yield f"{owner}{node.name}"
 
 
 def _add_guesses(path: str, service: PlannerService) -> None:
@@ -88,4 +118,4 @@ def _add_guesses(path: str, service: PlannerService) -> None:
         return
     with open(path, "a", encoding="utf-8") as file:
         print("# Guessed from the code: correct the types.", *lines, sep="\n", file=file)
-    print(f"note: guesses for {len(lines)} sources were added to {path}.", file=sys.stderr)
+    _note(f"guesses for {len(lines)} sources were added to {path}")
