@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pyarrow as pa
 from pyspark.sql.connect import proto
 from pyspark.sql.connect.types import proto_schema_to_pyspark_data_type
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from ..model.expressions import AggregateExpression, Alias
 from ..model.logical import Aggregate
@@ -18,7 +21,7 @@ from .types import to_proto
 def empty_rows(plan: LogicalPlan) -> list[Message]:
     """The rows of an analyzed plan over no rows: none, or one of an aggregate without groups."""
     schema = to_proto(schema_of(plan))
-    columns = to_arrow_schema(proto_schema_to_pyspark_data_type(schema))
+    columns = to_arrow_schema(cast(StructType, proto_schema_to_pyspark_data_type(schema)))
     columns = pa.schema([field.with_nullable(True) for field in columns])
     if isinstance(plan, Aggregate) and not plan.grouping:
         values = [[0 if _counts(one) else None] for one in plan.aggregates]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..model.catalog import Source
 from ..model.expressions import AttributeReference, Expression, Origin
+from ..model.open_schemas import is_placeholder
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, Range, UnresolvedRelation
 from ..model.types import LONG
@@ -59,6 +60,8 @@ def _described(
         known = described if isinstance(described, Source) else None
     if schema is None and known is not None:
         schema = known.schema
+    if schema is None and is_placeholder(format_):
+        schema = reader.session.open.schema(message.format)
     if schema is None:
         schema = reader.session.guesses.schema(path or format_)
     if schema is None:

@@ -19,12 +19,14 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from . import workspace
+from .calls import planned_batches, planned_call
 from .context import PlannedContext, session
 from .missing_modules import MissingModules
 from .notebook import RUN, SQL, Cell, read_cells
 from .patches import Patches, WaitedEnough
 from .program import Program
 from .report import Report
+from .sql_cells import statements
 from .stand_ins import Rules, StandIn
 
 FAILED, BAD_INPUT = 1, 2
@@ -61,8 +63,9 @@ class Launch:
         try:
             self._run_file(self.program.path)
             if self.program.call is not None:
-                self._call(self.program.call)
-            self._into_batches()
+                planned_call(self.program.call, self.module.__dict__)
+            if self.program.into_batches:
+                planned_batches(self.patches.batches)
         except PySparkException as error:
             self.report.refused(error)
             status = BAD_INPUT
@@ -139,26 +142,9 @@ class Launch:
         self.names.unknown = True
         self.report.note(f"%run {name} is not here: names that it defines are stand-ins")
 
-    # --------------------------------------------------------------------------------------- calls
-
-    def _call(self, text: str) -> None:
-        """`--call build` or `--call "build(spark, 'a')"`: what it returns is planned."""
-        code = text if "(" in text else f"{text}()"
-        from .calls import planned_call
-
-        planned_call(code, self.module.__dict__)
-
-    def _into_batches(self) -> None:
-        if self.program.into_batches:
-            from .calls import planned_batches
-
-            planned_batches(self.patches.batches)
-
 
 def _run_sql(text: str) -> Any:
     """The statements of an SQL cell; the last one's DataFrame."""
-    from .sql_cells import statements
-
     result = None
     for statement in statements(text):
         result = session().sql(statement)

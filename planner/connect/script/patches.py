@@ -47,14 +47,14 @@ class Patches:
     Attributes:
         failures: errors of the planner in the order they came, caught by the file or not.
         unset: environment variables that the file asked for and that are not set.
-        batches: functions given to foreachBatch, by the text that went to the planner.
+        batches: the schema of each foreachBatch and its function.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.failures: list[BaseException] = []
         self.unset: dict[str, None] = {}
-        self.batches: dict[bytes, Callable[..., Any]] = {}
+        self.batches: list[tuple[Any, Callable[..., Any]]] = []
 
     def apply(self) -> None:
         """Change all of it."""
@@ -135,9 +135,10 @@ class Patches:
         patches = self
 
         def for_each_batch(writer: Any, function: Callable[..., Any]) -> Any:
-            name = f"batch {len(patches.batches)}".encode()
-            patches.batches[name] = function
-            writer._write_proto.foreach_batch.python_function.command = name
+            if patches.program.into_batches:
+                frame = DataFrame(writer._write_stream._child, writer._session)
+                patches.batches.append((frame.schema, function))
+            writer._write_proto.foreach_batch.python_function.command = b"not sent"
             writer._write_proto.foreach_batch.python_function.python_ver = "3"
             return writer
 
