@@ -264,7 +264,8 @@ def _has_column(frame: Any, name: str) -> bool:
     """Whether a DataFrame has a column, or gets it: one of an open schema has what is used."""
     try:
         return bool(frame.select(name).columns)
-    except PySparkException:
+    except PySparkException as error:
+        error.expected = True  # type: ignore[attr-defined]
         return False
 
 

@@ -71,16 +71,13 @@ class Report:
             hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
         elif self.patches.unset and isinstance(error, KeyError | TypeError | ValueError):
             hint = f"Set what is not there: {self._settings()}."
-        elif empty and self._noted_actions():
+        elif empty:
             hint = "No data is read here, so tables are empty: the code needs a row of one."
         elif isinstance(error, FileNotFoundError):
             hint = "Run stateplan explain in the folder that the script is started in."
         else:
             hint = ""
         return hint
-
-    def _noted_actions(self) -> bool:
-        return True
 
     def _line_of(self, error: BaseException) -> str:
         frames = traceback.extract_tb(error.__traceback__)
@@ -121,7 +118,8 @@ class Report:
     def closing(self) -> None:
         """What went otherwise than the file may show: caught errors, missing modules, variables."""
         for failure in self.patches.failures:
-            if failure not in self._told and isinstance(failure, PySparkException):
+            known = failure in self._told or getattr(failure, "expected", False)
+            if not known and isinstance(failure, PySparkException):
                 print("note: the file caught this error:", file=sys.stderr)
                 self.refused(failure)
         if missing := list(self.modules.missing):

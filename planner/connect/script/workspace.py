@@ -98,7 +98,8 @@ def show(shown: Any = None, *arguments: Any, **named: Any) -> None:
     writer = shown.writeStream.format("memory").queryName(str(name))
     try:
         writer.outputMode("append").start()
-    except PySparkException:
+    except PySparkException as error:
+        error.expected = True  # type: ignore[attr-defined]
         writer.outputMode("complete").start()
 
 
