@@ -36,6 +36,7 @@ with settings.connection() as c:
     first, second = c.load()
     for row in c:
         raise ValueError
+settings.client.subscribe(write).option("a", 1).start()
 rows = spark.read.schema("user STRING, city STRING").json("/data/users")
 print("rows", rows.count(), rows.collect(), rows.first(), len(rows.toPandas()))
 rows.show()

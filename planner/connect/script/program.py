@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import site
 import sys
 import sysconfig
@@ -22,6 +23,7 @@ _LIBRARIES = tuple(
         site.getusersitepackages(),
     )
 )
+_RELATIVE = re.compile(rb"^\s*from \.", re.MULTILINE)
 _OWN = os.path.join(str(Path(__file__).resolve().parent), "")
 
 
@@ -75,12 +77,17 @@ class Program:
 
     @cached_property
     def package(self) -> str:
-        """The package that the file is part of, or nothing."""
+        """The package that the file is part of, or nothing.
+
+        A file that imports relatively is part of one, even where no folder says so.
+        """
         parts: list[str] = []
         folder = self.folder
         while (folder / "__init__.py").is_file() and folder != folder.parent:
             parts.insert(0, folder.name)
             folder = folder.parent
+        if not parts and _RELATIVE.search(Path(self.path).read_bytes()):
+            parts = [*self.folder.relative_to(self.root).parts] or [self.folder.name]
         return ".".join(parts)
 
     @cached_property
@@ -91,7 +98,10 @@ class Program:
         between the file and the project's root, and `src`, the nearest first.
         """
         between = [f for f in (self.folder, *self.folder.parents) if f.is_relative_to(self.root)]
-        folders = [self.folder, *map(Path, self.python_path), *between, self.root / "src"]
+        depth = self.package.count(".") + 1 if self.package else 0
+        above = [self.folder, *self.folder.parents][depth]  # where the package itself is found
+        given = map(Path, self.python_path)
+        folders = [self.folder, *given, above, *between, self.root / "src"]
         return list(dict.fromkeys(str(folder.absolute()) for folder in folders))
 
     @cached_property

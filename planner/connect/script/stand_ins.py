@@ -14,7 +14,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any
 
 _ERROR_NAME = re.compile(r"[A-Z]\w*(Error|Exception|Timeout|Warning)")
@@ -90,7 +90,7 @@ class StandIn(str):
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if len(arguments) == 1 and not named:
             (argument,) = arguments
-            if isinstance(argument, FunctionType):
+            if isinstance(argument, FunctionType) and _decorates(argument, sys._getframe(1)):
                 return _filled_in(argument)
             if isinstance(argument, type):
                 return argument
@@ -251,6 +251,15 @@ class StandInBase:
 @functools.cache
 def _exception(path: str) -> type[Exception]:
     return type(path.rpartition(".")[2], (Exception,), {})
+
+
+def _decorates(function: FunctionType, caller: FrameType) -> bool:
+    """Whether a call is `@missing` above a function; else the function is a callback of it."""
+    code = function.__code__
+    body = [line for _, _, line in code.co_lines() if line and line > code.co_firstlineno]
+    here = caller.f_code.co_filename == code.co_filename
+    end = min(body, default=code.co_firstlineno + 1)
+    return here and code.co_firstlineno <= caller.f_lineno < end and code.co_name != "<lambda>"
 
 
 def _filled_in(function: FunctionType) -> Callable[..., Any]:
