@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from .cli_options import settings
-from .model.errors import DescriptionError
 
 _MODES = (
     "simple, extended, formatted, cost, codegen, json, stateful, mermaid, dot, runtime or "
@@ -38,6 +37,13 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @_shared
 @click.option("--output-mode", help="append, update or complete, instead of the file's.")
+@click.option("--env", multiple=True, metavar="KEY=VALUE", help="A script's variable.")
+@click.option("--env-file", metavar="FILE", help="Variables, a line KEY=VALUE each.")
+@click.option("--python-path", multiple=True, metavar="DIR", help="Where a script's modules are.")
+@click.option("--strict-imports", is_flag=True, help="No stand-ins for missing modules.")
+@click.option("--call", metavar="FUNCTION[(...)]", help="Call it when the script has run.")
+@click.option("--write-catalog", is_flag=True, help="Add guesses of columns to the catalog.")
+@click.option("--into-batches", is_flag=True, help="Call foreachBatch's functions, too.")
 def explain(
     file: str,
     arguments: tuple[str, ...],
@@ -45,18 +51,32 @@ def explain(
     catalog: str | None,
     conf: tuple[str, ...],
     output_mode: str | None,
+    **scripts: Any,
 ) -> None:
     """Print the physical plan of the query in FILE. Needs no Java and no running Spark.
 
-    FILE is a description (.yaml, .json), a SQL query (.sql), or a PySpark script (.py): that runs
-    as it is, with ARGUMENTS, in a process whose Spark is the planner. Every stream that it starts
-    is printed as its plan; nothing is executed and no data is read.
+    FILE is a description (.yaml, .json), a SQL query (.sql), a PySpark script (.py), a notebook
+    (.ipynb) or a folder with some of these two. A script runs as it is, with ARGUMENTS behind --,
+    in a process whose Spark is the planner. Every stream that it starts is printed as its plan;
+    no query is executed and no data is read.
     """
     kind = Path(file).suffix.lower()
-    if arguments and kind != ".py":
+    scripted = kind in (".py", ".ipynb") or Path(file).is_dir()
+    if arguments and not scripted:
         raise click.UsageError(f"Only a script takes arguments: {' '.join(arguments)}")
-    if kind == ".py":
-        sys.exit(_script(file, arguments, mode, catalog, conf, output_mode))
+    if scripted:
+        from .cli_scripts import explain_scripts
+
+        if output_mode is not None:
+            raise click.UsageError(
+                "A script says its output modes itself: leave --output-mode out."
+            )
+        guesses = (catalog or "catalog.yaml") if scripts.pop("write_catalog") else None
+        known = None if guesses and not Path(guesses).is_file() else catalog
+        status = explain_scripts(
+            file, arguments, checked(mode), _tables(known), conf, write_catalog=guesses, **scripts
+        )
+        sys.exit(status)
     if kind == ".sql":
         print(_sql(file, catalog, conf, output_mode).explain(mode))
         return
@@ -79,31 +99,6 @@ def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str
         output_mode=output_mode or "append",
         conf=Conf(settings(conf)),
         tables=True,
-    )
-
-
-def _script(
-    file: str,
-    arguments: tuple[str, ...],
-    mode: str,
-    catalog: str | None,
-    conf: tuple[str, ...],
-    output_mode: str | None,
-) -> int:
-    if not Path(file).is_file():
-        raise DescriptionError(
-            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{file}'.", hint="Check the path."
-        )
-    if output_mode is not None:
-        raise click.UsageError("A script says its output modes itself: leave --output-mode out.")
-    from .connect import needed
-
-    with needed("A PySpark script"):
-        from .connect.scripts import explain_script
-    from .model.conf import Conf
-
-    return explain_script(
-        file, arguments, catalog=_tables(catalog), conf=Conf(settings(conf)), mode=checked(mode)
     )
 
 
@@ -134,13 +129,12 @@ def serve(port: int, mode: str, catalog: str | None, conf: tuple[str, ...]) -> N
     with needed("Serving Spark Connect"):
         from .connect.console import Console
         from .connect.server import serving
+        from .connect.service import PlannerService
     from .model.conf import Conf
 
-    with serving(
-        catalog=_tables(catalog),
-        conf=Conf(settings(conf)),
-        console=Console(checked(mode)),
-        port=port,
-    ) as (server, bound):
+    service = PlannerService(
+        catalog=_tables(catalog), conf=Conf(settings(conf)), console=Console(checked(mode))
+    )
+    with serving(service, port) as (server, bound):
         print(f"Planning for sc://127.0.0.1:{bound}; Ctrl-C ends it.", file=sys.stderr, flush=True)
         server.wait_for_termination()

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .streams import Caller
 
 
+# Set while the functions of foreachBatch are called: what they write is planned and printed.
+SHOW_WRITES = "stateplan.explain.batchWrites"
+
+
 def write(
     session: PlannerSession, message: Message, console: Console, caller: Caller
 ) -> list[Message]:
@@ -58,5 +62,10 @@ def _written(
         )
     if table and session.full_name(table) not in session.tables:
         session.add_table(session.full_name(table), schema_of(frame.analyzed), format_ or "parquet")
+    if session.settings.get(SHOW_WRITES) == "true":
+        origin = caller[0] if caller else None
+        sink = f"table {table}" if table else f"{format_ or 'parquet'}"
+        console.show(session.execution(frame, supported=False), None, sink, origin, batch=True)
+        return []
     console.note("the rows are not written: nothing runs", caller)
     return []

@@ -9,6 +9,7 @@ from pyspark.sql.connect import proto
 
 from . import batch_writes, catalog_calls, streams
 from .console import Console
+from .empty_rows import empty_rows, empty_text
 from .failures import not_planned, not_started, unsupported
 from .places import Message, caller_of, origin_of
 from .sql_commands import carry_out
@@ -36,7 +37,7 @@ def execute(session: PlannerSession, request: Message, console: Console) -> list
     plan = request.plan
     caller = caller_of(request)
     if plan.WhichOneof("op_type") == "root":
-        return _rows(session, plan.root, caller)
+        return _rows(session, plan.root, console, caller)
     kind = plan.command.WhichOneof("command_type")
     command = _COMMANDS.get(kind)
     if command is None:
@@ -45,28 +46,37 @@ def execute(session: PlannerSession, request: Message, console: Console) -> list
     return command(session, getattr(plan.command, kind), console, caller)
 
 
-def _rows(session: PlannerSession, relation: Message, caller: Caller) -> list[Message]:
-    """Refuse to compute rows, but what the catalog knows; an error of the DataFrame comes first."""
+def _rows(
+    session: PlannerSession, relation: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """Refuse to compute rows, but what the catalog knows; an error of the DataFrame comes first.
+
+    A script goes on with no rows of a table at rest.
+    """
     kind = relation.WhichOneof("rel_type")
     what = _ACTIONS.get(kind, "An action such as collect(), count() or toPandas()")
     if kind == "catalog":
         return catalog_calls.answer(session, relation.catalog)
     inner = kind in _ACTIONS or kind == "tail"
     asked = getattr(relation, kind).input if inner else relation
-    of_stream = session.planned(asked).analyzed.is_streaming
+    frame = session.planned(asked).analyzed
     if caller is not None and caller[1].isidentifier():
         what = f"{caller[1]}()"
+    if session.scripted and not frame.is_streaming:
+        console.note(f"{what} gives no rows: no data is read", caller)
+        if kind not in _ACTIONS:
+            return empty_rows(frame)
+        return empty_text(frame, vertical=bool(getattr(relation, kind).vertical))
     origin = caller[0] if caller else origin_of(relation)
-    raise not_planned(what, origin, of_stream=of_stream)
+    raise not_planned(what, origin, of_stream=frame.is_streaming)
 
 
 def create_view(
     session: PlannerSession, message: Message, console: Console, caller: Caller
 ) -> list[Message]:
     """`createOrReplaceTempView` and its kin."""
-    frame = session.planned(message.input)
     name = f"global_temp.{message.name}" if message.is_global else message.name
-    session.create_view(name, frame, replace_existing=message.replace)
+    session.create_view(name, message.input, replace_existing=message.replace)
     return []
 
 

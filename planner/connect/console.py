@@ -29,11 +29,18 @@ class Console:
         print(f"note: {place}{text}.", file=sys.stderr, flush=True)
 
     def show(
-        self, execution: IncrementalExecution, name: str | None, sink: str, origin: Origin | None
+        self,
+        execution: IncrementalExecution,
+        name: str | None,
+        sink: str,
+        origin: Origin | None,
+        *,
+        batch: bool = False,
     ) -> None:
         """Print a started query's plan below a line that says which query it is.
 
-        JSON stands alone, so that it can be read by a machine.
+        JSON stands alone, so that it can be read by a machine. With `batch`, it is a write of a
+        foreachBatch function.
 
         Raises:
             StateplanError: the query cannot be planned.
@@ -42,6 +49,7 @@ class Console:
         if self.mode != "json":
             place = "" if origin is None else f"{origin.file}:{origin.line}: "
             called = f"query '{name}'" if name else "query"
-            text = f"-- {place}{called}, {execution.output_mode} mode, to {sink}\n{text}\n"
+            kind = "write of a batch" if batch else f"{called}, {execution.output_mode} mode"
+            text = f"-- {place}{kind}, to {sink}\n{text}\n"
         self.shown += 1
         print(text, file=self.out or sys.stdout, flush=True)

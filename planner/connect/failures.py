@@ -46,10 +46,14 @@ def not_started(origin: Origin | None = None) -> AnalysisError:
     )
 
 
-def missing_schema(what: str, origin: Origin | None = None) -> DescriptionError:
+def missing_schema(
+    what: str, origin: Origin | None = None, *, subject: str = ""
+) -> DescriptionError:
     """A table or directory whose columns only its data or a catalog tells."""
-    return DescriptionError(
+    error = DescriptionError(
         "STATEPLAN_SCHEMA_UNKNOWN",
         f"The columns of {what} are not known{where(origin)}: no data is read here.",
         hint="Give them with .schema('...') in the code, or in a file given with --catalog.",
     )
+    error.subject = (subject,) if subject else ()
+    return error

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from ..model.errors import AnalysisError
+
+_PLAIN = re.compile(r"(?:\?[^?`]+\?|[^.])*")
 
 
 def name_parts(text: str) -> tuple[str, ...]:
@@ -17,8 +21,7 @@ def name_parts(text: str) -> tuple[str, ...]:
         if text[position : position + 1] == "`":
             part, position = _quoted(text, position)
         else:
-            end = text.find(".", position)
-            end = len(text) if end < 0 else end
+            end = _plain_end(text, position)
             part, position = text[position:end], end
             if "`" in part:
                 raise _invalid(text)
@@ -33,6 +36,12 @@ def name_parts(text: str) -> tuple[str, ...]:
     if len(parts) > 1 and not all(parts):
         raise _invalid(text)
     return tuple(parts)
+
+
+def _plain_end(text: str, position: int) -> int:
+    """Where a part without quotes ends; a dot in a placeholder, `?settings.TABLE?`, ends none."""
+    found = _PLAIN.match(text, position)
+    return found.end() if found else position
 
 
 def _quoted(text: str, start: int) -> tuple[str, int]:

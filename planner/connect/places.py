@@ -12,6 +12,7 @@ from pyspark.sql.connect import proto
 from ..model.expressions import Origin
 from ..model.tree import replace
 
+_OWN = os.path.dirname(os.path.abspath(__file__))  # this package calls PySpark, too
 Message = Any  # protobuf messages: their fields are checked by the client that made them
 _CODE = "python"  # how messages call an expression of a description
 _SITE = re.compile(r"(?P<file>.*):(?P<line>\d+)")
@@ -63,8 +64,11 @@ def caller_of(request: Message) -> tuple[Origin, str] | None:
     """
     stack = proto.FetchErrorDetailsResponse.Error()
     for extension in request.user_context.extensions:
-        if extension.Is(stack.DESCRIPTOR) and extension.Unpack(stack) and stack.stack_trace:
-            last = stack.stack_trace[-1]
+        if not (extension.Is(stack.DESCRIPTOR) and extension.Unpack(stack)):
+            continue
+        frames = [f for f in stack.stack_trace if not f.file_name.startswith((_OWN, "<frozen"))]
+        if frames:
+            last = frames[-1]
             origin = origin_at(f"{last.file_name}:{last.line_number}")
             return None if origin is None else (origin, last.method_name)
     return None

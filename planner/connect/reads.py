@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..model.catalog import Source
 from ..model.expressions import AttributeReference, Expression, Origin
+from ..model.open_schemas import is_placeholder
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, Range, UnresolvedRelation
 from ..model.types import LONG
@@ -54,11 +55,18 @@ def _described(
     if message.schema:
         schema = read_schema(message.schema)
     known = reader.session.known_path(path) if path else None
+    if known is None and not path:
+        described = reader.session.tables.get(format_)
+        known = described if isinstance(described, Source) else None
     if schema is None and known is not None:
         schema = known.schema
+    if schema is None and is_placeholder(format_):
+        schema = reader.session.open.schema(message.format)
+    if schema is None:
+        schema = reader.session.guesses.schema(path or format_)
     if schema is None:
         what = f"'{path}'" if path else f"the source '{format_}'"
-        raise missing_schema(what, origin)
+        raise missing_schema(what, origin, subject=path or format_)
     name = path if format_ in FILE_FORMATS and path else format_
     return Source(
         name=name,

@@ -30,6 +30,7 @@ from ..model.logical import (
     Union,
     watermark_node_id,
 )
+from ..model.open_schemas import is_placeholder
 from ..model.partitions import PARTITION_HINTS
 from ..model.query_plan import LogicalPlan
 from ..model.relations import AnalyzedPlan, SubqueryAlias
@@ -167,12 +168,12 @@ class RelationReader:
 
     def watermark(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
-        amount = parse_interval(message.delay_threshold)
+        text = message.delay_threshold
+        amount = parse_interval(text)
         if _days(amount) < 0:
             raise AnalysisError(
                 None,
-                f"requirement failed: delay threshold ({message.delay_threshold}) should not be"
-                " negative.",
+                f"requirement failed: delay threshold ({text}) should not be negative.",
                 hint="A watermark's delay is zero or more.",
             )
         if not child.is_streaming:
@@ -183,7 +184,7 @@ class RelationReader:
             child=child,
             event_time=event_time,
             delay=amount,
-            delay_text=interval_text(*amount),
+            delay_text=text if is_placeholder(text) else interval_text(*amount),
             node_id=watermark_node_id(next(self.session.watermarks)),
             origin=origin,
         )
@@ -214,9 +215,8 @@ class RelationReader:
             self.session.references[reference.common.plan_id] = reference
         for reference in message.references:
             if reference.WhichOneof("rel_type") == "subquery_alias" and _names_sql(message.root):
-                frame = self.session.planned(reference)
                 name = reference.subquery_alias.alias
-                self.session.create_view(name, frame, replace_existing=True)
+                self.session.create_view(name, reference, replace_existing=True)
         return self.child(message.root)
 
     def hint(self, message: Message, origin: Origin | None) -> LogicalPlan:

@@ -10,10 +10,7 @@ from typing import Any
 import grpc
 from pyspark.sql.connect.proto import base_pb2_grpc
 
-from ..model.catalog import Catalog
-from ..model.conf import Conf
 from ..model.errors import DescriptionError, InternalError, StateplanError
-from .console import Console
 from .errors import ErrorBook
 from .places import Message
 from .service import PlannerService
@@ -73,21 +70,16 @@ def _told(error: Exception) -> StateplanError:
 
 
 @contextmanager
-def serving(
-    *, catalog: Catalog, conf: Conf, console: Console, port: int = 0
-) -> Iterator[tuple[grpc.Server, int]]:
+def serving(service: PlannerService, port: int = 0) -> Iterator[tuple[grpc.Server, int]]:
     """A running server and its port; it stops when the block ends.
 
     Args:
-        catalog: the tables and streams that clients may name.
-        conf: the settings that every session starts with.
-        console: where started streams are printed.
+        service: what answers.
         port: a port of the loopback interface; 0 for any that is free.
 
     Raises:
         DescriptionError: the port is taken.
     """
-    service = PlannerService(catalog=catalog, conf=conf, console=console)
     server = grpc.server(
         futures.ThreadPoolExecutor(max_workers=8, thread_name_prefix="stateplan"),
         options=[("grpc.max_receive_message_length", -1), ("grpc.so_reuseport", 0)],

@@ -16,6 +16,7 @@ from ..model.conf import Conf
 from .analyze import analyze
 from .commands import execute
 from .console import Console
+from .guesses import Guesses
 from .places import Message
 from .session import PlannerSession
 from .settings import config_response, configure
@@ -29,11 +30,17 @@ class PlannerService(SparkConnectServiceServicer):
         catalog: the tables and streams that every session knows.
         conf: the settings that every session starts with.
         console: where the plans of started streams go.
+        scripted: for `stateplan explain FILE`, which goes on where a client would be refused.
+        guessing: columns that nobody described are guessed from the code.
+        guesses: those of each session.
     """
 
     catalog: Catalog = field(default_factory=dict)
     conf: Conf = field(default_factory=Conf)
     console: Console = field(default_factory=Console)
+    scripted: bool = False
+    guessing: bool = False
+    guesses: list[Guesses] = field(default_factory=list)
     sessions: dict[str, PlannerSession] = field(default_factory=dict)
     server_session: str = field(default_factory=lambda: str(uuid.uuid4()))
     artifacts: set[str] = field(default_factory=set)
@@ -43,7 +50,11 @@ class PlannerService(SparkConnectServiceServicer):
         """The session of that id."""
         with self.lock:
             if session_id not in self.sessions:
-                self.sessions[session_id] = PlannerSession(self.catalog, self.conf)
+                session = PlannerSession(self.catalog, self.conf)
+                session.scripted = self.scripted
+                session.guesses.accepted = self.guessing
+                self.guesses.append(session.guesses)
+                self.sessions[session_id] = session
             return self.sessions[session_id]
 
     # --------------------------------------------------------------------------- calls that answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -20,11 +21,14 @@ from ..model.errors import AnalysisError, StateplanError
 from ..model.expressions import Alias, AttributeReference, Expression, Origin
 from ..model.ids import id_scope
 from ..model.literal_text import time_zone_scope
+from ..model.open_schemas import OpenSchemas, open_schemas
 from ..model.query_plan import LogicalPlan
 from ..model.relations import WithCTE
+from ..model.tree import replace
 from ..model.types import StructType
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .failures import missing_schema, unsupported
+from .guesses import UNKNOWN_TABLE, Guesses, is_unknown_source
 from .places import Message, origin_of
 from .python_functions import call_of
 from .relations import RelationReader
@@ -52,6 +56,10 @@ class PlannerSession:
         self.views: dict[str, TempView] = {}
         # Whether SQL text may name the tables, as it may those of a catalog.
         self.named_tables = True
+        # Whether a file is explained: what it asks of tables at rest has no rows.
+        self.scripted = False
+        self.open = OpenSchemas()
+        self.guesses = Guesses(self.open)
         self.database = "default"
         self.databases: set[str] = set()
         self.settings: dict[str, str] = dict((conf or Conf()).settings)
@@ -61,6 +69,8 @@ class PlannerSession:
         self.queries: dict[str, StartedQuery] = {}
         self.references: dict[int, Message] = {}
         self._frames: dict[int, tuple[bytes, Planned]] = {}
+        self._widening = False
+        self._view_relations: dict[str, Message] = {}
         self._reader = RelationReader(self)
 
     # ---------------------------------------------------------------------------------- settings
@@ -81,7 +91,8 @@ class PlannerSession:
     @property
     def catalog(self) -> Catalog:
         """What SQL text and `spark.table` may name."""
-        return {**(self._named_tables() if self.named_tables else {}), **self.views}
+        named = self._named_tables() if self.named_tables else {}
+        return {**named, **self.guesses.tables(), **self.views}
 
     def _named_tables(self) -> Catalog:
         """The tables, those of the current database by their short names too."""
@@ -112,9 +123,65 @@ class PlannerSession:
     def planned(self, relation: Message) -> Planned:
         """The DataFrame of a relation; the same one for the same plan id.
 
+        What only a missing module or the data knows has the columns that the code uses: where one
+        is refused, it is added, and all is planned again.
+
         Raises:
             StateplanError: it is refused; the message's place is put in where it is known.
         """
+        if not self.scripted or self._widening:
+            return self._planned(relation)
+        self._widening = True
+        try:
+            with open_schemas(self.open):
+                return self._widened(relation)
+        finally:
+            self._widening = False
+
+    def _widened(self, relation: Message) -> Planned:
+        again = False
+        while True:
+            try:
+                return self._planned(relation)
+            except StateplanError as error:
+                # Planned anew, the relation tells which open schemas it is made of.
+                if again and not self.guesses.widened(error):
+                    raise self._with_guesses(error, relation) from None
+                if not again and not self.guesses.mends(error):
+                    raise
+                again = True
+                self._plan_again()
+
+    def _with_guesses(self, error: StateplanError, relation: Message) -> StateplanError:
+        """The error, with lines for a catalog file if the columns of something are not known."""
+        if self.guesses.accepted or not is_unknown_source(error):
+            return error
+        self.guesses.accepted = True
+        with suppress(StateplanError):  # the lines so far help as well
+            self._widened(relation)
+        lines = "\n  ".join(self.guesses.lines())
+        self.guesses.withdraw()
+        self._frames.clear()
+        if error.condition in UNKNOWN_TABLE:
+            placed = missing_schema(f"the table '{'.'.join(error.subject)}'")
+            placed.condition, placed.place = error.condition, error.place
+            error = placed
+        error.hint = (
+            "Put its columns into a file given with --catalog, such as this guess, or let"
+            f" --write-catalog do so:\n  {lines}"
+        )
+        return error
+
+    def _plan_again(self) -> None:
+        """Forget what was planned with fewer columns, and plan the views with those known now."""
+        self._frames.clear()
+        self.open.used.clear()
+        for name, relation in self._view_relations.items():
+            if name in self.views:
+                view = self.views[name]
+                self.views[name] = replace(view, plan=self._planned(relation).analyzed)
+
+    def _planned(self, relation: Message) -> Planned:
         number = relation.common.plan_id if relation.common.HasField("plan_id") else None
         content = relation.SerializeToString(deterministic=True)
         if number is not None and number in self._frames:
@@ -133,7 +200,7 @@ class PlannerSession:
                 logical = self._reader.read(relation, origin)
                 frame = Planned(logical=logical, analyzed=self.analyzed(logical, statement))
         except StateplanError as error:
-            if error.condition == "TABLE_OR_VIEW_NOT_FOUND":
+            if error.condition in UNKNOWN_TABLE:
                 error.hint = "Describe its columns in a file given with --catalog."
             raise _placed(error, origin) from None
         if number is not None:
@@ -276,13 +343,14 @@ class PlannerSession:
         other.views.update(self.views)
         other.user_functions.update(self.user_functions)
         other.database, other.databases = self.database, set(self.databases)
+        other.scripted = self.scripted
         other.ids, other.watermarks = self.ids, self.watermarks
         return other
 
     # -------------------------------------------------------------------------------------- views
 
-    def create_view(self, name: str, frame: Planned, *, replace_existing: bool) -> None:
-        """`createOrReplaceTempView`.
+    def create_view(self, name: str, relation: Message, *, replace_existing: bool) -> None:
+        """`createOrReplaceTempView` of a relation.
 
         Raises:
             AnalysisError: there is one of that name, and it is not to be replaced.
@@ -296,7 +364,9 @@ class PlannerSession:
                 " SQLSTATE: 42P07",
                 hint="Use createOrReplaceTempView().",
             )
-        self.views[name.lower()] = TempView(name=name, plan=frame.analyzed)
+        plan = self.planned(relation).analyzed
+        self.views[name.lower()] = TempView(name=name, plan=plan)
+        self._view_relations[name.lower()] = relation
 
 
 def _placed(error: StateplanError, origin: Origin | None) -> StateplanError:

@@ -41,6 +41,9 @@ _CLIENT_DEFAULTS = {
     "spark.sql.session.localRelationChunkSizeBytes": str(2**24),
     "spark.sql.session.localRelationBatchOfChunksSizeBytes": str(2**28),
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    ),
     "spark.sql.repl.eagerEval.enabled": "false",
     "spark.sql.repl.eagerEval.maxNumRows": "20",
     "spark.sql.repl.eagerEval.truncate": "20",
@@ -64,7 +67,9 @@ def configure(session: PlannerSession, operation: Message) -> list[tuple[str, st
     asked = getattr(operation, kind)
     match kind:
         case "set":
-            check_settings(Conf({pair.key: pair.value for pair in asked.pairs}))
+            given = Conf({pair.key: pair.value for pair in asked.pairs})
+            # Only a session's builder asks so: it sets what an application starts with.
+            check_settings(given, at_start=asked.silent)
             for pair in asked.pairs:
                 session.settings[pair.key] = pair.value
             return []
@@ -109,7 +114,7 @@ def _required(session: PlannerSession, key: str) -> str:
             "SQL_CONF_NOT_FOUND",
             f'[SQL_CONF_NOT_FOUND] The SQL config "{key}" cannot be found. Please verify that the'
             " config exists. SQLSTATE: 42K0I",
-            hint="Set it first.",
+            hint=f"Set it first, or give it with --conf {key}=VALUE.",
         )
     return value
 

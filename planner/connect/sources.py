@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..model.ddl import parse_schema
 from ..model.types import (
     BINARY,
     INT,
@@ -12,6 +13,7 @@ from ..model.types import (
     TIMESTAMP,
     ArrayType,
     DataType,
+    MapType,
     StructField,
     StructType,
 )
@@ -34,11 +36,44 @@ _KAFKA = _columns(
     timestamp=TIMESTAMP,
     timestampType=INT,
 )
+_KINESIS = _columns(
+    partitionKey=STRING,
+    data=BINARY,
+    stream=STRING,
+    shardId=STRING,
+    sequenceNumber=STRING,
+    approximateArrivalTimestamp=TIMESTAMP,
+)
+_TEXTS = MapType(STRING, STRING)
+_EVENT_HUBS = _columns(
+    body=BINARY,
+    partition=STRING,
+    offset=STRING,
+    sequenceNumber=LONG,
+    enqueuedTime=TIMESTAMP,
+    publisher=STRING,
+    partitionKey=STRING,
+    properties=_TEXTS,
+    systemProperties=_TEXTS,
+)
+_PUBSUB = _columns(
+    messageId=STRING, payload=BINARY, attributes=STRING, publishTimestampInMillis=LONG
+)
+_PULSAR = _columns(
+    value=BINARY,
+    __key=BINARY,
+    __topic=STRING,
+    __messageId=BINARY,
+    __publishTime=TIMESTAMP,
+    __eventTime=TIMESTAMP,
+    __messageProperties=_TEXTS,
+)
+_BINARY_FILE = _columns(path=STRING, modificationTime=TIMESTAMP, length=LONG, content=BINARY)
 _HEADERS = ArrayType(_columns(key=STRING, value=BINARY))
 
 
 def fixed_schema(format_: str, options: Mapping[str, str]) -> StructType | None:
-    """The columns of text, rate, socket and Kafka sources; None where they are the data's own.
+    """The columns of text, rate, socket and message sources; None where they are the data's own.
 
     Args:
         format_: the source's name, in lower case.
@@ -48,9 +83,11 @@ def fixed_schema(format_: str, options: Mapping[str, str]) -> StructType | None:
     match format_:
         case "text":
             return _TEXT
+        case "binaryfile":
+            return _BINARY_FILE
         case "rate" | "rate-micro-batch":
             return _RATE
-        case "socket":
+        case "socket" | "textsocket":
             if given.get("includetimestamp") == "true":
                 return _columns(value=STRING, timestamp=TIMESTAMP)
             return _TEXT
@@ -58,4 +95,25 @@ def fixed_schema(format_: str, options: Mapping[str, str]) -> StructType | None:
             if given.get("includeheaders") == "true":
                 return StructType((*_KAFKA.fields, StructField("headers", _HEADERS)))
             return _KAFKA
+        case "kinesis" | "aws-kinesis":
+            return _KINESIS
+        case "eventhubs" | "org.apache.spark.sql.eventhubs":
+            return _EVENT_HUBS
+        case "pubsub":
+            return _PUBSUB
+        case "pulsar":
+            return _PULSAR
+        case "cloudfiles":
+            return _auto_loader(options)
     return None
+
+
+def _auto_loader(options: Mapping[str, str]) -> StructType | None:
+    """Auto Loader's columns are the data's own, or those that its hints say."""
+    given = {key.lower(): value for key, value in options.items()}
+    if given.get("cloudfiles.format", "").lower() == "text":
+        return _TEXT
+    if given.get("cloudfiles.format", "").lower() == "binaryfile":
+        return _BINARY_FILE
+    hints = given.get("cloudfiles.schemahints")
+    return None if hints is None else parse_schema(hints)

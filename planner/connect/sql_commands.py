@@ -55,7 +55,7 @@ def _create_view(session: PlannerSession, found: re.Match[str]) -> None:
     if found["tolerant"] and name.lower() in session.views:
         return
     replaces = found["replace"] is not None
-    session.create_view(name, session.planned(query), replace_existing=replaces)
+    session.create_view(name, query, replace_existing=replaces)
 
 
 def _create_table(session: PlannerSession, found: re.Match[str]) -> None:

@@ -32,14 +32,14 @@ class Reading:
 
 
 def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
-    """The query in a file: a description, a SQL query, a PySpark script, or a plan as JSON.
+    """The query in a file: a description, SQL, a PySpark script or notebook, or a plan as JSON.
 
     Raises:
         StateplanError: the file is missing, broken, or starts no such query.
     """
     reading = reading or Reading()
     match Path(path).suffix.lower():
-        case ".py":
+        case ".py" | ".ipynb":
             return _of_script(path, reading)
         case ".sql":
             return _of_sql(path, reading)
@@ -72,12 +72,13 @@ def _of_script(path: str | Path, reading: Reading) -> Asked:
     from ..connect import needed
 
     with needed("A PySpark script"):
-        from ..connect.scripts import started_queries
+        from ..connect.script.explain import started_queries
+        from ..connect.script.program import Program
     from ..catalog_file import catalog_tables, load_catalog
 
     read_text(Path(path))  # refused before a process starts for it
     tables = {} if reading.catalog is None else catalog_tables(load_catalog(reading.catalog))
-    found = started_queries(str(path), (), catalog=tables, conf=Conf(dict(reading.conf)))
+    found = started_queries(Program(path=str(path)), catalog=tables, conf=Conf(dict(reading.conf)))
     wanted = [execution for name, execution in found if reading.name in (None, name)]
     if len(wanted) != 1:
         raise _which(path, [name for name, _ in found], reading.name)

@@ -47,14 +47,19 @@ _OF_THE_APPLICATION = frozenset(
 )
 
 
-def check_settings(conf: Conf) -> None:
+def check_settings(conf: Conf, *, at_start: bool = False) -> None:
     """Refuse what was set to a value that Spark does not take.
+
+    Args:
+        conf: the settings.
+        at_start: they are those of an application's start, where any may be set.
 
     Raises:
         SettingError: INVALID_CONF_VALUE with the reason.
     """
     for key in conf.settings:
-        _check_changeable(key)
+        if not at_start:
+            _check_changeable(key)
         check = _CHECKS.get(key)
         if check is not None:
             check(conf, key)

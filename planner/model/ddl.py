@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 
 from .errors import AnalysisError
+from .open_schemas import open_schema, open_type
 from .types import (
     BINARY,
     BOOLEAN,
@@ -89,7 +90,8 @@ def parse_schema(text: str) -> StructType:
     Raises:
         AnalysisError: PARSE_SYNTAX_ERROR or UNSUPPORTED_DATATYPE, naming the place.
     """
-    return _schema(text, _PLAIN_TIMESTAMP.get())
+    found = open_schema(text)
+    return _schema(text, _PLAIN_TIMESTAMP.get()) if found is None else found
 
 
 @lru_cache(maxsize=256)
@@ -109,6 +111,8 @@ def parse_type(text: str) -> DataType:
     Raises:
         AnalysisError: PARSE_SYNTAX_ERROR or UNSUPPORTED_DATATYPE, naming the place.
     """
+    if (found := open_type(text)) is not None:
+        return found
     reader = _Reader(text)
     try:
         data_type = reader.type()

@@ -39,10 +39,12 @@ class StateplanError(Exception):
         phase: the step that refused.
         tree: the logical plan that Spark appends to an analysis error's text, if any.
         place: the line of Python code that it comes from (`job.py:12`), if that is known.
+        subject: the parts of the name that is not known, where that is what is wrong.
     """
 
     phase: Phase = "description"
     place: str | None = None
+    subject: tuple[str, ...] = ()
 
     def __init__(
         self, condition: str | None, message: str, *, hint: str = "", tree: str | None = None

@@ -10,6 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation
 
 from .errors import AnalysisError
+from .open_schemas import is_open_duration
 
 MICROS = {
     "microsecond": 1,
@@ -50,6 +51,8 @@ def parse_interval(text: str) -> tuple[int, int, int]:
     Raises:
         AnalysisError: CANNOT_PARSE_INTERVAL, in Spark's words.
     """
+    if is_open_duration(text):
+        return 0, 0, 60_000_000
     try:
         return read_interval(text)
     except IntervalError:

@@ -6,6 +6,7 @@ The first thing wrong is told with the plan as far as it was analyzed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError
@@ -82,9 +83,9 @@ def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
     error = trailing_comma(plan) or _first_error(plan)
     if error is not None:
         limit = conf.integer("spark.sql.debug.maxToStringFields")
-        raise AnalysisError(
-            error.condition, error.message, hint=error.hint, tree=tree_text(plan, limit)
-        )
+        whole = copy(error)
+        whole.tree = tree_text(plan, limit)
+        raise whole
     if not plan.resolved:
         raise _unfinished(plan)
 
@@ -138,6 +139,7 @@ def unknown_table(plan: LogicalPlan) -> AnalysisError | None:
         state="42P01",
         origin=plan.origin,
         hint="Name one of the query's sources.",
+        subject=plan.parts,
     )
 
 
@@ -208,6 +210,7 @@ def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
         state="42K09",
         origin=plan.origin,
         hint="Cast the column to TIMESTAMP first.",
+        subject=(event_time.name,),
     )
 
 

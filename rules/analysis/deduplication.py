@@ -53,4 +53,5 @@ def _unknown_key(key: Expression, child: LogicalPlan) -> AnalysisError:
         state="42703",
         origin=key.origin,
         hint="Deduplicate by columns of the input.",
+        subject=key.parts if isinstance(key, UnresolvedAttribute) else (),
     )

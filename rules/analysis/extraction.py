@@ -69,6 +69,7 @@ def _field(
             f"No such struct field {quoted((name,))} in {known}.",
             state="42704",
             origin=origin,
+            subject=(name,),
         )
     if len(found) > 1:
         raise failure(

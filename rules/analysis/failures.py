@@ -8,6 +8,7 @@ carries an error of the second kind to that walk.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -94,6 +95,7 @@ def failure(
     state: str | None = None,
     origin: Origin | None = None,
     hint: str = "",
+    subject: tuple[str, ...] = (),
 ) -> AnalysisError:
     """An error whose message is laid out as Spark does: condition, text, SQLSTATE, position."""
     text = message
@@ -101,7 +103,9 @@ def failure(
         text = f"[{condition}] {text}"
     if state is not None:
         text = f"{text} SQLSTATE: {state}"
-    return AnalysisError(condition, text + position(origin), hint=hint)
+    error = AnalysisError(condition, text + position(origin), hint=hint)
+    error.subject = subject
+    return error
 
 
 def missing_group_by(origin: Origin | None) -> AnalysisError:
@@ -123,8 +127,9 @@ def located(error: AnalysisError, origin: Origin | None) -> AnalysisError:
         return error
     if origin is None or origin.file or "; line " in error.message or " (line " in error.message:
         return error
-    message = error.message + position(origin)
-    return AnalysisError(error.condition, message, hint=error.hint, tree=error.tree)
+    placed = copy(error)
+    placed.message += position(origin)
+    return placed
 
 
 def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:

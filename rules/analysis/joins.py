@@ -99,5 +99,6 @@ def _key(name: str, side: LogicalPlan, which: str, context: Context) -> Attribut
             f"USING column {quoted((name,))} cannot be resolved on the {which} side of the join."
             f" The {which}-side columns: [{columns}].",
             state="42703",
+            subject=(name,),
         )
     return found[0]

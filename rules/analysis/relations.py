@@ -53,6 +53,7 @@ def _refuse_deep_name(relation: UnresolvedRelation) -> None:
             f"spark_catalog requires a single-part namespace, but got identifier {quoted(parts)}.",
             state="42K05",
             hint="Name one of the query's sources.",
+            subject=parts,
         )
 
 

@@ -33,7 +33,11 @@ def unresolved(
     text = f"A column, variable, or function parameter with name {quoted(parts)} cannot be resolved"
     if not proposals:
         return failure(
-            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", f"{text}. ", state="42703", origin=origin
+            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
+            f"{text}. ",
+            state="42703",
+            origin=origin,
+            subject=parts,
         )
     listed = ", ".join(proposals)
     return failure(
@@ -42,6 +46,7 @@ def unresolved(
         state="42703",
         origin=origin,
         hint=f"The nearest column is {proposals[0]}.",
+        subject=parts,
     )
 
 

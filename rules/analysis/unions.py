@@ -98,6 +98,7 @@ def _both_by_name(
                 f'Cannot resolve column name "{column.name}" among ({names}).',
                 state="42703",
                 hint="Give both sides the same columns, or allow missing ones.",
+                subject=(column.name,),
             )
         items.append(_like(found[0], column, context, allow_missing) if found else _missing(column))
     extra = [column for column in right.output if column.expr_id not in seen]

@@ -1,0 +1,89 @@
+"""`stateplan explain` for scripts, notebooks and folders of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .cli_options import settings
+from .model.errors import DescriptionError
+
+
+def explain_scripts(
+    path: str,
+    arguments: Sequence[str],
+    mode: str,
+    catalog: Any,
+    conf: Sequence[str],
+    *,
+    env: Sequence[str],
+    env_file: str | None,
+    python_path: Sequence[str],
+    strict_imports: bool,
+    call: str | None,
+    into_batches: bool,
+    write_catalog: str | None,
+) -> int:
+    """Explain a file, or one after the other every file of a folder; gives the exit status.
+
+    Raises:
+        DescriptionError: there is no such file, or no script in the folder.
+    """
+    if not Path(path).exists():
+        raise DescriptionError(
+            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{path}'.", hint="Check the path."
+        )
+    from .connect import needed
+
+    with needed("A PySpark script"):
+        from .connect.script.explain import explain_script, files_of
+    from .connect.script.program import Program
+    from .model.conf import Conf
+
+    files = files_of(path) if Path(path).is_dir() else [path]
+    if not files:
+        raise DescriptionError(
+            "STATEPLAN_FILE_NOT_FOUND",
+            f"No script or notebook in the folder '{path}' reads a stream.",
+            hint="Give a file.",
+        )
+    variables = {**_env_file(env_file), **settings(env)}
+    status = 0
+    for file in files:
+        if len(files) > 1:
+            print(f"== {file}", flush=True)
+        program = Program(
+            path=file,
+            arguments=arguments,
+            python_path=python_path,
+            strict_imports=strict_imports,
+            call=call,
+            into_batches=into_batches,
+        )
+        ended = explain_script(
+            program,
+            catalog=catalog,
+            conf=Conf(settings(conf)),
+            mode=mode,
+            environment=variables,
+            write_catalog=write_catalog,
+        )
+        status = max(status, ended)
+    sys.stdout.flush()
+    return status
+
+
+def _env_file(path: str | None) -> dict[str, str]:
+    """The variables of a file as shells and Docker write them."""
+    if path is None:
+        return {}
+    from .description import read_text
+
+    found = {}
+    for line in read_text(Path(path)).splitlines():
+        key, equals, value = line.strip().removeprefix("export ").partition("=")
+        if equals and not key.startswith("#"):
+            found[key.strip()] = value.strip().strip("\"'")
+    return found

@@ -1,0 +1,60 @@
+"""Rows that a script asks of a table at rest: there are none, for no data is read."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pyarrow as pa
+from pyspark.sql.connect import proto
+from pyspark.sql.connect.types import proto_schema_to_pyspark_data_type
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from ..model.expressions import AggregateExpression, Alias
+from ..model.logical import Aggregate
+from ..model.query_plan import LogicalPlan
+from .analyze import schema_of
+from .places import Message
+from .types import to_proto
+
+
+def empty_rows(plan: LogicalPlan) -> list[Message]:
+    """The rows of an analyzed plan over no rows: none, or one of an aggregate without groups."""
+    schema = to_proto(schema_of(plan))
+    columns = to_arrow_schema(cast(StructType, proto_schema_to_pyspark_data_type(schema)))
+    columns = pa.schema([field.with_nullable(True) for field in columns])
+    if isinstance(plan, Aggregate) and not plan.grouping:
+        values = [[0 if _counts(one) else None] for one in plan.aggregates]
+        arrays = [pa.array(v, f.type) for v, f in zip(values, columns, strict=True)]
+    else:
+        arrays = [pa.array([], field.type) for field in columns]
+    return _answers(pa.record_batch(arrays, schema=columns), schema)
+
+
+def _counts(expression: object) -> bool:
+    inner = expression.child if isinstance(expression, Alias) else expression
+    if isinstance(inner, AggregateExpression):
+        inner = inner.function
+    return getattr(inner, "name", "").lower() in ("count", "count_if", "approx_count_distinct")
+
+
+def empty_text(plan: LogicalPlan, *, vertical: bool) -> list[Message]:
+    """What `show()` prints of no rows."""
+    names = [attribute.name for attribute in plan.output]
+    rule = "+" + "+".join("-" * max(len(name), 3) for name in names) + "+\n"
+    heads = "|" + "|".join(name.rjust(3) for name in names) + "|\n"
+    text = "(0 rows)\n" if vertical else f"{rule}{heads}{rule}{rule}"
+    return _answers(pa.record_batch([pa.array([text])], names=["show_string"]), None)
+
+
+def _answers(batch: pa.RecordBatch, schema: Message | None) -> list[Message]:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    answers = []
+    if schema is not None:
+        answers.append(proto.ExecutePlanResponse(schema=schema))
+    rows = proto.ExecutePlanResponse()
+    rows.arrow_batch.row_count = batch.num_rows
+    rows.arrow_batch.data = sink.getvalue().to_pybytes()
+    return [*answers, rows]

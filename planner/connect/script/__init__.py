@@ -1,0 +1,7 @@
+"""`stateplan explain job.py`: runs a file in a process of its own whose Spark is the planner.
+
+`explain` is what the command calls; `launch` is the process it starts. Everything else here is
+loaded in that process only: what stands in for modules that are missing (`stand_ins`,
+`missing_modules`), what a notebook is (`notebook`, `workspace`), what is changed in PySpark
+(`patches`), and how failures are told (`report`).
+"""

@@ -1,0 +1,170 @@
+"""Runs a user's file as it is, in a process whose Spark is the planner.
+
+    python -m stateplan.planner.connect.script.launch PROGRAM
+
+PROGRAM is a `Program` as JSON; SPARK_REMOTE names the planner's port. Exit status: 0; 2 where the
+planner refused something and the file did not catch it, 1 where the file itself fails, or what it
+exits with.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, ModuleType
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+from . import workspace
+from .calls import planned_batches, planned_call
+from .context import PlannedContext, session
+from .missing_modules import MissingModules
+from .notebook import RUN, SQL, Cell, read_cells
+from .patches import Patches, WaitedEnough
+from .program import Program
+from .report import Report
+from .sql_cells import statements
+from .stand_ins import Rules, StandIn
+
+FAILED, BAD_INPUT = 1, 2
+
+
+class _Builtins(dict[str, Any]):
+    """Names that no module of Python has: those of a part of the file that is not here."""
+
+    unknown = False
+    modules: MissingModules
+
+    def __missing__(self, name: str) -> Any:
+        if name.startswith("__") or not (self.unknown or self.modules.unknown_names):
+            raise KeyError(name)
+        return StandIn(name)
+
+
+class Launch:
+    """One run of one file."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.patches = Patches(program)
+        self.modules = MissingModules(program)
+        self.report = Report(program, self.patches, self.modules)
+        self.module = ModuleType("__main__")
+        self.names = _Builtins(vars(builtins))
+        self.names.modules = self.modules
+
+    def run(self) -> int:
+        """Run the file as `python file arguments` would; gives the exit status."""
+        self._prepare()
+        status = 0
+        try:
+            with self._waiting():
+                self._run_file(self.program.path)
+            if self.program.call is not None:
+                with self._waiting():
+                    planned_call(self.program.call, self.module.__dict__)
+            if self.program.into_batches:
+                planned_batches(self.patches.batches)
+        except PySparkException as error:
+            self.report.refused(error)
+            status = BAD_INPUT
+        except SystemExit as error:
+            self.report.exited(error)
+            status = error.code if isinstance(error.code, int) else int(error.code is not None)
+            if error.code is not None and not isinstance(error.code, int):
+                print(error.code, file=sys.stderr)
+        except Exception as error:
+            self.report.failed(error)
+            status = FAILED
+        self.report.closing()
+        return status
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Code that waits for its streams to end has done its work."""
+        try:
+            yield
+        except WaitedEnough as error:
+            self.report.note(f"{error}: this waits for ever; it was ended here")
+
+    def _prepare(self) -> None:
+        self.patches.apply()
+        Rules.users = self.program.owns
+        Rules.session = session
+        Rules.seen = self._seen
+        if not self.program.strict_imports:
+            self.modules.install()
+        # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
+        context = PlannedContext()
+        workspace.provide(session, context, self.program.arguments)
+        vars(builtins)[SQL] = _run_sql
+        vars(builtins)[RUN] = self._run_other
+        sys.argv = [self.program.path, *self.program.arguments]
+        sys.path[:1] = self.program.search_path[:1]
+        sys.path += self.program.search_path[1:]
+        self.module.__dict__.update(
+            __file__=os.path.abspath(self.program.path),
+            __builtins__=self.names,
+            __package__=self.program.package or None,
+        )
+        sys.modules["__main__"] = self.module
+
+    def _seen(self, path: str, attribute: str) -> None:
+        where = self.program.place()
+        if attribute == "session":
+            self.report.note(f"{where}: ?{path}? is taken for the SparkSession")
+        else:
+            self.report.note(
+                f"{where}: a DataFrame comes from ?{path}?, which is not here: no plan of it."
+                " Give the folder of its module with --python-path"
+            )
+
+    # --------------------------------------------------------------------------------------- files
+
+    def _run_file(self, path: str) -> None:
+        self.names.update(vars(builtins))
+        for cell in read_cells(os.path.abspath(path), self._skipped):
+            exec(self._compiled(cell), self.module.__dict__)
+
+    def _compiled(self, cell: Cell) -> CodeType:
+        if not os.path.exists(cell.file):
+            lines = cell.source.splitlines(keepends=True)
+            linecache.cache[cell.file] = (len(cell.source), None, lines, cell.file)
+        return compile(cell.source, cell.file, "exec", dont_inherit=True)
+
+    def _skipped(self, file: str, line: int, what: str) -> None:
+        self.report.note(f"{os.path.basename(file)}:{line}: {what}")
+
+    def _run_other(self, text: str) -> None:
+        """`%run ./other`: its names are this notebook's, as if it stood here."""
+        name = text.split(" $")[0].strip().strip("\"'")
+        for folder in (str(self.program.folder), *self.program.search_path):
+            for ending in ("", ".py", ".ipynb", ".sql"):
+                path = os.path.join(folder, name + ending)
+                if os.path.isfile(path):
+                    self._run_file(path)
+                    return
+        self.names.unknown = True
+        self.report.note(f"%run {name} is not here: names that it defines are stand-ins")
+
+
+def _run_sql(text: str) -> Any:
+    """The statements of an SQL cell; the last one's DataFrame."""
+    result = None
+    for statement in statements(text):
+        result = session().sql(statement)
+        workspace.show(result)
+    return result
+
+
+if __name__ == "__main__":
+    ended = Launch(Program.from_json(sys.argv[1])).run()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads of the file, such as one that feeds a topic, would keep the process.
+    os._exit(ended)

@@ -1,0 +1,297 @@
+"""What is changed in PySpark and in Python where `stateplan explain` runs a user's file.
+
+All of it happens in that process alone, and here. A file is written for an application that it
+starts on a cluster, with a JVM, data and time; over Connect to a planner it has none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pyspark
+from pyspark.errors import PySparkAttributeError, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import column as column_module
+from pyspark.sql import context as context_module
+from pyspark.sql import types as sql_types
+from pyspark.sql.connect import functions as connect_functions
+from pyspark.sql.connect.client import core
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+from pyspark.sql.connect.streaming import readwriter
+
+from ..call_sites import record
+from ..classic import adopt_habits
+from .context import PlannedContext, session
+from .program import Program
+from .stand_ins import Rules, StandIn
+
+_JVM = ("_jvm", "_jsparkSession", "_jsc", "_sc", "_wrapped")
+_SLEEPS = 100  # of one line, until it is taken for a loop that waits for ever
+
+
+class WaitedEnough(KeyboardInterrupt):
+    """A loop that would wait for ever, ended as a user would end it."""
+
+
+class Patches:
+    """Everything that is changed, by subject.
+
+    Attributes:
+        failures: errors of the planner in the order they came, caught by the file or not.
+        unset: environment variables that the file asked for and that are not set.
+        batches: the schema of each foreachBatch and its function.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.failures: list[BaseException] = []
+        self.unset: dict[str, None] = {}
+        self.batches: list[tuple[Any, Callable[..., Any]]] = []
+
+    def apply(self) -> None:
+        """Change all of it."""
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+        os.environ.pop("MASTER", None)
+        # `spark.stop()` ends the connection before PySpark takes its listeners back.
+        warnings.filterwarnings("ignore", "Failed to remove the listener", UserWarning)
+        record()
+        adopt_habits()
+        self._starts()
+        self._contexts()
+        self._functions_in_python()
+        self._frames()
+        self._placeholders()
+        self._errors()
+        self._waits()
+        self._environment()
+
+    def _starts(self) -> None:
+        """Sessions start as an application does, whatever cluster the file names."""
+        validated = SparkSession.Builder._validate_startup_urls
+        looked_up = ConnectSession.__getattribute__
+
+        def validate(self: Any) -> None:
+            self._options.pop("spark.master", None)
+            self._options.pop("spark.remote", None)
+            validated(self)
+
+        def look_up(self: Any, name: str) -> Any:
+            if name == "sparkContext":
+                return context_of(self)
+            if name in _JVM:
+                return StandIn(f"spark.{name}")
+            return looked_up(self, name)
+
+        def context_of(spark: Any) -> PlannedContext:
+            return contexts.setdefault(id(spark), PlannedContext.__new__(PlannedContext))
+
+        contexts: dict[int, PlannedContext] = {}
+        builder: Any = SparkSession.Builder
+        builder._validate_startup_urls = validate
+        builder.enableHiveSupport = lambda self: self
+        connected: Any = ConnectSession
+        connected.__getattribute__ = look_up
+        connected.newSession = lambda self: self
+        # `SparkSession(sc)` is a constructor of the classic session only.
+        classic: Any = SparkSession
+        classic.__new__ = lambda cls, *arguments, **named: session()
+        Rules.passed_through = (SparkSession.Builder,)
+
+    def _contexts(self) -> None:
+        """Classes that need a JVM, or that Connect's client lacks."""
+        package: Any = pyspark
+        package.SparkContext = PlannedContext
+        for name in ("RDD", "SparkFiles", "Broadcast", "StatusTracker"):
+            if not hasattr(package, name):
+                setattr(package, name, StandIn(f"pyspark.{name}"))
+        module: Any = ModuleType("pyspark.context")
+        module.SparkContext = PlannedContext
+        package.context = sys.modules["pyspark.context"] = module
+
+        def old_context(*arguments: Any, **named: Any) -> Any:
+            return session()
+
+        for name in ("SQLContext", "HiveContext"):
+            setattr(pyspark.sql, name, old_context)
+            setattr(context_module, name, old_context)
+            setattr(package, name, old_context)
+        old_context.getOrCreate = old_context  # type: ignore[attr-defined]
+        for name in ("_to_java_column", "_to_seq"):
+            setattr(column_module, name, StandIn(f"pyspark.sql.column.{name}"))
+
+    def _functions_in_python(self) -> None:
+        """Functions are not sent anywhere to be run: those that cannot be pickled are planned too.
+
+        A foreachBatch function most often holds a session or a client.
+        """
+        patches = self
+
+        def for_each_batch(writer: Any, function: Callable[..., Any]) -> Any:
+            if patches.program.into_batches:
+                frame = DataFrame(writer._write_stream._child, writer._session)
+                patches.batches.append((frame.schema, function))
+            writer._write_proto.foreach_batch.python_function.command = b"not sent"
+            writer._write_proto.foreach_batch.python_function.python_ver = "3"
+            return writer
+
+        writer: Any = readwriter.DataStreamWriter
+        writer.foreachBatch = for_each_batch
+        kinds = {module.CloudPickleSerializer for module in _picklers()}
+        for kind in kinds:
+            kind.dumps = _dumps(kind.dumps)
+
+    def _frames(self) -> None:
+        """What DataFrames have on a cluster, and on Databricks, besides."""
+        looked_up = DataFrame.__getattribute__
+
+        def look_up(self: Any, name: str) -> Any:
+            if name in ("rdd", "_jdf"):
+                return StandIn(f"DataFrame.{name}")
+            return looked_up(self, name)
+
+        def column(self: Any, name: str) -> Any:
+            try:
+                return attribute(self, name)
+            except PySparkAttributeError:
+                if not name.startswith("_") and _has_column(self, name):
+                    return self[name]
+                raise
+
+        frame: Any = DataFrame
+        attribute = frame.__getattr__
+        frame.__getattribute__, frame.__getattr__ = look_up, column
+
+    def _placeholders(self) -> None:
+        """A stand-in where a type, a column or a condition is needed."""
+        for name, places in (("StructField", (1,)), ("ArrayType", (0,)), ("MapType", (0, 1))):
+            kind: Any = getattr(sql_types, name)
+            kind.__init__ = _with_types(kind.__init__, places)
+        frame: Any = DataFrame
+        with_column, with_columns, filtered = frame.withColumn, frame.withColumns, frame.filter
+        literal = connect_functions.lit
+
+        def column(value: Any) -> Any:
+            return literal(str(value)) if isinstance(value, StandIn) else value
+
+        def with_one(self: Any, name: str, value: Any) -> Any:
+            return with_column(self, name, column(value))
+
+        def with_many(self: Any, values: dict[str, Any]) -> Any:
+            return with_columns(self, {name: column(value) for name, value in values.items()})
+
+        def filter_(self: Any, condition: Any) -> Any:
+            if isinstance(condition, StandIn):
+                condition = literal(str(condition)).cast("boolean")
+            return filtered(self, condition)
+
+        def with_watermark(self: Any, *texts: Any, **named: Any) -> Any:
+            plain = {name: str(text) for name, text in named.items()}
+            return watermarked(self, *map(str, texts), **plain)
+
+        watermarked = frame.withWatermark
+        frame.withWatermark = with_watermark
+        frame.withColumn, frame.withColumns, frame.filter = with_one, with_many, filter_
+        frame.where = filter_
+
+    def _errors(self) -> None:
+        """Errors that the file catches are told all the same."""
+        client: Any = core.SparkConnectClient
+        raised = client._handle_rpc_error
+        failures = self.failures
+
+        def raise_(self: Any, error: Any) -> Any:
+            try:
+                return raised(self, error)
+            except Exception as told:
+                failures.append(told)
+                raise
+
+        client._handle_rpc_error = raise_
+
+    def _waits(self) -> None:
+        """Nothing runs meanwhile, so nobody sleeps; a loop of sleeps is ended."""
+        slept = time.sleep
+        counts: dict[str, int] = {}
+        program = self.program
+
+        def sleep(seconds: Any) -> None:
+            place = program.place(nearest=True)
+            if not place or threading.current_thread() is not threading.main_thread():
+                return slept(seconds)
+            counts[place] = counts.get(place, 0) + 1
+            if counts[place] > _SLEEPS:
+                raise WaitedEnough(place)
+            return None
+
+        time.sleep = sleep
+
+    def _environment(self) -> None:
+        """Which variables the file asks for that are not there."""
+        kind: Any = type(os.environ)
+        found = kind.__getitem__
+        program, unset = self.program, self.unset
+
+        def get(self: Any, name: str) -> str:
+            try:
+                return str(found(self, name))
+            except KeyError:
+                if program.own_frame(_caller()) is not None:
+                    unset.setdefault(name)
+                raise
+
+        kind.__getitem__ = get
+
+
+def _caller() -> Any:
+    """The frame that asked for a variable: not that of `os.getenv` or `environ.get`."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.endswith(("os.py", "_collections_abc.py")):
+        frame = frame.f_back
+    if frame is not None and "<frozen" in frame.f_code.co_filename:
+        return frame.f_back
+    return frame
+
+
+def _has_column(frame: Any, name: str) -> bool:
+    """Whether a DataFrame has a column, or gets it: one of an open schema has what is used."""
+    try:
+        return bool(frame.select(name).columns)
+    except PySparkException as error:
+        error.expected = True  # type: ignore[attr-defined]
+        return False
+
+
+def _picklers() -> list[Any]:
+    """The modules that pickle functions."""
+    return [m for m in list(sys.modules.values()) if hasattr(m, "CloudPickleSerializer")]
+
+
+def _dumps(pickled: Callable[..., bytes]) -> Callable[..., bytes]:
+    def dumps(self: Any, value: Any) -> bytes:
+        try:
+            return pickled(self, value)
+        except Exception:
+            return f"{type(value).__name__} {id(value)}".encode()
+
+    return dumps
+
+
+def _with_types(made: Callable[..., None], places: tuple[int, ...]) -> Callable[..., None]:
+    """A type's constructor that takes a stand-in for a type as a string's."""
+
+    def make(self: Any, *arguments: Any, **named: Any) -> None:
+        chosen = [
+            sql_types.StringType() if i in places and isinstance(value, StandIn) else value
+            for i, value in enumerate(arguments)
+        ]
+        made(self, *chosen, **named)
+
+    return make

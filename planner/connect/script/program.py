@@ -1,0 +1,141 @@
+"""The file that is explained: where it lies, and which other files are the user's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import site
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+
+_ROOT_MARKS = ("pyproject.toml", "setup.py", ".git")
+_LIBRARIES = tuple(
+    os.path.join(os.path.realpath(path), "")
+    for path in (
+        *(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        *site.getsitepackages(),
+        site.getusersitepackages(),
+    )
+)
+_RELATIVE = re.compile(rb"^\s*from \.", re.MULTILINE)
+_OWN = os.path.join(str(Path(__file__).resolve().parent), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """What is run, and how.
+
+    Attributes:
+        path: the file.
+        arguments: those of the script.
+        python_path: further folders whose modules are real.
+        strict_imports: a missing module is an error, no stand-in.
+        call: a function to call when the file has run, such as `main` or `build('a', 2)`.
+        into_batches: call the functions given to foreachBatch, too.
+    """
+
+    path: str
+    arguments: Sequence[str] = ()
+    python_path: Sequence[str] = ()
+    strict_imports: bool = False
+    call: str | None = None
+    into_batches: bool = False
+    folders: list[str] = field(default_factory=list, compare=False)
+
+    def to_json(self) -> str:
+        """As one argument of the process that runs it."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Program:
+        """What `to_json` wrote."""
+        return Program(**json.loads(text))
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return os.path.basename(self.path)
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder that the file lies in."""
+        return Path(self.path).resolve().parent
+
+    @cached_property
+    def root(self) -> Path:
+        """The project's: the nearest folder with a project's file; else the file's own folder."""
+        for folder in (self.folder, *self.folder.parents):
+            if any((folder / mark).exists() for mark in _ROOT_MARKS):
+                return folder
+        return self.folder
+
+    @cached_property
+    def package(self) -> str:
+        """The package that the file is part of, or nothing.
+
+        A file that imports relatively is part of one, even where no folder says so.
+        """
+        parts: list[str] = []
+        folder = self.folder
+        while (folder / "__init__.py").is_file() and folder != folder.parent:
+            parts.insert(0, folder.name)
+            folder = folder.parent
+        if not parts and _RELATIVE.search(Path(self.path).read_bytes()):
+            parts = [*self.folder.relative_to(self.root).parts] or [self.folder.name]
+        return ".".join(parts)
+
+    @cached_property
+    def search_path(self) -> list[str]:
+        """Where the user's modules are: beside the file, as given, and in the project.
+
+        Which of a project's folders is on the path where it really runs nobody knows, so all are
+        between the file and the project's root, and `src`, the nearest first.
+        """
+        between = [f for f in (self.folder, *self.folder.parents) if f.is_relative_to(self.root)]
+        depth = self.package.count(".") + 1 if self.package else 0
+        above = [self.folder, *self.folder.parents][depth]  # where the package itself is found
+        given = map(Path, self.python_path)
+        folders = [self.folder, *given, above, *between, self.root / "src"]
+        return list(dict.fromkeys(str(folder.absolute()) for folder in folders))
+
+    @cached_property
+    def _own_folders(self) -> tuple[str, ...]:
+        found = (str(self.root), str(self.folder), *self.python_path)
+        return tuple(os.path.join(os.path.realpath(folder), "") for folder in found)
+
+    def owns(self, file: str) -> bool:
+        """Whether a file of code, by its name in a frame, is the user's own and no library's."""
+        if file.startswith("<"):
+            return False
+        file = os.path.realpath(file)
+        if file.startswith((_OWN, *_LIBRARIES)) or "site-packages" in file.split(os.sep):
+            return False
+        return file.startswith(self._own_folders)
+
+    def own_frame(self, frame: FrameType | None, *, nearest: bool = True) -> FrameType | None:
+        """The innermost of the user's own frames; with `nearest`, only if no library is between.
+
+        Frames of the import system and of this package do not count.
+        """
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if self.owns(file):
+                return frame
+            internal = file.startswith(("<frozen", _OWN)) or "importlib" in file
+            if nearest and not internal:
+                return None
+            frame = frame.f_back
+        return None
+
+    def place(self, *, nearest: bool = False) -> str:
+        """`job.py:12`: the user's line that runs now; empty where there is none."""
+        frame = self.own_frame(sys._getframe(1), nearest=nearest)
+        if frame is None:
+            return ""
+        return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -1,0 +1,132 @@
+"""How the end of a user's file is told: its own lines, what was missing, and what to do."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from pyspark.errors import PySparkException
+
+from .missing_modules import MissingModules
+from .patches import Patches
+from .program import Program
+from .stand_ins import StandInNeeded
+
+
+class Report:
+    """Writes to standard error."""
+
+    def __init__(self, program: Program, patches: Patches, modules: MissingModules) -> None:
+        self.program = program
+        self.patches = patches
+        self.modules = modules
+        self._noted: dict[str, None] = {}
+        self._told: list[BaseException] = []
+
+    def note(self, text: str) -> None:
+        """One line, once."""
+        if text not in self._noted:
+            self._noted.setdefault(text)
+            print(f"note: {text}", file=sys.stderr)
+
+    def refused(self, error: PySparkException) -> None:
+        """What the planner or PySpark's client refuses, with the user's line."""
+        self._told.append(error)
+        parameters = error.getMessageParameters() or {}
+        message, condition = error.getMessage(), error.getCondition()
+        if condition and not message.startswith("["):
+            message = f"[{condition}] {message}"
+        print(f"error: {message}", file=sys.stderr)
+        line, origin = self.place_of(error), parameters.get("place")
+        if origin and origin != line:
+            print(f"made at: {origin}", file=sys.stderr)
+        if line:
+            print(f"at: {line}", file=sys.stderr)
+        if hint := parameters.get("hint"):
+            print(f"hint: {hint}", file=sys.stderr)
+
+    def failed(self, error: BaseException) -> None:
+        """An error of the file itself as Python shows it, with the user's own frames only."""
+        self._told.append(error)
+        trace = traceback.TracebackException.from_exception(error)
+        told: traceback.TracebackException | None = trace
+        while told is not None:
+            own = [frame for frame in told.stack if self.program.owns(frame.filename)]
+            told.stack = traceback.StackSummary.from_list(own)
+            told = told.__cause__ or told.__context__
+        print("".join(trace.format()), end="", file=sys.stderr)
+        if hint := self._hint(error):
+            print(f"hint: {hint}", file=sys.stderr)
+
+    def _hint(self, error: BaseException) -> str:
+        text = str(error)
+        empty = "NoneType" in text or isinstance(error, IndexError | StopIteration)
+        if isinstance(error, StandInNeeded):
+            module = error.path.partition(".")[0]
+            hint = f"Install '{module}', or name the folder that it lies in with --python-path."
+        elif isinstance(error, ModuleNotFoundError):
+            hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
+        elif isinstance(error, IndexError) and "argv" in self._line_of(error):
+            hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
+        elif self.patches.unset and isinstance(error, KeyError | TypeError | ValueError):
+            hint = f"Set what is not there: {self._settings()}."
+        elif empty:
+            hint = "No data is read here, so tables are empty: the code needs a row of one."
+        elif isinstance(error, FileNotFoundError):
+            hint = "Run stateplan explain in the folder that the script is started in."
+        else:
+            hint = ""
+        return hint
+
+    def _line_of(self, error: BaseException) -> str:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame.line for frame in frames if self.program.owns(frame.filename)]
+        return (own[-1] or "") if own else ""
+
+    def _settings(self) -> str:
+        return " ".join(f"--env {name}=..." for name in self.patches.unset)
+
+    def place_of(self, error: BaseException) -> str | None:
+        """`job.py:12`: the innermost of the user's own lines that an error went through."""
+        frames = [
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if self.program.owns(frame.filename)
+        ]
+        if not frames:
+            return None
+        return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"
+
+    def exited(self, error: SystemExit) -> None:
+        """The file ended itself: an error that it did so for is told."""
+        cause = error.__context__
+        if isinstance(cause, PySparkException) and cause not in self._told:
+            self.refused(cause)
+        elif isinstance(cause, Exception) and cause not in self._told:
+            self.failed(cause)
+        elif error.code == 2 and self._of_arguments(error):
+            print(
+                "hint: Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS.",
+                file=sys.stderr,
+            )
+
+    def _of_arguments(self, error: SystemExit) -> bool:
+        frames = traceback.extract_tb(error.__traceback__)
+        return any(frame.filename.endswith("argparse.py") for frame in frames)
+
+    def closing(self) -> None:
+        """What went otherwise than the file may show: caught errors, missing modules, variables."""
+        for failure in self.patches.failures:
+            known = failure in self._told or getattr(failure, "expected", False)
+            if not known and isinstance(failure, PySparkException):
+                print("note: the file caught this error:", file=sys.stderr)
+                self.refused(failure)
+        if missing := list(self.modules.missing):
+            names = ", ".join(missing)
+            self.note(
+                f"stand-ins were used for what is not installed here: {names}."
+                " Modules of your own are found with --python-path."
+            )
+        if self.patches.unset:
+            self.note(f"these variables are not set: {self._settings()}.")

@@ -1,0 +1,284 @@
+"""What stands in for a value that only a missing module has.
+
+A stand-in is inert: its attributes, items and calls are stand-ins, it decorates, is entered,
+iterated and inherited from, and nothing happens. It is a text, `?settings.WATERMARK?`, so wherever
+a name, a path, a schema or a duration is needed, it goes on as that. What would need its value, a
+comparison or arithmetic, ends with an error at the user's line.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType, FunctionType
+from typing import Any
+
+_ERROR_NAME = re.compile(r"[A-Z]\w*(Error|Exception|Timeout|Warning)")
+
+
+class StandInNeeded(Exception):
+    """The value of something that is not there is needed."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(f"The value of ?{path}? is needed to {what} it, and it is not here.")
+        self.path = path
+
+
+class Rules:
+    """What the process that explains tells the stand-ins.
+
+    Attributes:
+        users: whether a frame's file is the user's own; libraries may compare texts.
+        passed_through: types of objects that a missing function is taken to give back.
+        session: attributes of a missing object that only a SparkSession has are those of this one.
+        seen: is told of attributes that say what a stand-in stood for.
+    """
+
+    users: Callable[[str], bool] = staticmethod(lambda file: True)
+    passed_through: tuple[type, ...] = ()
+    session: Callable[[], Any] | None = None
+    seen: Callable[[str, str], None] = staticmethod(lambda path, attribute: None)
+
+
+_OF_SESSIONS = ("readStream", "createDataFrame", "sparkContext", "streams", "udf")
+_OF_NAMED_SESSIONS = ("read", "sql", "table", "conf", "catalog", "range")
+_PASSED_ON = ("writeStream", "withWatermark", "writeTo")
+
+
+class StandIn(str):
+    """A value that is not there.
+
+    Args:
+        path: how the code reaches it, such as `settings.WATERMARK` or `settings.load()`.
+    """
+
+    path: str
+
+    def __new__(cls, path: str) -> StandIn:
+        made = super().__new__(cls, f"?{path}?")
+        made.__dict__["path"] = path
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StandIn, (self.path,)
+
+    # ------------------------------------------------------------------------------------- reached
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__") and name != "__version__":
+            raise AttributeError(name)
+        if _ERROR_NAME.fullmatch(name):
+            found: Any = _exception(f"{self.path}.{name}")
+        elif Rules.session is not None and self._is_session(name):
+            found = getattr(Rules.session(), name)
+            Rules.seen(self.path, "session")
+        else:
+            if name in _PASSED_ON:
+                Rules.seen(self.path, name)
+            found = StandIn(f"{self.path}.{name}")
+        return found
+
+    def _is_session(self, name: str) -> bool:
+        last = self.path.rpartition(".")[2].lower()
+        named = name in _OF_NAMED_SESSIONS and "spark" in last
+        return named or name in _OF_SESSIONS
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if len(arguments) == 1 and not named:
+            (argument,) = arguments
+            if isinstance(argument, FunctionType) and _decorates(argument, sys._getframe(1)):
+                return _filled_in(argument)
+            if isinstance(argument, type):
+                return argument
+        for argument in (*arguments, *named.values()):
+            if isinstance(argument, Rules.passed_through):
+                return argument
+        # What the code gives for the case that nothing is set.
+        if "default" in named:
+            return named["default"]
+        if self.path.endswith((".get", ".getenv")) and len(arguments) == 2:
+            return arguments[1]
+        first = repr(arguments[0]) if arguments and type(arguments[0]) is str else ""
+        return StandIn(f"{self.path}({first})")
+
+    def __getitem__(self, key: Any) -> Any:
+        return StandIn(f"{self.path}[{key if isinstance(key, StandIn) else repr(key)}]")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Nothing is kept."""
+
+    __delitem__: Any = lambda self, key: None
+
+    # ----------------------------------------------------------------------------------- protocols
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 0
+
+    def __iter__(self) -> Iterator[Any]:
+        """Nothing, or as many values as `a, b = ...` unpacks."""
+        frame = sys._getframe(1)
+        at = frame.f_lasti
+        code = frame.f_code.co_code
+        if dis.opname[code[at]] != "UNPACK_SEQUENCE":
+            return iter(())
+        return iter([StandIn(f"{self.path}[{place}]") for place in range(code[at + 1])])
+
+    def __next__(self) -> Any:
+        raise StopIteration
+
+    def __enter__(self) -> StandIn:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Errors within the block go on."""
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (StandInBase,)
+
+    def __instancecheck__(self, other: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, other: type) -> bool:
+        return False
+
+    def __or__(self, other: Any) -> Any:
+        """`Missing | None` in an annotation."""
+        return self
+
+    __ror__ = __or__
+
+    def __rshift__(self, other: Any) -> Any:
+        """`first >> second` of tasks."""
+        return other
+
+    __lshift__ = __rshift__
+
+    # ------------------------------------------------------------------------------- value needed
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, "__eq__")
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, "__ne__")
+
+    def __lt__(self, other: object) -> Any:
+        return self._compared(other, "__lt__")
+
+    def __le__(self, other: object) -> Any:
+        return self._compared(other, "__le__")
+
+    def __gt__(self, other: object) -> Any:
+        return self._compared(other, "__gt__")
+
+    def __ge__(self, other: object) -> Any:
+        return self._compared(other, "__ge__")
+
+    def _compared(self, other: object, method: str) -> Any:
+        plain = other is None or isinstance(other, str | int | float | list | tuple | dict)
+        if plain and Rules.users(sys._getframe(2).f_code.co_filename):
+            raise StandInNeeded(self.path, "compare")
+        return getattr(str, method)(self, other)
+
+    def __add__(self, other: Any) -> Any:
+        """Texts go on as texts: `settings.BUCKET + "/events"`."""
+        if isinstance(other, str):
+            return f"{self}{other}"
+        raise StandInNeeded(self.path, "calculate with")
+
+    def __radd__(self, other: Any) -> Any:
+        if isinstance(other, str):
+            return f"{other}{self}"
+        raise StandInNeeded(self.path, "calculate with")
+
+    def __truediv__(self, other: Any) -> Any:
+        """A path below a folder that is not known."""
+        if isinstance(other, str):
+            return StandIn(f"{self.path}/{other}")
+        raise StandInNeeded(self.path, "calculate with")
+
+    def _calculated(self, *others: Any) -> Any:
+        raise StandInNeeded(self.path, "calculate with")
+
+    __sub__ = __rsub__ = __mul__ = __rmul__ = __rtruediv__ = __pow__ = __mod__ = _calculated
+    __floordiv__ = __rfloordiv__ = __neg__ = __int__ = __float__ = __index__ = _calculated
+
+
+class _TextMethod(StandIn):
+    """`settings.TOPICS.split`: a text's method, or an attribute of an object of the same name."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        owner, _, name = self.path.rpartition(".")
+        try:
+            return getattr(str, name)(f"?{owner}?", *arguments, **named)
+        except (TypeError, ValueError):
+            return super().__call__(*arguments, **named)
+
+
+def _text_method(name: str) -> property:
+    def method(self: StandIn) -> _TextMethod:
+        found: Any = _TextMethod(f"{self.path}.{name}")
+        return found  # type: ignore[no-any-return]
+
+    return property(method)
+
+
+for _name in dir(str):
+    if not _name.startswith("_"):
+        setattr(StandIn, _name, _text_method(_name))
+
+
+class StandInBase:
+    """The base of a class whose base is missing: takes any arguments, lacks no attribute."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self.__dict__.update(named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{type(self).__name__}.{name}")
+
+
+@functools.cache
+def _exception(path: str) -> type[Exception]:
+    return type(path.rpartition(".")[2], (Exception,), {})
+
+
+def _decorates(function: FunctionType, caller: FrameType) -> bool:
+    """Whether a call is `@missing` above a function; else the function is a callback of it."""
+    code = function.__code__
+    body = [line for _, _, line in code.co_lines() if line and line > code.co_firstlineno]
+    here = caller.f_code.co_filename == code.co_filename
+    end = min(body, default=code.co_firstlineno + 1)
+    return here and code.co_firstlineno <= caller.f_lineno < end and code.co_name != "<lambda>"
+
+
+def _filled_in(function: FunctionType) -> Callable[..., Any]:
+    """A function that a missing decorator wraps: what that would hand in are stand-ins."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function
+
+    @functools.wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        try:
+            bound = signature.bind_partial(*arguments, **named)
+        except TypeError:
+            return function(*arguments, **named)
+        for name, parameter in signature.parameters.items():
+            open_ = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+            if open_ and parameter.default is parameter.empty and name not in bound.arguments:
+                named[name] = StandIn(f"{function.__name__}.{name}")
+        return function(*arguments, **named)
+
+    return called
