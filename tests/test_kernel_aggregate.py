@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +69,10 @@ class Query:
         self.version = self.version.next(
             [r.writes for r in reports], schema="", added=added, evicted={"": kernel.evicts}
         )
-        totals = zip(*(vars(r.figures).values() for r in reports), strict=True)
-        figures = Figures(*map(sum, totals))
+        assert not any(r.figures.custom for r in reports)
+        *numbers, _ = (field.name for field in fields(Figures))
+        totals = {name: sum(getattr(r.figures, name) for r in reports) for name in numbers}
+        figures = Figures(**totals)
         if isinstance(kernel, AggregateKernel) and kernel.rows is not None:
             assert figures.received == len(rows) >= figures.groups
         self.figures = replace(figures, received=0, groups=0)

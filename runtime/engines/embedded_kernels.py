@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.hashing import hashes_of, places_of
+from ..kernels.hashing import places_and_hashes
 from ..kernels.kernel import Input, Int32, Int64
 from ..kernels.reports import TaskReport
 from ..kernels.scan import Scan, ScannedRows, SeenTimes, row_groups, scan_part
@@ -53,7 +53,7 @@ class ArrivedRows:
         if self._placing is None:
             return np.zeros(count, np.int32), np.zeros(count, np.int64)
         keys = self._placing(batch)
-        return places_of(keys, count), hashes_of(keys, count)
+        return places_and_hashes(keys, count)
 
     def scan(self, scan: Scan) -> None:
         """Read files, several row groups at a time."""

@@ -35,8 +35,13 @@ def fold_column(operation: str, column: Any, starts: Int64) -> Any | None:
 
 
 def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
-    """The values of a column of numbers, dates or times; None if it is of another type."""
+    """The values of a column of numbers, dates or times; None if it is of another type.
+
+    Those of a decimal are its unscaled values, if all of them have at most 64 bits.
+    """
     kind = column.type
+    if pa.types.is_decimal128(kind):
+        return _unscaled(column, int(fill))
     if pa.types.is_floating(kind) or (
         pa.types.is_integer(kind) and pa.types.is_signed_integer(kind)
     ):
@@ -51,12 +56,32 @@ def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
     return np.asarray(filled.to_numpy(zero_copy_only=False))
 
 
+def _unscaled(column: Any, fill: int) -> npt.NDArray[np.int64] | None:
+    halves = np.frombuffer(column.buffers()[1] or b"", np.int64)
+    own = halves[2 * column.offset : 2 * (column.offset + len(column))].reshape(-1, 2)
+    low, high = own[:, 0].copy(), own[:, 1]
+    wide = high != low >> 63
+    if column.null_count:
+        present = column.is_valid().to_numpy(zero_copy_only=False)
+        wide &= present
+        low[~present] = fill
+    return None if wide.any() else low
+
+
+def _decimals(unscaled: npt.NDArray[np.int64], kind: Any, missing: Any) -> Any:
+    data = np.column_stack([unscaled, unscaled >> 63])
+    valid = None if missing is None else pa.array(~missing).buffers()[1]
+    return pa.Array.from_buffers(kind, len(data), [valid, pa.py_buffer(data)])
+
+
 def _folded(numbers: npt.NDArray[Any], column: Any, starts: Int64) -> Any:
     """The results under the column's type, null where a key has no value at all."""
     missing = None
     if column.null_count:
         present = column.is_valid().to_numpy(zero_copy_only=False)
         missing = ~np.logical_or.reduceat(present, starts)
+    if pa.types.is_decimal(column.type):
+        return _decimals(numbers, column.type, missing)
     return pa.array(numbers, mask=missing).view(column.type)
 
 
@@ -73,9 +98,17 @@ def _sum(column: Any, starts: Int64) -> Any | None:
     numbers = _numbers(column, 0)
     if numbers is None:
         return None
+    if pa.types.is_decimal(column.type):
+        return None if _may_leave(numbers, column.type) else _sum_wrap(column, starts)
     if numbers.dtype == np.int64 and _overflows(numbers, starts):
         raise interval_sum_overflow() if pa.types.is_duration(column.type) else sum_overflow()
     return _sum_wrap(column, starts)
+
+
+def _may_leave(numbers: npt.NDArray[np.int64], kind: Any) -> bool:
+    """Whether sums of unscaled values may leave 64 bits or the digits of a decimal type."""
+    largest = max(abs(int(numbers.min(initial=0))), abs(int(numbers.max(initial=0))))
+    return largest * len(numbers) >= min(1 << 63, 10**kind.precision)
 
 
 def _overflows(numbers: npt.NDArray[Any], starts: Int64) -> bool:

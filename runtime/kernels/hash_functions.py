@@ -1,12 +1,13 @@
 """The two hash functions of Spark, over numpy arrays: a hash for each value and its seed.
 
-Each has `ints` and `longs` (one value a row), `texts` (the bytes of a row lie in `content` from
-`starts` on, `lengths` of them) and `word`, the unsigned type of its hashes and seeds. Seeds are
-never changed in place.
+Each has `ints` and `longs` (one value a row), `texts` (values of varying length) and `word`, the
+unsigned type of its hashes and seeds. Seeds are never changed in place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,29 @@ _P3, _P4 = np.uint64(0x165667B19E3779F9), np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
 
 
-def _words(content: NDArray[np.uint8], starts: Int64, size: int, kind: Any) -> Any:
-    """The little-endian number of `size` bytes from each start on."""
-    found = content[starts].astype(kind)
-    for i in range(1, size):
-        found |= content[starts + i].astype(kind) << kind(8 * i)
-    return found
+@dataclass(frozen=True)
+class Texts:
+    """Values of varying length, the longest first.
+
+    Attributes:
+        content: the bytes of all.
+        starts: where each begins.
+        lengths: how many bytes each has, descending.
+    """
+
+    content: NDArray[np.uint8]
+    starts: Int64
+    lengths: Int64
+
+    def longer(self, least: int) -> int:
+        """How many of the first values have at least so many bytes."""
+        return int(np.searchsorted(-self.lengths, -least, side="right"))
+
+    def words(self, at: Int64, kind: Any) -> Any:
+        """The little-endian numbers from some places on."""
+        size = np.dtype(kind).itemsize
+        whole = max(len(self.content) - size + 1, 0)
+        return np.ndarray((whole,), np.dtype(kind).newbyteorder("<"), self.content, 0, (1,))[at]
 
 
 def _rotated(values: Any, bits: int, width: int) -> Any:
@@ -37,6 +55,13 @@ def _rotated(values: Any, bits: int, width: int) -> Any:
     values = values << kind(bits)
     values |= right
     return values
+
+
+def _tails(texts: Texts, done: Int64) -> Iterator[tuple[Int64, Int64]]:
+    """The bytes behind those that are done, at most three: the values that have one, and where."""
+    for byte in range(3):
+        rows = np.flatnonzero(texts.lengths - done > byte)
+        yield rows, texts.starts[rows] + done[rows] + byte
 
 
 class Murmur3:
@@ -60,23 +85,17 @@ class Murmur3:
         return cls._ended(mixed, np.uint32(8))
 
     @classmethod
-    def texts(
-        cls, content: NDArray[np.uint8], starts: Int64, lengths: Int64, seeds: Words32
-    ) -> Words32:
+    def texts(cls, texts: Texts, seeds: Words32) -> Words32:
         state = seeds.copy()
-        done = np.zeros(len(starts), np.int64)
-        for size in (4, 1):
-            rows = np.flatnonzero(lengths - done >= size)
-            while len(rows):
-                at = starts[rows] + done[rows]
-                if size == 4:
-                    words = _words(content, at, 4, np.uint32)
-                else:
-                    words = content[at].view(np.int8).astype(np.int32).view(np.uint32)
-                state[rows] = cls._mixed(state[rows], words)
-                done[rows] += size
-                rows = rows[lengths[rows] - done[rows] >= size]
-        return cls._ended(state, lengths.astype(np.uint32))
+        whole = texts.lengths >> 2
+        for word in range(int(whole[:1].sum())):
+            count = texts.longer(4 * word + 4)
+            words = texts.words(texts.starts[:count] + 4 * word, np.uint32)
+            state[:count] = cls._mixed(state[:count], words)
+        for rows, at in _tails(texts, 4 * whole):
+            words = texts.words(at, np.int8).astype(np.int32).view(np.uint32)
+            state[rows] = cls._mixed(state[rows], words)
+        return cls._ended(state, texts.lengths.astype(np.uint32))
 
     @staticmethod
     def _mixed(state: Words32, words: Words32) -> Words32:
@@ -115,47 +134,37 @@ class XXH64:
         return cls._ended(cls._eight(state, values.view(np.uint64)))
 
     @classmethod
-    def texts(
-        cls, content: NDArray[np.uint8], starts: Int64, lengths: Int64, seeds: Words64
-    ) -> Words64:
-        done = np.zeros(len(starts), np.int64)
+    def texts(cls, texts: Texts, seeds: Words64) -> Words64:
         state = seeds + _P5
-        long = np.flatnonzero(lengths >= 32)
-        if len(long):
-            state[long] = cls._stripes(content, starts, lengths, seeds, long, done)
-        state += lengths.astype(np.uint64)
-        for size, step in ((8, cls._eight), (4, cls._four), (1, cls._one)):
-            rows = np.flatnonzero(lengths - done >= size)
-            while len(rows):
-                words = _words(content, starts[rows] + done[rows], size, np.uint64)
-                state[rows] = step(state[rows], words)
-                done[rows] += size
-                rows = rows[lengths[rows] - done[rows] >= size]
+        long = texts.longer(32)
+        if long:
+            state[:long] = cls._stripes(texts, seeds[:long])
+        state += texts.lengths.astype(np.uint64)
+        done = texts.lengths & ~np.int64(31)
+        for word in range(3):
+            rows = np.flatnonzero(texts.lengths - done >= 8 * word + 8)
+            words = texts.words(texts.starts[rows] + done[rows] + 8 * word, np.uint64)
+            state[rows] = cls._eight(state[rows], words)
+        done = texts.lengths & ~np.int64(7)
+        rows = np.flatnonzero(texts.lengths - done >= 4)
+        words = texts.words(texts.starts[rows] + done[rows], np.uint32)
+        state[rows] = cls._four(state[rows], words.astype(np.uint64))
+        for rows, at in _tails(texts, texts.lengths & ~np.int64(3)):
+            state[rows] = cls._one(state[rows], texts.content[at].astype(np.uint64))
         return cls._ended(state)
 
     @classmethod
-    def _stripes(
-        cls,
-        content: NDArray[np.uint8],
-        starts: Int64,
-        lengths: Int64,
-        seeds: Words64,
-        rows: Int64,
-        done: Int64,
-    ) -> Words64:
-        """What becomes of all whole 32 bytes of some rows; `done` is moved behind them."""
-        own = seeds[rows]
-        lanes = [(own + _P1) + _P2, own + _P2, own.copy(), own - _P1]
-        left = np.arange(len(rows))
-        while len(left):
-            at = starts[rows[left]] + done[rows[left]]
+    def _stripes(cls, texts: Texts, seeds: Words64) -> Words64:
+        """What becomes of all whole 32 bytes of the first values."""
+        lanes = [(seeds + _P1) + _P2, seeds + _P2, seeds.copy(), seeds - _P1]
+        for stripe in range(int(texts.lengths[0]) >> 5):
+            count = texts.longer(32 * stripe + 32)
+            at = texts.starts[:count] + 32 * stripe
             for i, lane in enumerate(lanes):
-                words = _words(content, at + 8 * i, 8, np.uint64)
-                lane[left] = _rotated(lane[left] + words * _P2, 31, 64) * _P1
-            done[rows[left]] += 32
-            left = left[lengths[rows[left]] - done[rows[left]] >= 32]
+                words = texts.words(at + 8 * i, np.uint64)
+                lane[:count] = _rotated(lane[:count] + words * _P2, 31, 64) * _P1
         turns = zip(lanes, (1, 7, 12, 18), strict=True)
-        state: Words64 = np.zeros(len(rows), np.uint64)
+        state: Words64 = np.zeros(len(seeds), np.uint64)
         for lane, bits in turns:
             state += _rotated(lane, bits, 64)
         for lane in lanes:

@@ -7,6 +7,7 @@ the second of those that have one, and so on. A round costs no Python per row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..state.rows import Int64, Mask
 from .floats import canonical
+from .hash_functions import Texts
 
 MAX_LONG_DIGITS = 18
 """Decimals of at most this precision are hashed as numbers, others as bytes."""
@@ -72,11 +74,23 @@ class _Bytes:
     valid: Mask | None
 
     def folded(self, function: Any, seeds: Any, rows: Int64 | None = None) -> Any:
-        starts, lengths = self.starts, self.lengths
-        if rows is not None:
-            starts, lengths = starts[rows], lengths[rows]
-        hashed = function.texts(self.content, starts, lengths, seeds)
+        order, texts = self._ordered if rows is None else self._in_order(rows)
+        hashed = np.empty_like(seeds)
+        hashed[order] = function.texts(texts, seeds[order])
         return _where_valid(self.valid, rows, hashed, seeds)
+
+    @cached_property
+    def _ordered(self) -> tuple[Int64, Texts]:
+        return self._in_order(np.arange(len(self.starts)))
+
+    def _in_order(self, rows: Int64) -> tuple[Int64, Texts]:
+        """The values at some rows, the longest first; and at which of the rows each is."""
+        starts, lengths = self.starts[rows], self.lengths[rows]
+        most = int(lengths.max(initial=0))
+        # numpy sorts 16-bit numbers by radix.
+        shorter = (most - lengths).astype(np.uint16 if most < 1 << 16 else np.int64)
+        order = np.argsort(shorter, kind="stable")
+        return order, Texts(self.content, starts[order], lengths[order])
 
 
 @dataclass(frozen=True)

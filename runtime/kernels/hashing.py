@@ -16,7 +16,7 @@ import pyarrow as pa
 from ..state.rows import Int32, Int64
 from .floats import is_list
 from .hash_functions import XXH64, Murmur3
-from .hashed_columns import hashed_column, is_hashed_flat
+from .hashed_columns import HashedColumn, hashed_column, is_hashed_flat
 
 SEED = 42
 
@@ -43,18 +43,25 @@ def places_of(columns: Sequence[Any], count: int) -> Int32:
         columns: Arrow arrays of types that `can_hash` knows.
         count: how many rows there are.
     """
-    places: Int32 = _folded(columns, count, Murmur3).view(np.int32)
+    places: Int32 = _folded(list(map(hashed_column, columns)), count, Murmur3).view(np.int32)
     return places
 
 
 def hashes_of(columns: Sequence[Any], count: int) -> Int64:
     """Spark's `xxhash64` of rows; see `places_of`."""
-    hashes: Int64 = _folded(columns, count, XXH64).view(np.int64)
+    hashes: Int64 = _folded(list(map(hashed_column, columns)), count, XXH64).view(np.int64)
     return hashes
 
 
-def _folded(columns: Sequence[Any], count: int, function: Any) -> Any:
+def places_and_hashes(columns: Sequence[Any], count: int) -> tuple[Int32, Int64]:
+    """Both of rows; see `places_of`."""
+    hashed = [hashed_column(column) for column in columns]
+    places, hashes = (_folded(hashed, count, function) for function in (Murmur3, XXH64))
+    return places.view(np.int32), hashes.view(np.int64)
+
+
+def _folded(columns: Sequence[HashedColumn], count: int, function: Any) -> Any:
     seeds = np.full(count, SEED, function.word)
     for column in columns:
-        seeds = hashed_column(column).folded(function, seeds)
+        seeds = column.folded(function, seeds)
     return seeds

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from ..state.rows import Int32, Int64, columns_of
 from ..state.version import task_of
 from .expressions.evaluator import Evaluator
-from .hashing import hashes_of, places_of
+from .hashing import hashes_of, places_and_hashes, places_of
 
 CHUNK = 65_536
 """Rows that are computed at a time: their columns stay in the processor's cache."""
@@ -163,14 +163,17 @@ def _scanned(scan: Scan, file: ScanFile, batch: Any, tasks: int, task: int) -> S
     """A task's rows of a chunk; None if there are none."""
     keys, kept = scan.keys.select(batch)
     count = batch.num_rows if kept is None else kept.true_count
-    places = places_of(keys, count)
-    if tasks > 1:
+    if tasks == 1:
+        places, hashes = places_and_hashes(keys, count)
+    else:
+        places = places_of(keys, count)
         own = np.flatnonzero(task_of(places, tasks) == task)
         if len(own) < count:
             passed = np.arange(count) if kept is None else np.flatnonzero(kept)
             batch, kept = batch.take(pa.array(passed[own])), None
             keys, places = [key.take(pa.array(own)) for key in keys], places[own]
             count = len(own)
+        hashes = hashes_of(keys, count)
     if not count:
         return None
     if kept is not None:
@@ -178,7 +181,7 @@ def _scanned(scan: Scan, file: ScanFile, batch: Any, tasks: int, task: int) -> S
     given = [*keys, *scan.columns.evaluate(batch)]
     arrays = [given[place] for place in scan.places]
     columns = pa.RecordBatch.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
-    return ScannedRows(places, hashes_of(keys, count), columns, file.origin)
+    return ScannedRows(places, hashes, columns, file.origin)
 
 
 def row_groups(file: ScanFile) -> int:

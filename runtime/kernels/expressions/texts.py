@@ -39,12 +39,14 @@ def cased(step: Step, text: Any) -> Any:
 
 
 def _letters(text: Any) -> list[int]:
-    """The code points in a column, each once."""
+    """The code points in a column beyond ASCII, each once."""
     _, offsets, content = text.buffers()
     ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
-    whole = bytes(memoryview(content)[ends[0] : ends[-1]]).decode("utf-8", "replace")
+    own = np.frombuffer(content, np.uint8)[ends[0] : ends[-1]]
+    # All bytes of such a letter, and only they, have the highest bit.
+    letters = own[own >= 0x80].tobytes().decode("utf-8", "replace")
     seen = np.zeros(0x110000, np.bool_)
-    seen[np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), np.uint32)] = True
+    seen[np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), np.uint32)] = True
     found: list[int] = np.flatnonzero(seen).tolist()
     return found
 
