@@ -250,9 +250,10 @@ def run_pytest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[...,
     """Runs pytest in this process, over files in a directory of its own."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
-    usual = ["-p", "stateplan.pytest_plugin", "-p", "no:cacheprovider", "--tb=short"]
+    # Where it is a plugin of this pytest too, its module is there before it can be rewritten.
+    usual = ["-p", "stateplan.pytest_plugin", "-p", "no:cacheprovider", "--assert=plain"]
     return lambda *more: int(
-        pytest.main([*usual, "--rootdir", str(tmp_path), *more, str(tmp_path)])
+        pytest.main([*usual, "--tb=short", "--rootdir", str(tmp_path), *more, str(tmp_path)])
     )
 
 

@@ -22,6 +22,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import distributions
 from importlib.resources import files
 from importlib.util import MAGIC_NUMBER, find_spec
@@ -98,6 +99,7 @@ def ship(spark: SparkSession) -> None:
         return
     if context is None:
         spark.addArtifacts(str(archive()), pyfile=True)
+        _leave_path(str(archive()))
     elif application not in _shipped:
         _add_to(context)
         _shipped.add(application)
@@ -282,8 +284,10 @@ def archive() -> Path:
 def _compiled(name: str) -> bytes:
     module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     spec = find_spec(module)
-    loader: Any = spec and spec.loader
-    return MAGIC_NUMBER + _UNCHECKED_HASH + marshal.dumps(loader.get_code(module))
+    assert spec is not None and spec.origin is not None
+    # Below pytest a module's own loader may be one that rewrites it.
+    code = SourceFileLoader(module, spec.origin).get_code(module)
+    return MAGIC_NUMBER + _UNCHECKED_HASH + marshal.dumps(code)
 
 
 def _add_to(context: Any) -> None:
@@ -291,8 +295,11 @@ def _add_to(context: Any) -> None:
     from pyspark import SparkFiles
 
     context.addPyFile(str(archive()))
-    # PySpark puts it on this process's path too, where child processes would find it first.
-    added = os.path.join(SparkFiles.getRootDirectory(), archive().name)
+    _leave_path(os.path.join(SparkFiles.getRootDirectory(), archive().name))
+
+
+def _leave_path(added: str) -> None:
+    """PySpark puts it on this process's path, too, where child processes would find it first."""
     if added in sys.path:
         sys.path.remove(added)
         importlib.invalidate_caches()

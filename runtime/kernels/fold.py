@@ -108,7 +108,8 @@ def _sum(column: Any, starts: Int64) -> Any | None:
 def _may_leave(numbers: npt.NDArray[np.int64], kind: Any) -> bool:
     """Whether sums of unscaled values may leave 64 bits or the digits of a decimal type."""
     largest = max(abs(int(numbers.min(initial=0))), abs(int(numbers.max(initial=0))))
-    return largest * len(numbers) >= min(1 << 63, 10**kind.precision)
+    limit: int = min(1 << 63, 10**kind.precision)
+    return largest * len(numbers) >= limit
 
 
 def _overflows(numbers: npt.NDArray[Any], starts: Int64) -> bool:

@@ -24,8 +24,12 @@ class StandInNeeded(Exception):
     """The value of something that is not there is needed."""
 
     def __init__(self, path: str, what: str) -> None:
-        super().__init__(f"The value of ?{path}? is needed to {what} it, and it is not here.")
+        super().__init__(path, what)
         self.path = path
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"The value of ?{self.path}? is needed to {self.what} it, and it is not here."
 
 
 class Rules:
