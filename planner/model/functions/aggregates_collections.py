@@ -193,7 +193,8 @@ def _register(value: Expression, bits: int) -> Expression:
     is_map = isinstance(value.data_type, MapType)
     hashed = build("xxhash64", build("map_entries", value) if is_map else value)
     rest = build("|", build("shiftleft", hashed, lit(bits)), long(1 << (bits - 1)))
-    index = Cast(child=build("shiftrightunsigned", hashed, lit(64 - bits)), type_=INT)
+    first = build("&", build("shiftright", hashed, lit(64 - bits)), long((1 << bits) - 1))
+    index = Cast(child=first, type_=INT)
     digits = build("length", build("bin", rest))
     return build("+", build("*", index, lit(64)), build("-", lit(65), digits))
 
