@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from os import cpu_count
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from ..kernels.early_groups import EarlyGroups
 from ..kernels.hashing import places_and_hashes
-from ..kernels.kernel import Input, Int32, Int64
+from ..kernels.kernel import Input, concat
 from ..kernels.reports import TaskReport
-from ..kernels.scan import Scan, ScannedRows, SeenTimes, row_groups, scan_part
+from ..kernels.scan import (
+    CHUNK,
+    Chunk,
+    Scan,
+    ScanFile,
+    ScannedRows,
+    SeenTimes,
+    batch_of,
+    row_groups,
+    scan_part,
+)
 from ..kernels.task import StartedTask, TaskSpec, arrived_input, emitted_batches, start_task
 from .engine import Reports
 from .placing import Placing
+
+Dealt = list[list[ScannedRows]]
+"""Rows by task."""
 
 
 class KeptRows:
@@ -31,44 +46,96 @@ class KeptRows:
 
 
 class ArrivedRows:
-    """The rows of a kernel, dealt out to its tasks as they arrive."""
+    """The rows of a kernel, dealt out to its tasks as they arrive; grouped, if that leaves few."""
 
     def __init__(self, spec: TaskSpec, placing: Placing | None) -> None:
         self._spec = spec
         self._placing = placing
+        self._early = EarlyGroups.of(spec)
         self._parts: list[list[ScannedRows]] = [[] for _ in range(spec.tasks)]
         self.seen = SeenTimes()
 
     def take(self, batches: Iterable[Any]) -> None:
         """Take in a partition that the engine has computed."""
-        for batch in batches:
-            if batch.num_rows:
-                rows = ScannedRows(*self._places(batch), batch, 0)
-                for task, own in enumerate(rows.by_task(self._spec.tasks)):
-                    self._parts[task] += own
-
-    def _places(self, batch: Any) -> tuple[Int32, Int64]:
-        """The place and the hash of each row."""
-        count = batch.num_rows
-        if self._placing is None:
-            return np.zeros(count, np.int32), np.zeros(count, np.int64)
-        keys = self._placing(batch)
-        return places_and_hashes(keys, count)
+        for batch in batches if self._early is None else _in_chunks(batches):
+            count, columns = batch.num_rows, list(batch.columns)
+            groups = None if self._early is None else self._early.group(columns, count)
+            if groups is not None:
+                first, columns = groups
+                batch, count = batch.take(pa.array(first)), len(first)
+            keys = None if self._placing is None else self._placing(batch)
+            self._keep(_dealt(keys, columns, count, groups is not None, self._spec.tasks))
 
     def scan(self, scan: Scan) -> None:
         """Read files, several row groups at a time."""
-        tasks = self._spec.tasks
         units = [(file, part) for file in scan.files for part in range(row_groups(file))]
-        with ThreadPoolExecutor(cpu_count() or 1) as pool:
-            for parts, seen in pool.map(lambda unit: scan_part(scan, unit, tasks), units):
-                self.seen = self.seen.with_seen(seen)
-                for task, own in enumerate(parts):
-                    self._parts[task] += own
 
-    def rows(self, task: int) -> Input:
-        """All rows of a task."""
+        def read(unit: tuple[ScanFile, int]) -> list[tuple[Dealt, SeenTimes]]:
+            return [(self._scanned(chunk), chunk.seen) for chunk in scan_part(scan, *unit)]
+
+        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+            for chunks in pool.map(read, units):
+                for parts, seen in chunks:
+                    self.seen = self.seen.with_seen(seen)
+                    self._keep(parts)
+
+    def _scanned(self, chunk: Chunk) -> Dealt:
+        keys, columns, count = chunk.keys, chunk.columns, chunk.count
+        groups = None if self._early is None else self._early.group(columns, count)
+        if groups is not None:
+            first, columns = groups
+            keys, count = [key.take(pa.array(first)) for key in keys], len(first)
+        return _dealt(keys, columns, count, groups is not None, self._spec.tasks, chunk.origin)
+
+    def _keep(self, parts: Dealt) -> None:
+        for task, own in enumerate(parts):
+            self._parts[task] += own
+
+    def of_task(self, task: int) -> tuple[TaskSpec, Input]:
+        """All rows of a task, and what takes them."""
         parts, self._parts[task] = self._parts[task], []
-        return arrived_input(self._spec, parts)
+        spec, early = self._spec, self._early
+        if early is not None and any(part.grouped for part in parts):
+            spec = replace(spec, kernel=early.kernel_of_groups())
+            parts = [part if part.grouped else _as_groups(early, part) for part in parts]
+        return spec, arrived_input(spec, parts)
+
+
+def _dealt(
+    keys: list[Any] | None,
+    columns: list[Any],
+    count: int,
+    grouped: bool,
+    tasks: int,
+    origin: int = 0,
+) -> Dealt:
+    """Rows by task: placed by the hash of their keys, or all in one place."""
+    if not count:
+        return [[] for _ in range(tasks)]
+    if keys is None:
+        places, hashes = np.zeros(count, np.int32), np.zeros(count, np.int64)
+    else:
+        places, hashes = places_and_hashes(keys, count)
+    rows = ScannedRows(places, hashes, batch_of(columns, count), origin, grouped)
+    return list(rows.by_task(tasks))
+
+
+def _as_groups(early: EarlyGroups, rows: ScannedRows) -> ScannedRows:
+    count = rows.columns.num_rows
+    columns = early.singles(rows.columns.columns, count)
+    return replace(rows, columns=batch_of(columns, count), grouped=True)
+
+
+def _in_chunks(batches: Iterable[Any]) -> Iterator[Any]:
+    """Rows as they come, in batches of about CHUNK rows."""
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= CHUNK:
+            yield concat(waiting)
+            waiting = []
+    if waiting:
+        yield concat(waiting)
 
 
 class RunningTasks(Reports):
@@ -85,7 +152,8 @@ class RunningTasks(Reports):
         self._seen = arrived.seen
 
         def run_task(task: int) -> StartedTask:
-            return start_task(spec, task, arrived.rows(task), writers)
+            own, rows = arrived.of_task(task)
+            return start_task(own, task, rows, writers)
 
         writers = ThreadPoolExecutor(cores)
         with ThreadPoolExecutor(min(spec.tasks, cores)) as pool:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..state.rows import columns_of, concat_rows, never
-from ..state.sorting import stable_order
 from .buffers import Buffers, RowBuffers
 from .grouping import by_key, grouping_keys, keys_of_all_rows
 from .kernel import (
@@ -43,8 +42,8 @@ class AggregateKernel(OneStoreKernel):
     Attributes:
         keys, buffers: their columns.
         rows: how a row's own buffers are made. The input then has the keys and what `rows` reads;
-            without it one row per key: the key, its buffers over the batch, and of how many rows
-            they are. Without keys there is one such row in every batch.
+            without it partial results: a key, its buffers over some rows, and of how many rows
+            they are. Without keys there is one of these at least in every batch.
         time: which key is the event time (a timestamp, or a window, by its end); None: none is.
         late: keys with an event time at or below it are dropped, microseconds.
         evict: state with an event time at or below it leaves.
@@ -110,12 +109,11 @@ class AggregateKernel(OneStoreKernel):
         width = len(self.keys)
         columns = rows.rows.columns[width:]
         keys = grouping_keys(rows, self.keys)
-        if self.rows is None:
-            order = stable_order(rows.hashes)
-            count = int(pc.sum(columns.pop()).as_py() or 0)
-            values = columns_of(columns, self.buffers.schema, len(keys))
-            return self._timed(keys.take(order), take(values, order)), count
         order, heads = by_key(keys)
+        if self.rows is None:
+            count = int(pc.sum(columns.pop()).as_py() or 0)
+            values = take(columns_of(columns, self.buffers.schema, len(keys)), order)
+            return self._timed(keys.take(order[heads]), self.buffers.fold(values, heads)), count
         count = len(order)
         if not count and not width:
             # A group of all rows is there without any.

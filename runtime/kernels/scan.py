@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from pyarrow import parquet
 from ..state.rows import Int32, Int64, columns_of
 from ..state.version import task_of
 from .expressions.evaluator import Evaluator
-from .hashing import hashes_of, places_and_hashes, places_of
+from .hashing import hashes_of, places_of
 
 CHUNK = 65_536
 """Rows that are computed at a time: their columns stay in the processor's cache."""
@@ -112,12 +112,14 @@ class ScannedRows:
         places, hashes: of the rows.
         columns: what travels to the kernel.
         origin: the number of the partition that Spark would read them in.
+        grouped: whether the rows are groups of rows, by `EarlyGroups`.
     """
 
     places: Int32
     hashes: Int64
     columns: Any
     origin: int
+    grouped: bool = False
 
     def by_task(self, tasks: int) -> Iterator[list[ScannedRows]]:
         """The rows of each task: none or some."""
@@ -131,7 +133,7 @@ class ScannedRows:
                 yield []
                 continue
             columns = self.columns.take(pa.array(own))
-            yield [ScannedRows(self.places[own], self.hashes[own], columns, self.origin)]
+            yield [replace(self, places=self.places[own], hashes=self.hashes[own], columns=columns)]
 
 
 def scan_rows(scan: Scan, tasks: int, task: int) -> tuple[list[ScannedRows], SeenTimes]:
@@ -163,25 +165,32 @@ def _scanned(scan: Scan, file: ScanFile, batch: Any, tasks: int, task: int) -> S
     """A task's rows of a chunk; None if there are none."""
     keys, kept = scan.keys.select(batch)
     count = batch.num_rows if kept is None else kept.true_count
-    if tasks == 1:
-        places, hashes = places_and_hashes(keys, count)
-    else:
-        places = places_of(keys, count)
+    places = places_of(keys, count)
+    if tasks > 1:
         own = np.flatnonzero(task_of(places, tasks) == task)
         if len(own) < count:
             passed = np.arange(count) if kept is None else np.flatnonzero(kept)
             batch, kept = batch.take(pa.array(passed[own])), None
             keys, places = [key.take(pa.array(own)) for key in keys], places[own]
             count = len(own)
-        hashes = hashes_of(keys, count)
     if not count:
         return None
+    columns = batch_of(_travelling(scan, batch, kept, keys), count)
+    return ScannedRows(places, hashes_of(keys, count), columns, file.origin)
+
+
+def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]:
+    """What travels to the kernel of the rows that are kept, which have these keys."""
     if kept is not None:
         batch = batch.filter(kept)
     given = [*keys, *scan.columns.evaluate(batch)]
-    arrays = [given[place] for place in scan.places]
-    columns = pa.RecordBatch.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
-    return ScannedRows(places, hashes, columns, file.origin)
+    return [given[place] for place in scan.places]
+
+
+def batch_of(columns: list[Any], count: int) -> Any:
+    """Columns that travel, as a record batch."""
+    schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)])
+    return columns_of(columns, schema, count)
 
 
 def row_groups(file: ScanFile) -> int:
@@ -191,26 +200,40 @@ def row_groups(file: ScanFile) -> int:
     return 1
 
 
-def scan_part(
-    scan: Scan, unit: tuple[ScanFile, int], tasks: int
-) -> tuple[list[list[ScannedRows]], SeenTimes]:
-    """The rows of one row group of a file, by task: where all tasks are in one process.
+@dataclass(frozen=True)
+class Chunk:
+    """Rows of a file that fulfil all conditions, not placed yet.
+
+    Attributes:
+        keys: what is hashed.
+        columns: what travels to the kernel.
+        count: how many rows they are.
+        seen: the event times that were observed.
+        origin: see `ScannedRows`.
+    """
+
+    keys: list[Any]
+    columns: list[Any]
+    count: int
+    seen: SeenTimes
+    origin: int
+
+
+def scan_part(scan: Scan, file: ScanFile, part: int) -> Iterator[Chunk]:
+    """The rows of one row group of a file: where all tasks are in one process.
 
     Raises:
         SourceError, KernelError: as `scan_rows`.
     """
-    seen = SeenTimes()
-    found: list[list[ScannedRows]] = [[] for _ in range(tasks)]
-    file, part = unit
     for batch in file_batches(scan.schema, file, part):
+        seen = SeenTimes()
         if scan.time is not None:
             (times,) = scan.time.evaluate(batch)
             seen = seen.with_times(times)
-        rows = _scanned(scan, file, batch, 1, 0)
-        if rows is not None:
-            for task, own in enumerate(rows.by_task(tasks)):
-                found[task] += own
-    return found, seen
+        keys, kept = scan.keys.select(batch)
+        count = batch.num_rows if kept is None else kept.true_count
+        columns = _travelling(scan, batch, kept, keys)
+        yield Chunk(keys, columns, count, seen, file.origin)
 
 
 def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterator[Any]:

@@ -1,0 +1,119 @@
+"""Groups the rows of an aggregation before they are hashed and dealt out, where that leaves few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..state.rows import Int64
+from .aggregate import AggregateKernel
+from .task import TaskSpec
+
+Codes = npt.NDArray[np.int64]
+
+_LEAST = 4_096  # rows that are grouped sooner than hashed
+_SAMPLE = 1_024
+_SHRINK = 4  # rows a group
+_MOST_CODES = 1 << 20
+
+
+@dataclass(frozen=True)
+class EarlyGroups:
+    """An aggregation whose rows come one by one, and may come as partial results instead.
+
+    Attributes:
+        kernel: it, of rows.
+        width: how many of the columns that travel make its keys.
+    """
+
+    kernel: AggregateKernel
+    width: int
+
+    @staticmethod
+    def of(spec: TaskSpec) -> EarlyGroups | None:
+        """What groups the rows of an operator early; None: they are no aggregation's."""
+        kernel, windows = spec.kernel, spec.windows
+        if not isinstance(kernel, AggregateKernel) or kernel.rows is None:
+            return None
+        keys = len(kernel.keys)
+        if any(place >= keys for place in windows):
+            return None  # a value travels in parts
+        return EarlyGroups(kernel, keys + sum(size is None for size in windows.values()))
+
+    def kernel_of_groups(self) -> AggregateKernel:
+        """The kernel that takes groups."""
+        return replace(self.kernel, rows=None)
+
+    def group(self, columns: Sequence[Any], count: int) -> tuple[Int64, list[Any]] | None:
+        """The groups of some rows: where the first row of each is, and the columns that travel.
+
+        None where they would not be few.
+
+        Raises:
+            KernelError: a partial result does not fit its type.
+        """
+        codes = group_codes(columns[: self.width], count)
+        if codes is None:
+            return None
+        order = np.argsort(codes, kind="stable")
+        codes = codes[order]
+        heads = np.ones(count, np.bool_)
+        heads[1:] = codes[1:] != codes[:-1]
+        starts = np.flatnonzero(heads)
+        positions, first = pa.array(order), order[starts]
+        rows = self._buffers([column.take(positions) for column in columns[self.width :]], count)
+        folded = self.kernel.buffers.fold(rows, heads)
+        keys = [column.take(pa.array(first)) for column in columns[: self.width]]
+        sizes = np.diff(np.append(starts, count))
+        return first, [*keys, *folded.columns, pa.array(sizes)]
+
+    def singles(self, columns: Sequence[Any], count: int) -> list[Any]:
+        """Rows as groups of one row each."""
+        rows = self._buffers(columns[self.width :], count)
+        return [*columns[: self.width], *rows.columns, pa.array(np.ones(count, np.int64))]
+
+    def _buffers(self, columns: Sequence[Any], count: int) -> Any:
+        rows, schema = self.kernel.rows, self.kernel.buffers.schema
+        assert rows is not None
+        kinds = [field.type for field in rows.columns]
+        typed = [c if c.type == k else c.cast(k) for c, k in zip(columns, kinds, strict=True)]
+        return rows.make(typed, schema, count)
+
+
+def group_codes(columns: Sequence[Any], count: int) -> npt.NDArray[np.uint16] | None:
+    """A number for each row, the same where all columns are; None where there are not few.
+
+    Equal floats of several forms may have several numbers.
+    """
+    if count < _LEAST or any(pa.types.is_nested(column.type) for column in columns):
+        return None
+    sample, _ = _codes([column.slice(0, _SAMPLE) for column in columns], _SAMPLE)
+    # Of so many in a sample at random there are about ten times as many in all.
+    if len(np.unique(sample)) > 0.95 * _SAMPLE:
+        return None
+    codes, space = _codes(columns, count)
+    if space > _MOST_CODES:
+        return None
+    present = np.zeros(space, np.bool_)
+    present[codes] = True
+    if _SHRINK * np.count_nonzero(present) > count or np.count_nonzero(present) > 1 << 16:
+        return None
+    # numpy sorts 16-bit numbers by radix.
+    return (np.cumsum(present) - 1).astype(np.uint16)[codes]
+
+
+def _codes(columns: Sequence[Any], count: int) -> tuple[Codes, int]:
+    """Numbers of rows, and how many there may be; too many of these: the numbers say nothing."""
+    codes, space = np.zeros(count, np.int64), 1
+    for column in columns:
+        coded = column.dictionary_encode(null_encoding="encode")
+        space *= len(coded.dictionary)
+        if space > _MOST_CODES:
+            break
+        codes = codes * len(coded.dictionary) + coded.indices.to_numpy()
+    return codes, space

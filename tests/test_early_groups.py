@@ -1,0 +1,107 @@
+"""Rows that are grouped before they are hashed give what rows give that come one by one."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import stateplan
+from stateplan.planner.model.ddl import parse_schema
+from stateplan.runtime.kernels import early_groups
+from stateplan.runtime.kernels.early_groups import group_codes
+from stateplan.runtime.sinks import MemorySink
+from stateplan.runtime.sources import MemorySource
+
+SQL = """
+SELECT window(ts, '20 seconds', '5 seconds') AS w, shop, size, count(*) AS n, sum(v) AS total,
+    sum(price) AS paid, min(price) AS least, max(note) AS last_note, avg(v) AS mean,
+    first(note, true) AS note, max_by(note, v) AS best, approx_count_distinct(v) AS kinds,
+    collect_set(v % 5) AS rests
+FROM STREAM orders WATERMARK ts DELAY OF INTERVAL 10 SECONDS GROUP BY 1, 2, 3
+"""
+COLUMNS = "ts TIMESTAMP, shop STRING, size DOUBLE, v BIGINT, price DECIMAL(12, 2), note STRING"
+
+
+def rows(batch: int, count: int) -> list[tuple[Any, ...]]:
+    generator = random.Random(batch)
+    some = generator.choice
+    return [
+        (
+            np.datetime64(1_700_000_000 + 30 * batch + generator.randrange(30), "s").item(),
+            some(("a", "b", "Zürich", "", None)),
+            some((0.0, -0.0, float("nan"), 1.5, None)),
+            some((None, i)),
+            some((None, Decimal(generator.randrange(10**9) - 10**8).scaleb(-2))),
+            some((None, f"{i:06}")),
+        )
+        for i in range(count)
+    ]
+
+
+def answer(checkpoint: Path, mode: str) -> tuple[list[Any], list[Any]]:
+    source = MemorySource(parse_schema(COLUMNS), 3)
+    sink = MemorySink()
+    query = stateplan.sql(SQL, {"orders": COLUMNS}, mode, {"spark.sql.shuffle.partitions": "5"})
+    figures = []
+    for batch, count in enumerate((9_000, 50, 20_000)):
+        source.add(rows(batch, count))
+        started = query.run(
+            engine="embedded",
+            sources={"orders": source},
+            sink=sink,
+            trigger="available_now",
+            checkpoint=str(checkpoint),
+            background=False,
+        )
+        started.await_termination()
+        for done in started.recent_progress:
+            figures += [(s["numRowsTotal"], s["numRowsUpdated"]) for s in done.stateOperators]
+    return sorted(map(_comparable, sink.rows()), key=repr), figures
+
+
+def _comparable(row: Any) -> Any:
+    return [sorted(v) if isinstance(v, list) else repr(v) for v in row]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("mode", ["update", "append"])
+def test_groups_and_rows_give_the_same(tmp_path: Path, mode: str) -> None:
+    seen: list[bool] = []
+
+    def watched(columns: Any, count: int) -> Any:
+        codes = group_codes(columns, count)
+        seen.append(codes is not None)
+        return codes
+
+    with mock.patch.object(early_groups, "group_codes", watched):
+        grouped = answer(tmp_path / "grouped", mode)
+    assert True in seen and False in seen
+    with mock.patch.object(early_groups, "group_codes", lambda columns, count: None):
+        assert answer(tmp_path / "rows", mode) == grouped
+    assert len(grouped[0]) > 50
+
+
+def test_codes_are_the_same_where_the_columns_are() -> None:
+    generator = np.random.default_rng(5)
+    numbers, names = generator.integers(0, 40, 9_000), generator.integers(0, 7, 9_000)
+    text = pa.array([None if n == 3 else f"n{n}" for n in names])
+    codes = group_codes([pa.array(numbers * 10**12), text], 9_000)
+    assert codes is not None
+    pairs = {(int(a), int(b)) for a, b in zip(codes, numbers * 7 + names, strict=True)}
+    assert len(pairs) == len(set(codes.tolist())) == len(set((numbers * 7 + names).tolist()))
+    assert (group_codes([], 9_000) == 0).all()
+
+
+def test_nothing_is_grouped_that_stays_as_long() -> None:
+    assert group_codes([pa.array(np.arange(9_000))], 9_000) is None
+    assert group_codes([pa.array(np.arange(9_000) % 3)], 3_000) is None  # nor a few rows
+    assert group_codes([pa.array([[1]] * 9_000)], 9_000) is None
+    late = np.concatenate([np.zeros(3_000, np.int64), np.arange(6_000)])
+    assert group_codes([pa.array(late)], 9_000) is None
