@@ -39,7 +39,7 @@ def test_every_folder_is_declared() -> None:
 
 def test_the_wheel_holds_every_module(tmp_path: Path) -> None:
     copy = tmp_path / "copy"  # a build in place would leave its folders, or take up old ones
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         (copy / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
     for floor in FLOORS:
