@@ -36,7 +36,6 @@ REFUSED = (
     "nested-keys",
     "session-lists-merged",
     "session-lists-partitions",
-    "statistics-update",
     "tables-joined",
 )
 """What the embedded engine does not compute as Spark does."""
