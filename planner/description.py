@@ -37,10 +37,11 @@ class SourceDescription(_Strict):
     """A named source.
 
     Attributes:
-        schema_: the key `schema`: columns as DDL; may be left out for `rate`.
+        schema_: the key `schema`: columns as DDL; may be left out where a format always has the
+            same (rate, socket, kafka, ...).
         static: a table, read once, instead of a stream.
         rows: a static table's rows, instead of a path.
-        format: json, parquet, csv, orc, text, rate or memory.
+        format: a source's name (runtime/sources): json, parquet, rate, socket, kafka, delta, ...
         path: the directory of its files, relative to the description's own.
         size: how large a static table's files are (`64 MB`), for the choice of joins, where that
             of the files under `path` is not it.
@@ -59,7 +60,7 @@ class SourceDescription(_Strict):
 
 
 class SinkDescription(_Strict):
-    """Where the rows go: console, memory, noop, or files (parquet, json, csv, orc, text)."""
+    """Where the rows go: a sink's name (runtime/sinks), with its path or options."""
 
     format: str
     path: str | None = None

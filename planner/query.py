@@ -17,10 +17,11 @@ from .model.conf_checks import check_settings
 from .model.ddl import parse_schema, timestamp_type
 from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
+from .model.formats import fixed_schema
 from .model.ids import fresh_id, id_scope
 from .model.query_plan import LogicalPlan
 from .model.tree import replace
-from .model.types import LONG, TIMESTAMP, StructField, StructType
+from .model.types import StructType
 from .table_size import files_size
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from ..runtime.sources.tables import Table
     from .incremental_execution import IncrementalExecution
 
-_RATE = StructType((StructField("timestamp", TIMESTAMP), StructField("value", LONG)))
 OUTPUT_MODES = ("append", "update", "complete")
 
 
@@ -333,13 +333,15 @@ def catalog_source(
     Raises:
         DescriptionError: its columns are neither given nor known from its format.
     """
-    if source.schema_ is None and source.format != "rate":
+    schema = fixed_schema(source.format.lower(), source.options)
+    if source.schema_ is not None:
+        schema = parse_schema(source.schema_)
+    if schema is None:
         raise DescriptionError(
             "STATEPLAN_SOURCE_SCHEMA_MISSING",
             f"The source '{name}' has no schema.",
             hint="Add 'schema:' with its columns, such as 'user STRING, ts TIMESTAMP'.",
         )
-    schema = _RATE if source.schema_ is None else parse_schema(source.schema_)
     size: int | None = source.size
     if size is None and (source.static or either):
         size = files_size(path)

@@ -89,6 +89,7 @@ def batch_progress(
             "numInputRows": input_rows.get(name, 0),
             "inputRowsPerSecond": rate(input_rows.get(name, 0), since),
             "processedRowsPerSecond": rate(input_rows.get(name, 0), took_ms / 1000),
+            **({"metrics": dict(own)} if (own := source.metrics(end)) else {}),
         }
         for (name, source), start, end in zip(
             sources.items(), position.start, position.end, strict=True

@@ -14,7 +14,7 @@ from ..planner.model.errors import DescriptionError
 from ..planner.model.types import StructType, as_nullable
 from ..planner.query import described_sources
 from .rows import read_rows
-from .sinks import SINK_FORMATS, ForeachBatchSink, Sink, make_sink
+from .sinks import SINKS, ForeachBatchSink, Sink, make_sink
 from .sources import MemorySource, Source, make_source
 from .sources.tables import Table, ValuesTable
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SINKS = (
-    f"a format ({', '.join(SINK_FORMATS)}), a mapping as in a description such as "
+    f"a format ({', '.join(SINKS)}), a mapping as in a description such as "
     "{'format': 'parquet', 'path': 'out'}, a function of a DataFrame and the batch's id, or a Sink"
 )
 _SOURCES = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..model.catalog import Source
 from ..model.expressions import AttributeReference, Expression, Origin
+from ..model.formats import FILE_FORMATS, fixed_schema
 from ..model.open_schemas import is_placeholder
 from ..model.query_plan import LogicalPlan
 from ..model.relations import LocalRelation, Range, UnresolvedRelation
@@ -18,7 +19,6 @@ from .failures import missing_schema, unsupported
 from .names import name_parts
 from .places import Message
 from .rows import arrow_rows
-from .sources import FILE_FORMATS, fixed_schema
 from .types import read_schema
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.catalog import TempView
+from ..model.formats import FILE_FORMATS
 from ..model.relations import LocalRelation
 from .analyze import schema_of
 from .places import Message
-from .sources import FILE_FORMATS
 
 if TYPE_CHECKING:
     from .session import Planned, PlannerSession

@@ -1,22 +1,35 @@
-"""Sinks: where a query's rows go."""
+"""Sinks: where a query's rows go.
+
+`SINKS` is all there are of our own that a description can name: a format, and the class behind it.
+A package adds its own by an entry point of the group `stateplan.sinks`: the name, and a subclass of
+`Sink` or of PySpark's `DataSource`; a program by `stateplan.register_sink`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ...planner.model import registered
 from ...planner.model.errors import DescriptionError
-from .base import OutputMode, Sink
+from ...planner.model.registered import registered_class, registered_names
+from ..options import Options
+from .base import OutputMode, Sink, SinkRequest
 from .files import FORMATS, FileSink
 from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SINK_FORMATS = ("console", "memory", "noop", *FORMATS)
+SINKS: Mapping[str, type[Sink]] = {
+    "console": ConsoleSink,
+    "memory": MemorySink,
+    "noop": NoopSink,
+    **dict.fromkeys(FORMATS, FileSink),
+}
 
 __all__ = [
-    "SINK_FORMATS",
+    "SINKS",
     "ConsoleSink",
     "FileSink",
     "ForeachBatchSink",
@@ -24,6 +37,7 @@ __all__ = [
     "NoopSink",
     "OutputMode",
     "Sink",
+    "SinkRequest",
     "make_sink",
 ]
 
@@ -40,57 +54,32 @@ def make_sink(
     """The sink that a description asks for.
 
     Args:
-        format: one of SINK_FORMATS.
+        format: its name.
         path: the directory, for files.
-        options: console: numRows, truncate; files: those of Spark's writer.
+        options: console: numRows, truncate; files: those of Spark's writer; see each class.
         partition_by: for files, columns that become directories.
         spark: the session that shows a memory sink's view.
         name: the memory sink's view.
 
     Raises:
-        DescriptionError: there is no such sink, or its path is missing.
+        DescriptionError: there is no such sink, an option is unusable, or its path is missing.
     """
     chosen = format.lower()
-    settings = {key.lower(): str(value) for key, value in (options or {}).items()}
-    match chosen:
-        case "noop":
-            return NoopSink()
-        case "console":
-            rows = _whole(settings.get("numrows", "20"), "numRows")
-            return ConsoleSink(rows, _width(settings.get("truncate", "true")))
-        case "memory":
-            return MemorySink(spark, name)
-        case _ if chosen in FORMATS:
-            if path is None:
-                raise DescriptionError(
-                    "STATEPLAN_SINK_PATH_MISSING",
-                    f"The sink '{chosen}' needs a path.",
-                    hint="Add 'path:' with the output directory to the sink.",
-                )
-            return FileSink(chosen, path, options, partition_by)
-        case _:
-            raise DescriptionError(
-                "STATEPLAN_UNKNOWN_SINK",
-                f"There is no sink '{format}'.",
-                hint=f"Use one of {', '.join(SINK_FORMATS)}.",
-            )
-
-
-def _whole(text: str, name: str) -> int:
-    if not text.strip().isdigit():
+    kind = SINKS.get(chosen) or registered_class(registered.SINKS, chosen)
+    if kind is None:
+        names = ", ".join((*SINKS, *registered_names(registered.SINKS)))
         raise DescriptionError(
-            "STATEPLAN_BAD_OPTION",
-            f"The option '{name}' is '{text}': it must be a whole number.",
-            hint=f"Set {name} to a number.",
+            "STATEPLAN_UNKNOWN_SINK",
+            f"There is no sink '{format}'.",
+            hint=f"Use one of {names}.",
         )
-    return int(text)
-
-
-def _width(text: str) -> int | None:
-    match text.strip().lower():
-        case "true":
-            return 20
-        case "false" | "0":
-            return None
-        case _:
-            return _whole(text, "truncate")
+    request = SinkRequest(
+        format=chosen,
+        path=path,
+        options=Options(options, f"the sink '{chosen}'"),
+        partition_by=partition_by,
+        spark=spark,
+        name=name,
+    )
+    created: Sink = kind.create(request)
+    return created

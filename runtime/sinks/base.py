@@ -3,14 +3,50 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ...planner.model.errors import RuntimeFailure
+from ...planner.model.errors import DescriptionError, RuntimeFailure
+from ..options import Options
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 OutputMode = Literal["append", "update", "complete"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkRequest:
+    """What a description or program asks of a sink.
+
+    Attributes:
+        format: the sink's name.
+        path: where rows go, if it says so.
+        options: the options.
+        partition_by: columns that become directories.
+        spark: the session that shows a memory sink's view.
+        name: the memory sink's view.
+    """
+
+    format: str
+    path: str | None
+    options: Options
+    partition_by: Sequence[str] = ()
+    spark: SparkSession | None = None
+    name: str | None = None
+
+    @property
+    def needed_path(self) -> str:
+        """The path; raises DescriptionError where it is missing."""
+        path = self.path or self.options.get("path")
+        if path is None:
+            raise DescriptionError(
+                "STATEPLAN_SINK_PATH_MISSING",
+                f"The sink '{self.format}' needs a path.",
+                hint="Add 'path:' with the output directory to the sink.",
+            )
+        return path
 
 
 class Sink(ABC):
@@ -27,6 +63,19 @@ class Sink(ABC):
 
     one_action = False
     in_arrow = False
+
+    @classmethod
+    def create(cls, request: SinkRequest) -> Sink:
+        """The sink that a description asks for; one that only programs make has none.
+
+        Raises:
+            StateplanError: an option is unusable, something is missing.
+        """
+        raise DescriptionError(
+            "STATEPLAN_BAD_SINK",
+            f"The sink '{request.format}' cannot be made from a description.",
+            hint="Give query.run the sink object.",
+        )
 
     @property
     @abstractmethod

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ...planner.model.errors import RuntimeFailure
 from ..files import corrupt, local_path, read_whole, write_new
 from ..output_log import SINK_LOG, output_log
-from .base import OutputMode, Sink, refuse_output_mode
+from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
 from .publication import STAGING, clean_up, publish
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FORMATS = ("parquet", "json", "csv", "orc", "text")
+FORMATS = ("parquet", "json", "csv", "orc", "text", "avro")
 WORK = "_stateplan"  # hidden from readers by its first character
 
 
@@ -31,7 +31,7 @@ class FileSink(Sink):
     had moved there is removed before the batch runs again (see `publication`).
 
     Args:
-        format: parquet, json, csv, orc or text.
+        format: parquet, json, csv, orc, text, or avro where the engine writes it.
         path: the directory, on a local or mounted file system.
         options: of Spark's writer.
         partition_by: columns that become directories.
@@ -52,6 +52,11 @@ class FileSink(Sink):
         self._partition_by = tuple(partition_by)
         self._log = output_log(self.directory)
         self._staged: tuple[int, Path] | None = None
+
+    @classmethod
+    def create(cls, request: SinkRequest) -> FileSink:
+        options = {k: v for k, v in request.options.written.items() if k.lower() != "path"}
+        return cls(request.format, request.needed_path, options, request.partition_by)
 
     @property
     def description(self) -> str:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .base import OutputMode, Sink
+from .base import OutputMode, Sink, SinkRequest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +18,10 @@ class NoopSink(Sink):
     """Computes every row and drops it."""
 
     one_action = True
+
+    @classmethod
+    def create(cls, request: SinkRequest) -> NoopSink:
+        return cls()
 
     @property
     def description(self) -> str:
@@ -74,6 +78,10 @@ class MemorySink(Sink):
         self._batches: dict[int, pa.Table] = {}
         self._schema: Any = None
         self._lock = threading.Lock()
+
+    @classmethod
+    def create(cls, request: SinkRequest) -> MemorySink:
+        return cls(request.spark, request.name)
 
     @property
     def description(self) -> str:
@@ -132,6 +140,19 @@ class ConsoleSink(Sink):
         self._rows = rows
         self._width = width
         self._out = out
+
+    @classmethod
+    def create(cls, request: SinkRequest) -> ConsoleSink:
+        options = request.options
+        width: int | None = 20
+        match options.get("truncate", "true").strip().lower():
+            case "true":
+                pass
+            case "false" | "0":
+                width = None
+            case _:
+                width = options.whole("truncate")
+        return cls(options.whole("numRows", 20, least=0) or 0, width)
 
     @property
     def description(self) -> str:

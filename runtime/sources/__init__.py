@@ -1,25 +1,42 @@
-"""Sources: streams that can be read again between two offsets."""
+"""Sources: streams that can be read again between two offsets.
+
+`SOURCES` is all there are of our own: a format's name, and the class behind it. A package adds its
+own by an entry point of the group `stateplan.sources`: the name, and a subclass of `Source` or of
+PySpark's `DataSource`; a program by `stateplan.register_source`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
+from ...planner.model import registered
 from ...planner.model.errors import DescriptionError
+from ...planner.model.registered import registered_class, registered_names
 from ...planner.model.types import StructType
-from .base import Source
-from .files import FORMATS, FileSource, Format
+from ..options import Options
+from .base import Source, SourceRequest
+from .files import FORMATS, FileSource
+from .kafka import KafkaSource
 from .memory import MemorySource
-from .rate import RateSource
+from .rate import RateMicroBatchSource, RateSource
+from .socket import SocketSource
 
-SOURCE_FORMATS = (*FORMATS, "rate", "memory")
+SOURCES: Mapping[str, type[Source]] = {
+    **dict.fromkeys(FORMATS, FileSource),
+    "rate": RateSource,
+    "rate-micro-batch": RateMicroBatchSource,
+    "socket": SocketSource,
+    "kafka": KafkaSource,
+    "memory": MemorySource,
+}
 
 __all__ = [
-    "SOURCE_FORMATS",
+    "SOURCES",
     "FileSource",
     "MemorySource",
     "RateSource",
     "Source",
+    "SourceRequest",
     "make_source",
 ]
 
@@ -34,30 +51,20 @@ def make_source(
     """The source that a description asks for.
 
     Raises:
-        DescriptionError: there is no such source, or its path or schema is missing.
-        RuntimeFailure: the path does not exist.
+        DescriptionError: there is no such source, an option is unusable, or its path or schema is
+            missing.
+        RuntimeFailure: the path does not exist, a server does not answer.
     """
-    chosen = format.lower()
-    if chosen == "rate":
-        return RateSource(options or {})
-    if chosen not in SOURCE_FORMATS:
+    name = format.lower()
+    kind = SOURCES.get(name) or registered_class(registered.SOURCES, name)
+    if kind is None:
+        names = ", ".join((*SOURCES, *registered_names(registered.SOURCES)))
         raise DescriptionError(
             "STATEPLAN_UNKNOWN_SOURCE",
             f"There is no source format '{format}'.",
-            hint=f"Use one of {', '.join(SOURCE_FORMATS)}.",
+            hint=f"Use one of {names}.",
         )
-    if schema is None:
-        raise DescriptionError(
-            "STATEPLAN_SOURCE_SCHEMA_MISSING",
-            f"A source of format '{chosen}' needs a schema.",
-            hint="Add 'schema:' with the columns, such as 'user STRING, ts TIMESTAMP'.",
-        )
-    if chosen == "memory":
-        return MemorySource(schema)
-    if path is None:
-        raise DescriptionError(
-            "STATEPLAN_SOURCE_PATH_MISSING",
-            f"A source of format '{chosen}' needs a path.",
-            hint="Add 'path:' with the directory of its files.",
-        )
-    return FileSource(cast(Format, chosen), path, schema, options)
+    found = Options(options, f"the source '{name}'")
+    request = SourceRequest(format=name, path=path, schema=schema, options=found)
+    created: Source = kind.create(request)
+    return created

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...planner.model.types import StructType
+from ...planner.model.errors import DescriptionError
+from ...planner.model.formats import fixed_schema
+from ...planner.model.types import StructType, as_nullable
 from ..checkpoint import Offset
+from ..options import Options
 from ..plan.facts import Reader
 from ..state import Location
 
@@ -17,6 +21,64 @@ if TYPE_CHECKING:
     from .parquet import ParquetBatch
 
 
+@dataclass(frozen=True, kw_only=True)
+class SourceRequest:
+    """What a description or program asks of a source.
+
+    Attributes:
+        format: the source's name.
+        path: where its data is, if it says so.
+        schema: the columns, if it says so.
+        options: the options.
+    """
+
+    format: str
+    path: str | None
+    schema: StructType | None
+    options: Options
+
+    @property
+    def needed_schema(self) -> StructType:
+        """The columns; raises DescriptionError where they are missing."""
+        if self.schema is None:
+            raise DescriptionError(
+                "STATEPLAN_SOURCE_SCHEMA_MISSING",
+                f"A source of format '{self.format}' needs a schema.",
+                hint="Add 'schema:' with the columns, such as 'user STRING, ts TIMESTAMP'.",
+            )
+        return self.schema
+
+    @property
+    def needed_path(self) -> str:
+        """The path; raises DescriptionError where it is missing."""
+        path = self.path or self.options.get("path")
+        if path is None:
+            raise DescriptionError(
+                "STATEPLAN_SOURCE_PATH_MISSING",
+                f"A source of format '{self.format}' needs a path.",
+                hint="Add 'path:' with the directory of its files.",
+            )
+        return path
+
+    @property
+    def fixed_schema(self) -> StructType:
+        """The columns that the format always has.
+
+        Raises:
+            DescriptionError: other columns are asked for.
+        """
+        columns = fixed_schema(self.format, self.options)
+        assert columns is not None
+        if self.schema is not None and as_nullable(self.schema) != as_nullable(columns):
+            raise DescriptionError(
+                "STATEPLAN_SOURCE_SCHEMA_FIXED",
+                f"A source of format '{self.format}' always has the columns {columns.sql}, not "
+                f"{self.schema.sql}.",
+                hint="Leave 'schema' out.",
+            )
+        return columns
+
+
 class Source(ABC):
     """A stream that can be read again between two offsets.
 
@@ -24,6 +86,20 @@ class Source(ABC):
     """
 
     schema: StructType
+
+    @classmethod
+    @abstractmethod
+    def create(cls, request: SourceRequest) -> Source:
+        """The source that a description asks for.
+
+        Raises:
+            StateplanError: an option is unusable, something is missing.
+        """
+
+    @classmethod
+    def fixed_schema(cls, options: Mapping[str, str]) -> StructType | None:
+        """The columns, where they are always the same: explain needs no others then."""
+        return None
 
     @property
     @abstractmethod
@@ -52,6 +128,10 @@ class Source(ABC):
     def newest_offset(self) -> Offset | None:
         """The end of all data now, where a source can tell; for progress."""
         return None
+
+    def metrics(self, end: Offset | None) -> Mapping[str, str]:
+        """Figures of its own for progress, once a batch has ended there."""
+        return {}
 
     @abstractmethod
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
@@ -17,24 +17,27 @@ from ..compactible_log import CompactibleLog, Entry
 from ..files import corrupt, file_uri, local_path
 from ..frames import rows_frame, spark_schema
 from ..listing import FoundFile, base_path, is_glob, list_files
+from ..options import Options
 from ..output_log import SINK_LOG, visible_files
 from ..plan.facts import Reader
 from ..state import Location
-from .base import Source
+from .base import Source, SourceRequest
+from .cleaning import Clean, cleaner
 from .parquet import ParquetBatch, parquet_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Format = Literal["json", "parquet", "csv", "orc", "text"]
-FORMATS = ("json", "parquet", "csv", "orc", "text")
-# Options of the stream itself; every other one goes to Spark's reader.
-_OWN = ("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "path")
-_LISTING = ("recursivefilelookup", "pathglobfilter")
-_REFUSED = ("modifiedbefore", "modifiedafter", "cleansource", "sourcearchivedir")
+FORMATS = ("json", "parquet", "csv", "orc", "text", "avro")
+# Options of the stream itself; every other one goes to the format's reader.
+_OWN = (
+    *("maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst", "fileNameOnly", "maxFileAge"),
+    *("cleanSource", "sourceArchiveDir", "recursiveFileLookup", "pathGlobFilter", "path"),
+    *("maxCachedFiles", "discardCachedInputRatio"),
+)
+_REFUSED = ("modifiedBefore", "modifiedAfter")
 # Reading the footer of one takes a millisecond: more of them are better read by tasks.
 _MOST_FOOTERS = 64
-_IGNORED = ("maxfileage", "maxcachedfiles", "discardcachedinputratio")
 
 
 class FileSource(Source):
@@ -43,11 +46,11 @@ class FileSource(Source):
     The offset is `{"logOffset": n}`: the number of the last entry of the source's own log in the
     checkpoint (`sources/i/n`), which holds the files of each batch in Spark's format. New files are
     taken in the order of their modification times. A file that changes later is not read again.
-    Unlike Spark the source never forgets a file, so `maxFileAge` has no effect and old files that
-    arrive late are read, not passed over.
+    As in Spark, files that are older than the newest one read by more than `maxFileAge` (a week)
+    are passed over. Unlike Spark the source never forgets a file.
 
     Args:
-        format: json, parquet, csv, orc or text.
+        format: json, parquet, csv, orc, text, or avro where the engine reads it.
         path: a directory, file or Hadoop glob on a local or mounted file system.
         schema: the columns.
         options: Spark's options of the file source and of the format's reader.
@@ -59,7 +62,7 @@ class FileSource(Source):
 
     def __init__(
         self,
-        format: Format,
+        format: str,
         path: str,
         schema: StructType,
         options: Mapping[str, str] | None = None,
@@ -67,20 +70,30 @@ class FileSource(Source):
         self.format = format
         self.schema = schema
         self.location = str(local_path(path, "the source"))
-        self._reader_options: dict[str, str] = {}
-        self._own: dict[str, str] = {}
-        for key, value in (options or {}).items():
-            self._take_option(key, str(value))
-        self._max_files = _limit(self._own, "maxFilesPerTrigger")
-        self._max_bytes = _limit(self._own, "maxBytesPerTrigger")
+        own = Options(options, f"the source '{format}'")
+        for name in _REFUSED:
+            if name in own:
+                raise own.refusal(name, "it is not supported on a stream of files", "Remove it.")
+        passed = {name.lower() for name in _OWN}
+        written = own.written.items()
+        self._reader_options = {key: value for key, value in written if key.lower() not in passed}
+        self._max_files = own.whole("maxFilesPerTrigger")
+        self._max_bytes = own.whole("maxBytesPerTrigger")
         if self._max_files and self._max_bytes:
             raise DescriptionError(
                 "STATEPLAN_BAD_OPTION",
                 "The options 'maxFilesPerTrigger' and 'maxBytesPerTrigger' exclude each other.",
                 hint="Keep one of them.",
             )
-        self._latest_first = self._flag("latestfirst")
-        self._name_only = self._flag("filenameonly")
+        self._latest_first = own.flag("latestFirst")
+        self._name_only = own.flag("fileNameOnly")
+        self._recursive = own.flag("recursiveFileLookup")
+        self._name_glob = own.get("pathGlobFilter")
+        self._max_age_ms = own.duration_ms("maxFileAge", "7d")
+        if self._latest_first and (self._max_files or self._max_bytes):
+            self._max_age_ms = None  # the newest files come first, so age says nothing
+        self._clean: Clean | None = cleaner(own, self.location)
+        self._newest_ms = 0
         self._seen: set[str] = set()
         self._waiting: list[FoundFile] = []
         self._fixed: list[FoundFile] | None = None
@@ -90,6 +103,12 @@ class FileSource(Source):
         self._footers: tuple[list[str], ParquetBatch | None] = [], None
         if not is_glob(self.location) and not os.path.exists(self.location):
             raise path_not_found(self.location)
+
+    @classmethod
+    def create(cls, request: SourceRequest) -> FileSource:
+        return cls(
+            request.format, request.needed_path, request.needed_schema, request.options.written
+        )
 
     @property
     def description(self) -> str:
@@ -107,7 +126,7 @@ class FileSource(Source):
             for entry in self._log.entries_up_to(latest):
                 path = _path_of(entry, log_directory / str(latest))
                 self._check_place(path)
-                self._seen.add(self._key(path))
+                self._see(path, int(entry.get("timestamp") or 0))
 
     def prepare_for_available_now(self) -> None:
         self._fixed = self._new_files(self._list())
@@ -125,7 +144,8 @@ class FileSource(Source):
         if files:
             self._log_offset += 1
             self._log.add(self._log_offset, [self._entry(file) for file in files])
-            self._seen.update(self._key(file.path) for file in files)
+            for file in files:
+                self._see(file.path, file.modified_ms)
         return None if self._log_offset < 0 else {"logOffset": self._log_offset}
 
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
@@ -152,6 +172,12 @@ class FileSource(Source):
             return None
         found = self._parquet(start, end)
         return None if found is None else replace(found, sizes=tuple(sizes))
+
+    def commit(self, end: Offset) -> None:
+        if self._clean is not None:
+            number = _number(end)
+            for path in self._paths(number - 1, number):
+                self._clean(path)
 
     def _files(self, start: Offset | None, end: Offset) -> tuple[list[str], list[int]]:
         """The files of a range, in order, and their sizes.
@@ -226,22 +252,6 @@ class FileSource(Source):
             paths += [_path_of(e, where) for e in entries if e.get("batchId") == number]
         return paths
 
-    def _take_option(self, key: str, value: str) -> None:
-        lower = key.lower()
-        if lower in _REFUSED:
-            raise DescriptionError(
-                "STATEPLAN_BAD_OPTION",
-                f"The option '{key}' is not supported on a stream of files.",
-                hint="Remove it.",
-            )
-        if lower in _OWN or lower in _LISTING:
-            self._own[lower] = value
-        elif lower not in _IGNORED:
-            self._reader_options[key] = value
-
-    def _flag(self, name: str) -> bool:
-        return self._own.get(name, "false").strip().lower() == "true"
-
     def _choose(self, unlimited: bool) -> list[FoundFile]:
         """The new files of the next batch, within the limits."""
         files = self._waiting or self._new_files(
@@ -261,6 +271,13 @@ class FileSource(Source):
     def _list(self) -> list[FoundFile]:
         if not is_glob(self.location):
             if os.path.isdir(os.path.join(self.location, SINK_LOG)):
+                if self._clean is not None:
+                    raise RuntimeFailure(
+                        "STATEPLAN_BAD_OPTION",
+                        "Clean up source files is not supported when reading from the output "
+                        f"directory of FileStreamSink: '{self.location}'.",
+                        hint="Remove the option 'cleanSource'.",
+                    )
                 return [
                     FoundFile(path=entry.path, modified_ms=entry.modified_ms, size=entry.size)
                     for entry in visible_files(Path(self.location))
@@ -269,12 +286,21 @@ class FileSource(Source):
                 raise path_not_found(self.location)
         return list_files(
             self.location,
-            recursive=self._flag("recursivefilelookup"),
-            name_glob=self._own.get("pathglobfilter"),
+            recursive=self._recursive,
+            name_glob=self._name_glob,
         )
 
     def _new_files(self, files: list[FoundFile]) -> list[FoundFile]:
-        return [file for file in files if self._key(file.path) not in self._seen]
+        oldest = 0 if self._max_age_ms is None else self._newest_ms - self._max_age_ms
+        return [
+            file
+            for file in files
+            if file.modified_ms >= oldest and self._key(file.path) not in self._seen
+        ]
+
+    def _see(self, path: str, modified_ms: int) -> None:
+        self._seen.add(self._key(path))
+        self._newest_ms = max(self._newest_ms, modified_ms)
 
     def _key(self, path: str) -> str:
         return os.path.basename(path) if self._name_only else path
@@ -344,16 +370,3 @@ def _within(files: list[FoundFile], limit: int) -> int:
         if count and total > limit:
             return count
     return len(files)
-
-
-def _limit(options: Mapping[str, str], name: str) -> int | None:
-    text = options.get(name.lower())
-    if text is None:
-        return None
-    if not text.strip().isdigit() or int(text) == 0:
-        raise DescriptionError(
-            "STATEPLAN_BAD_OPTION",
-            f"The option '{name}' is '{text}': it must be a whole number above 0.",
-            hint=f"Set {name} to 1 or more.",
-        )
-    return int(text)

@@ -11,7 +11,7 @@ from ...planner.model.types import StructType
 from ..checkpoint import Offset
 from ..frames import rows_frame, rows_table
 from ..rows import in_order
-from .base import Source
+from .base import Source, SourceRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,6 +37,10 @@ class MemorySource(Source):
         self._steps: list[list[Row]] = []
         self._end: int | None = None
         self._lock = threading.Lock()
+
+    @classmethod
+    def create(cls, request: SourceRequest) -> MemorySource:
+        return cls(request.needed_schema)
 
     @property
     def description(self) -> str:

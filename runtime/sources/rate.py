@@ -1,34 +1,35 @@
-"""A source that makes rows at a steady rate: `timestamp TIMESTAMP, value BIGINT`."""
+"""Sources that make rows: at a steady rate, or so many a batch. `timestamp TIMESTAMP, value BIGINT`."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ...planner.model.errors import DescriptionError
-from ...planner.model.types import LONG, TIMESTAMP, StructField, StructType
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.formats import fixed_schema
+from ...planner.model.types import StructType
 from ..checkpoint import Offset, compact_json
 from ..files import corrupt, read_whole, write_new
+from ..options import Options
 from ..state import Location
-from .base import Source
+from .base import Source, SourceRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ROW_BYTES = 16
-SCHEMA = StructType((StructField("timestamp", TIMESTAMP), StructField("value", LONG)))
 
 
 class RateSource(Source):
     """`rowsPerSecond` rows for each second since the query's first start.
 
-    The offset is the number of whole seconds. Row times are spread evenly over their second. The
-    rows of a range of seconds are the same every time, so that a batch can run again.
+    The offset is the number of whole seconds. Row times are spread evenly over a batch's seconds.
+    The rows of a range of seconds are the same every time, so that a batch can run again.
 
     Args:
-        options: `rowsPerSecond` (1), `numPartitions` (Spark's default parallelism).
+        options: `rowsPerSecond` (1), `rampUpTime` until the rate is reached (0s), `numPartitions`
+            (Spark's default parallelism).
         now: the clock, in seconds since 1970.
 
     Raises:
@@ -36,27 +37,32 @@ class RateSource(Source):
     """
 
     def __init__(self, options: Mapping[str, str], now: Callable[[], float] = time.time) -> None:
-        self.schema = SCHEMA
-        lower = {key.lower(): value for key, value in options.items()}
-        self.rows_per_second = _positive(lower.pop("rowspersecond", "1"), "rowsPerSecond")
-        partitions = lower.pop("numpartitions", None)
-        self.num_partitions = None if partitions is None else _positive(partitions, "numPartitions")
-        for name in lower:
-            raise DescriptionError(
-                "STATEPLAN_UNKNOWN_OPTION",
-                f"The rate source has no option '{name}'.",
-                hint="It has rowsPerSecond and numPartitions.",
-            )
+        self.schema = _schema()
+        own = Options(options, "the source 'rate'")
+        own.refuse_unknown(("rowsPerSecond", "rampUpTime", "numPartitions"))
+        self.rows_per_second = own.whole("rowsPerSecond", 1) or 1
+        self.num_partitions = own.whole("numPartitions")
+        text = own.get("rampUpTime", "0s")
+        bare = text.strip().lstrip("-").isdigit()  # here Spark counts a bare number in seconds
+        own = Options({"rampUpTime": f"{text}s" if bare else text}, own.owner)
+        self.ramp_up_seconds = own.duration_ms("rampUpTime", "0s") // 1000
+        if self.ramp_up_seconds < 0:
+            raise own.refusal("rampUpTime", "it must not be negative", "Set it to 0s or more.")
         self._now = now
         self._start_ms = 0
         self._end: int | None = None
+
+    @classmethod
+    def create(cls, request: SourceRequest) -> RateSource:
+        _ = request.fixed_schema
+        return cls(request.options.written)
 
     @property
     def description(self) -> str:
         partitions = self.num_partitions or "default"
         return (
-            f"RateStreamV2[rowsPerSecond={self.rows_per_second}, rampUpTimeSeconds=0, "
-            f"numPartitions={partitions}"
+            f"RateStreamV2[rowsPerSecond={self.rows_per_second}, "
+            f"rampUpTimeSeconds={self.ramp_up_seconds}, numPartitions={partitions}"
         )
 
     def attach(self, log_directory: Location) -> None:
@@ -84,38 +90,123 @@ class RateSource(Source):
         return self._seconds()
 
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
-        rate = self.rows_per_second
-        first, last = (0 if start is None else _whole(start)) * rate, _whole(end) * rate
+        begin, until = 0 if start is None else _whole(start), _whole(end)
+        first, last = self._rows_by(begin), self._rows_by(until)
         rows = spark.range(first, last, 1, self.num_partitions)
-        # Milliseconds as in Spark: a row's time is its place at the rate, from the start on.
-        time_ms = f"{self._start_ms} + cast(floor(id * 1000D / {rate}) as bigint)"
+        # Milliseconds as in Spark: a row's time is its place among those of the batch.
+        each = (until - begin) * 1000 / max(1, last - first)
+        since = f"cast(floor((id - {first}L) * {each!r}D + 0.5D) as bigint)"
+        time_ms = f"{self._start_ms + begin * 1000}L + {since}"
         return rows.selectExpr(f"timestamp_millis({time_ms}) AS timestamp", "id AS value")
 
     def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
-        seconds = _whole(end) - (0 if start is None else _whole(start))
-        return seconds * self.rows_per_second
+        return self._rows_by(_whole(end)) - self._rows_by(0 if start is None else _whole(start))
 
     def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
         return (self.batch_rows(start, end) or 0) * _ROW_BYTES
+
+    def _rows_by(self, second: int) -> int:
+        """How many rows there are before a second."""
+        ramp = self.ramp_up_seconds
+        more = self.rows_per_second // (ramp + 1)  # with each second of the ramp, as in Spark
+        if second > ramp:
+            return more * ramp * (ramp + 1) // 2 + (second - ramp) * self.rows_per_second
+        return more * second * (second + 1) // 2
 
     def _seconds(self) -> int:
         return max(0, int(self._now() * 1000) - self._start_ms) // 1000
 
 
-def _whole(offset: Offset) -> int:
-    assert isinstance(offset, int), compact_json(offset)
-    return offset
+class RateMicroBatchSource(Source):
+    """`rowsPerBatch` rows for each batch, whenever it runs; for tests and benchmarks.
 
+    The offset is `{"offset": rows, "timestamp": ms}`. The rows of a batch have one time, which
+    moves on by `advanceMillisPerBatch` from batch to batch.
 
-def _positive(text: str, name: str) -> int:
-    try:
-        number = int(json.loads(str(text)))
-    except ValueError:
-        number = 0
-    if number <= 0:
-        raise DescriptionError(
-            "STATEPLAN_BAD_OPTION",
-            f"The rate source's option '{name}' is '{text}': it must be a whole number above 0.",
-            hint=f"Set {name} to 1 or more.",
+    Args:
+        options: `rowsPerBatch`, `numPartitions` (Spark's default parallelism), `startTimestamp`
+            in milliseconds since 1970 (0), `advanceMillisPerBatch` (1000).
+
+    Raises:
+        DescriptionError: `rowsPerBatch` is missing, an option is unknown or no such number.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.schema = _schema()
+        own = Options(options, "the source 'rate-micro-batch'")
+        own.refuse_unknown(
+            ("rowsPerBatch", "numPartitions", "startTimestamp", "advanceMillisPerBatch")
         )
-    return number
+        rows = own.whole("rowsPerBatch")
+        if rows is None:
+            raise own.refusal("rowsPerBatch", "it is needed", "Set rowsPerBatch to 1 or more.")
+        self._rows = rows
+        self._partitions = own.whole("numPartitions")
+        self._start_ms = own.whole("startTimestamp", 0, least=0) or 0
+        self._advance_ms = own.whole("advanceMillisPerBatch", 1000, least=0) or 0
+        self._available_now = False
+        self._end: Offset | None = None
+
+    @classmethod
+    def create(cls, request: SourceRequest) -> RateMicroBatchSource:
+        _ = request.fixed_schema
+        return cls(request.options.written)
+
+    @property
+    def description(self) -> str:
+        partitions = self._partitions or "default"
+        return (
+            f"RatePerMicroBatchStream[rowsPerBatch={self._rows}, numPartitions={partitions}, "
+            f"startTimestamp={self._start_ms}, advanceMsPerBatch={self._advance_ms}]"
+        )
+
+    def prepare_for_available_now(self) -> None:
+        self._available_now = True
+
+    def latest_offset(self, start: Offset | None, *, unlimited: bool = False) -> Offset | None:
+        if self._available_now and self._end is not None:
+            return self._end
+        rows, time_ms = self._place(start)
+        self._end = {"offset": rows + self._rows, "timestamp": time_ms + self._advance_ms}
+        return self._end
+
+    def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
+        first, time_ms = self._place(start)
+        rows = spark.range(first, self._place(end)[0], 1, self._partitions)
+        return rows.selectExpr(f"timestamp_millis({time_ms}L) AS timestamp", "id AS value")
+
+    def batch_rows(self, start: Offset | None, end: Offset) -> int | None:
+        return self._place(end)[0] - self._place(start)[0]
+
+    def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
+        return (self.batch_rows(start, end) or 0) * _ROW_BYTES
+
+    def _place(self, offset: Offset | None) -> tuple[int, int]:
+        """How many rows there are before an offset, and the time of the next ones."""
+        if offset is None:
+            return 0, self._start_ms
+        if not isinstance(offset, dict) or not {"offset", "timestamp"} <= set(offset):
+            raise not_its_offset(offset, "rate-micro-batch")
+        return int(offset["offset"]), int(offset["timestamp"])
+
+
+def not_its_offset(offset: Offset, format: str) -> RuntimeFailure:
+    """The error for an offset that a source of this format did not write."""
+    return RuntimeFailure(
+        "STATEPLAN_CHECKPOINT_OTHER_QUERY",
+        f"The checkpoint's offset {compact_json(offset):.200} is not one of a source of format "
+        f"'{format}'.",
+        hint="Give the query the checkpoint it started with, or a new directory.",
+    )
+
+
+def _schema() -> StructType:
+    columns = fixed_schema("rate", {})
+    assert columns is not None
+    return columns
+
+
+def _whole(offset: Offset) -> int:
+    if not isinstance(offset, int):
+        raise not_its_offset(offset, "rate")
+    return offset

@@ -1,11 +1,12 @@
-"""Formats whose columns are always the same."""
+"""Formats of sources, and the columns of those that always have the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..model.ddl import parse_schema
-from ..model.types import (
+from .ddl import parse_schema
+from .registered import SOURCES, registered_class
+from .types import (
     BINARY,
     INT,
     LONG,
@@ -105,7 +106,21 @@ def fixed_schema(format_: str, options: Mapping[str, str]) -> StructType | None:
             return _PULSAR
         case "cloudfiles":
             return _auto_loader(options)
-    return None
+        case "delta" | "memory":
+            return None
+    return None if format_ in FILE_FORMATS else _registered(format_, options)
+
+
+def _registered(format_: str, options: Mapping[str, str]) -> StructType | None:
+    """The columns that a source of a user's package says it has."""
+    kind = registered_class(SOURCES, format_)
+    if kind is None:
+        return None
+    if hasattr(kind, "fixed_schema"):
+        columns: StructType | None = kind.fixed_schema(options)
+        return columns
+    written = kind(options=dict(options)).schema()  # a DataSource of PySpark's
+    return parse_schema(written if isinstance(written, str) else written.toDDL())
 
 
 def _auto_loader(options: Mapping[str, str]) -> StructType | None:

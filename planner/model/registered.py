@@ -1,0 +1,36 @@
+"""Sources and sinks that users' packages add, by entry points or in this process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any
+
+SOURCES, SINKS = "stateplan.sources", "stateplan.sinks"
+"""The groups of the entry points: a format's name, and the class behind it."""
+
+_ADDED: dict[tuple[str, str], Any] = {}
+
+
+def register(group: str, name: str, kind: Any) -> None:
+    """Add a class in this process; it goes before one of an entry point of the same name."""
+    _ADDED[group, name.lower()] = kind
+
+
+def registered_class(group: str, name: str) -> Any:
+    """The class that was added under a name, in any case; None: nobody did."""
+    return _ADDED.get((group, name.lower())) or _of_entry_point(group, name.lower())
+
+
+def registered_names(group: str) -> tuple[str, ...]:
+    """The names that were added, in order."""
+    added = {name for of, name in _ADDED if of == group}
+    return tuple(sorted(added | {found.name for found in entry_points(group=group)}))
+
+
+@lru_cache(maxsize=256)
+def _of_entry_point(group: str, name: str) -> Any:
+    for found in entry_points(group=group):
+        if found.name.lower() == name:
+            return found.load()
+    return None
