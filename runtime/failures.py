@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
@@ -136,6 +137,18 @@ def _conditions(error: BaseException) -> Iterator[tuple[str, str]]:
     elif condition and _TRACEBACK in text and (raised := _RAISED.findall(text)):
         first = _first_line(text, condition).split(_TRACEBACK, 1)[0].strip()
         yield condition, f"{first} {raised[-1]}"
+
+
+@contextmanager
+def as_in_a_task() -> Iterator[None]:
+    """For code of tasks that runs in this process: its `[CONDITION] text` keeps the condition."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.match(r"\[([A-Z][A-Z0-9_.]*)\] ", str(error))
+        if found is None:
+            raise
+        raise KernelError(found[1], str(error)) from error
 
 
 def _call(target: object, method: str) -> Any:

@@ -16,6 +16,7 @@ from ...planner.model.registered import registered_class, registered_names
 from ..options import Options
 from .base import OutputMode, Sink, SinkRequest
 from .files import FORMATS, FileSink
+from .kafka import KafkaSink
 from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ SINKS: Mapping[str, type[Sink]] = {
     "memory": MemorySink,
     "noop": NoopSink,
     **dict.fromkeys(FORMATS, FileSink),
+    "kafka": KafkaSink,
 }
 
 __all__ = [

@@ -89,7 +89,7 @@ class FileSource(Source):
         self._name_only = own.flag("fileNameOnly")
         self._recursive = own.flag("recursiveFileLookup")
         self._name_glob = own.get("pathGlobFilter")
-        self._max_age_ms = own.duration_ms("maxFileAge", "7d")
+        self._max_age_ms: int | None = own.duration_ms("maxFileAge", "7d")
         if self._latest_first and (self._max_files or self._max_bytes):
             self._max_age_ms = None  # the newest files come first, so age says nothing
         self._clean: Clean | None = cleaner(own, self.location)

@@ -1,4 +1,4 @@
-"""Kafka's topics as a stream: Spark's options, offsets and rows, through librdkafka, without a JVM."""
+"""Kafka's topics as a stream: Spark's options, offsets and rows, through librdkafka."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import cpu_count
 from typing import Any
 
-from ...planner.model.errors import DescriptionError, RuntimeFailure, StateplanError
+from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ..checkpoint import Offset, compact_json
 from ..files import corrupt, read_whole, write_new
 from ..kafka import client, client_settings
@@ -18,20 +18,19 @@ from ..options import Options
 from ..state import Location
 from .base import SourceRequest
 from .kafka_offsets import (
-    EARLIEST,
-    LATEST,
     Brokers,
     Chosen,
     Offsets,
     TopicPartition,
     data_loss,
     data_loss_text,
-    limited,
     offset_json,
     partitions_text,
     read_offsets,
     read_partitions,
 )
+from .kafka_reading import reading
+from .kafka_starting import Limits, Starting
 from .parted import PartedSource, Read
 from .rate import not_its_offset
 
@@ -80,8 +79,8 @@ class KafkaSource(PartedSource):
         client()
         self._fail_on_loss = options.flag("failOnDataLoss", True)
         self._headers = options.flag("includeHeaders")
-        self._starting = _Starting(options)
-        self._limits = _Limits(options)
+        self._starting = Starting(options)
+        self._limits = Limits(options)
         self._poll_seconds = (options.whole("kafkaConsumer.pollTimeoutMs", 120_000) or 0) / 1000
         prefix = options.get("groupIdPrefix", "spark-kafka-source")
         self._group = settings.get("group.id", f"{prefix}-{uuid.uuid4()}")
@@ -175,7 +174,7 @@ class KafkaSource(PartedSource):
 
     def parts(self, start: Offset | None, end: Offset) -> Sequence[Any]:
         """Lists of `(topic, partition, first offset, offset behind the last)`."""
-        ranges = [one for one in self._ranges(self._offsets(start), self._offsets(end))]
+        ranges = list(self._ranges(self._offsets(start), self._offsets(end)))
         count = min(len(ranges), cpu_count() or 1)
         return [ranges[i::count] for i in range(count)]
 
@@ -184,7 +183,7 @@ class KafkaSource(PartedSource):
         return sum(max(0, at - first.get(p, 0)) for p, at in last.items()) * _ROW_BYTES
 
     def reading(self) -> Read:
-        return _reading(
+        return reading(
             self._settings,
             self.arrow_schema,
             headers=self._headers,
@@ -261,214 +260,3 @@ def _chosen(options: Options) -> Chosen:
         case "subscribePattern" if text:
             return Chosen("subscribePattern", pattern=text)
     raise options.refusal(given[0], "no topics to subscribe to", "Name at least one topic.")
-
-
-class _Starting:
-    """Where a new stream begins: Spark's options, the ones with times first."""
-
-    def __init__(self, options: Options) -> None:
-        self._time = options.whole("startingTimestamp", least=0)
-        self._or_latest = (
-            options.choice("startingOffsetsByTimestampStrategy", "error", ("error", "latest"))
-            == "latest"
-        )
-        text = options.get("startingOffsetsByTimestamp")
-        self._times = None if text is None else _json(text, "startingOffsetsByTimestamp")
-        text = options.get("startingOffsets", "latest").strip()
-        self._word = text.lower() if text.lower() in ("earliest", "latest") else None
-        self._given = {} if self._word else _json(text, "startingOffsets")
-
-    def offsets(self, brokers: Brokers, chosen: Chosen) -> dict[TopicPartition, int]:
-        """The first offset of each partition.
-
-        Raises:
-            RuntimeFailure: the option names other partitions than there are, or a time behind all.
-        """
-        there = brokers.partitions(chosen)
-        if self._time is not None or self._times is not None:
-            times = self._times if self._time is None else dict.fromkeys(there, self._time)
-            return self._at_times(brokers, there, times or {})
-        if self._word:
-            return brokers.begins(there) if self._word == "earliest" else brokers.ends(there)
-        _check_assigned("KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED", self._given, there)
-        begins = brokers.begins(p for p, at in self._given.items() if at == EARLIEST)
-        ends = brokers.ends(p for p, at in self._given.items() if at == LATEST)
-        return {**self._given, **begins, **ends}
-
-    def _at_times(
-        self, brokers: Brokers, there: Sequence[TopicPartition], times: Offsets
-    ) -> dict[TopicPartition, int]:
-        _check_assigned("KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED", times, there)
-        found = brokers.at_times(times)
-        missing = [partition for partition, at in found.items() if at is None]
-        if missing and not self._or_latest:
-            raise RuntimeFailure(
-                "STATEPLAN_BAD_OPTION",
-                "No offset matched from request of topic-partitions and timestamps: "
-                f"{partitions_text(missing)}.",
-                hint="Set an earlier time, or startingOffsetsByTimestampStrategy to 'latest'.",
-            )
-        ends = brokers.ends(missing)
-        return {p: ends[p] if at is None else at for p, at in found.items()}
-
-
-def _check_assigned(
-    condition: str, given: Offsets, there: Sequence[TopicPartition]
-) -> None:
-    if set(given) != set(there):
-        what = "offsets" if "START" in condition else "timestamp based starting offsets"
-        raise RuntimeFailure(
-            condition,
-            f"[{condition}] Partitions specified for Kafka {what} don't match what are assigned. "
-            "Maybe topic partitions are created or deleted while the query is running. "
-            f"Specified: {partitions_text(given)} Assigned: {partitions_text(there)}",
-            hint="Name each partition: use -1 for latest, -2 for earliest.",
-        )
-
-
-def _json(text: str, name: str) -> dict[TopicPartition, int]:
-    try:
-        return read_offsets(json.loads(text), name)
-    except ValueError:
-        return read_offsets(text, name)
-
-
-class _Limits:
-    """How much a batch takes: minOffsetsPerTrigger until maxTriggerDelay, maxOffsetsPerTrigger."""
-
-    def __init__(self, options: Options) -> None:
-        self._least = options.whole("minOffsetsPerTrigger")
-        self._most = options.whole("maxOffsetsPerTrigger")
-        if self._least is not None and self._most is not None and self._least > self._most:
-            raise options.refusal(
-                "minOffsetsPerTrigger",
-                f"it is higher than the maxOffsetsPerTrigger({self._most})",
-                "Lower it, or raise the other.",
-            )
-        self._delay = options.duration_ms("maxTriggerDelay", "15m") / 1000
-        self._last = float("-inf")  # as in Spark the first batch does not wait
-
-    def end(self, start: Offsets, latest: Offsets, brokers: Brokers) -> Offsets:
-        """The end of the next batch."""
-        if self._least is not None:
-            now = time.monotonic()
-            new = sum(at - start.get(partition, 0) for partition, at in latest.items())
-            if new < self._least and now - self._last < self._delay:
-                return start
-            self._last = now
-        if self._most is None:
-            return latest
-        return limited(self._most, start, latest, brokers.begins(latest.keys() - start.keys()))
-
-
-def _reading(
-    settings: Mapping[str, str],
-    schema: Any,
-    *,
-    headers: bool,
-    poll_seconds: float,
-    fail_on_loss: bool,
-    lost: str,
-) -> Read:
-    def read(ranges: Sequence[tuple[str, int, int, int]]) -> Iterator[Any]:
-        import time
-
-        import pyarrow as pa
-        from confluent_kafka import Consumer, KafkaError, TopicPartition
-
-        def arrow(records: list[Any]) -> Any:
-            times = [record.timestamp() for record in records]
-            columns = [
-                [record.key() for record in records],
-                [record.value() for record in records],
-                [record.topic() for record in records],
-                [record.partition() for record in records],
-                [record.offset() for record in records],
-                pa.array([ms * 1000 for _, ms in times], pa.int64()).cast(schema.field(5).type),
-                [kind - 1 for kind, _ in times],
-            ]
-            if headers:
-                columns.append(
-                    [
-                        None if found is None else [{"key": k, "value": v} for k, v in found]
-                        for found in (record.headers() for record in records)
-                    ]
-                )
-            arrays = [
-                column if isinstance(column, pa.Array) else pa.array(column, field.type)
-                for column, field in zip(columns, schema, strict=True)
-            ]
-            return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-        left = {(topic, partition): (first, end) for topic, partition, first, end in ranges}
-        consumer = Consumer(dict(settings))
-        try:
-            consumer.assign([TopicPartition(t, p, first) for (t, p), (first, _) in left.items()])
-
-            def lose(partition: tuple[str, int], first: int, end: int) -> None:
-                if fail_on_loss:
-                    name = "-".join(map(str, partition))
-                    text = lost.replace("{start}", str(first)).replace("{end}", str(end))
-                    raise ValueError(text.replace("{partition}", name))
-
-            def done(partition: tuple[str, int]) -> None:
-                del left[partition]
-                consumer.incremental_unassign([TopicPartition(*partition)])
-
-            heard = time.monotonic()
-            while left:
-                most = min(10_000, sum(end - first for first, end in left.values()))
-                kept = []
-                for record in consumer.consume(most, 0.1):
-                    heard = time.monotonic()
-                    partition = record.topic(), record.partition()
-                    if partition not in left:
-                        continue
-                    first, end = left[partition]
-                    error = record.error()
-                    if error is None:
-                        offset = record.offset()
-                        if offset < end:
-                            kept.append(record)
-                        left[partition] = offset + 1, end
-                        if offset + 1 >= end:
-                            done(partition)
-                    elif error.code() == KafkaError._PARTITION_EOF:
-                        # Behind the last records there may be markers of transactions.
-                        if record.offset() >= end:
-                            done(partition)
-                        elif record.offset() >= first:
-                            lose(partition, first, end)
-                            done(partition)
-                    elif error.code() in (
-                        KafkaError._AUTO_OFFSET_RESET,
-                        KafkaError.OFFSET_OUT_OF_RANGE,
-                    ):
-                        lose(partition, first, end)
-                        begin, _ = consumer.get_watermark_offsets(TopicPartition(*partition))
-                        if begin >= end or begin <= first:
-                            done(partition)
-                        else:
-                            left[partition] = begin, end
-                            consumer.seek(TopicPartition(*partition, begin))
-                    elif error.fatal() or error.code() in (
-                        KafkaError.UNKNOWN_TOPIC_OR_PART,
-                        KafkaError._UNKNOWN_TOPIC,
-                        KafkaError._UNKNOWN_PARTITION,
-                        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-                    ):
-                        if fail_on_loss or error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                            raise ValueError(f"[STATEPLAN_KAFKA_NOT_READ] {error.str()}")
-                        done(partition)
-                if kept:
-                    yield arrow(kept)
-                elif time.monotonic() - heard > poll_seconds:
-                    (topic, number), (first, end) = next(iter(left.items()))
-                    raise ValueError(
-                        f"[STATEPLAN_KAFKA_NOT_READ] Kafka gave no record of {topic}-{number} "
-                        f"between {first} and {end} for {poll_seconds:.0f} s."
-                    )
-        finally:
-            consumer.close()
-
-    return read

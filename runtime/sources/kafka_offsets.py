@@ -236,10 +236,10 @@ _DATA_LOSS = {
     "partition {partition} with consumer group {group}.",
 }
 _LOST = (
-    "Some data may have been lost because they are not available in Kafka any more; either the data"
-    " was aged out by Kafka or the topic may have been deleted before all the data in the topic was"
-    " processed. If you don't want your streaming query to fail on such cases, set the source option"
-    " failOnDataLoss to false. Reason:"
+    "Some data may have been lost because they are not available in Kafka any more; either the "
+    "data was aged out by Kafka or the topic may have been deleted before all the data in the "
+    "topic was processed. If you don't want your streaming query to fail on such cases, set the "
+    "source option failOnDataLoss to false. Reason:"
 )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..arrow_types import arrow_type
 from ..checkpoint import Offset
+from ..failures import as_in_a_task
 from ..frames import spark_schema
 from .base import Source
 
@@ -69,7 +70,7 @@ class PartedSource(RowsSource):
 
     def table(self, start: Offset | None, end: Offset) -> Any:
         read = self.reading()
-        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        with as_in_a_task(), ThreadPoolExecutor(cpu_count() or 1) as pool:
             found = pool.map(lambda part: list(read(part)), self.parts(start, end))
             batches = [batch for part in found for batch in part]
         schema = self.arrow_schema

@@ -1,4 +1,4 @@
-"""Sources that make rows: at a steady rate, or so many a batch. `timestamp TIMESTAMP, value BIGINT`."""
+"""Sources that make rows, at a steady rate or so many a batch: `timestamp`, `value`."""
 
 from __future__ import annotations
 

@@ -77,7 +77,9 @@ class SocketSource(RowsSource):
                 hint="Start the server first, such as 'nc -lk 9999'.",
             ) from None
         name = f"{self.description} reader"
-        threading.Thread(target=self._take, args=(self._connection,), name=name, daemon=True).start()
+        threading.Thread(
+            target=self._take, args=(self._connection,), name=name, daemon=True
+        ).start()
 
     def prepare_for_available_now(self) -> None:
         with self._lock:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..errors import KernelError
 from . import messages
 from .dates import SPACES, days_of, read_date, shown_date
 from .program import Step
@@ -73,9 +74,24 @@ def _plain_dates(value: Any, plain: Any) -> tuple[Any, Any]:
     return made(days, value), pc.and_(plain, pa.array(fits))
 
 
+def _text_of_bytes(value: Any) -> Any:
+    try:
+        return value.cast(pa.string())
+    except pa.ArrowInvalid:
+        condition = "STATEPLAN_NOT_EXACT"
+        raise KernelError(
+            condition,
+            f"[{condition}] Bytes that are no UTF-8 are cast to STRING. Spark keeps them as they "
+            "are, but the embedded engine has no such strings. Run the query with --engine spark, "
+            "or leave such rows out.",
+        ) from None
+
+
 def to_string(step: Step, value: Any) -> Any:
-    """A column of booleans, whole numbers, dates or timestamps as strings."""
+    """A column of booleans, whole numbers, bytes, dates or timestamps as strings."""
     source = step.kinds[0]
+    if source == "binary":
+        return _text_of_bytes(value)
     if source not in ("date", "timestamp", "timestamp_ntz"):
         return value.cast(pa.string())
     data = numbers(value)

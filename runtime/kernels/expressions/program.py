@@ -59,6 +59,13 @@ class Program:
     conditions: tuple[int, ...]
     results: tuple[int, ...]
 
+    @property
+    def reads_bytes_as_text(self) -> bool:
+        """Whether it refuses bytes as strings that Spark takes."""
+        return any(
+            s.name == "cast" and (*s.kinds, s.kind) == ("binary", "string") for s in self.steps
+        )
+
 
 def decimal_of(kind: Kind) -> tuple[int, int] | None:
     """Precision and scale of a decimal's kind; None: it is another one."""

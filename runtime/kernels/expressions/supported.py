@@ -250,19 +250,26 @@ CASTS: frozenset[Signature] = frozenset(
 )
 
 
+TEXT_OF_BYTES = ("binary", "string")
+"""A cast that Spark does of any bytes. Here what is no UTF-8 is an error, as Arrow has no such
+strings: so only an engine that has none either computes it here."""
+
+
 def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
     """Whether a cast is computed here."""
     if "void" in (source, target):
         return source == "void"
     if (decimal_of(source) or (0, 0))[0] > 18 and target in _SMALL and mode != "LEGACY":
         return False  # Spark checks these by way of a double, unless they are short by chance
-    return source == target or (family(source), family(target)) in CASTS
+    return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
 
 
 def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
     """Whether a cast that is computed here can raise."""
     if source == "date":
         return target in TIMES
+    if (source, target) == TEXT_OF_BYTES:
+        return True
     if mode != "ANSI" or source == target:
         return False
     if source == "string":

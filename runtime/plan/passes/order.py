@@ -8,6 +8,7 @@ from ..facts import BatchFacts
 from ..nodes import RuntimeNode
 from .compute_exactly import compute_exactly
 from .count_rows import count_rows
+from .decode_first import decode_first
 from .expand_once import expand_once
 from .group_first import group_first
 from .merge_selects import merge_selects
@@ -29,5 +30,6 @@ PASSES: tuple[Pass, ...] = (
     place_rows,  # adds columns to what the kernels take as it is by now
     expand_once,  # what stands above an expand has got its columns, and is not merged yet
     merge_selects,  # all selects are there
+    decode_first,  # merged selects have all casts of a column; what is above has no say in them
     compute_exactly,  # last: looks at what will run
 )

@@ -75,7 +75,7 @@ def _files(kernel: Kernel, facts: BatchFacts) -> ReadFiles | None:
         hashed=rows.columns[count:],
         origins=kernel.origin is not None,
     )
-    return found if _readable(found, facts) and _computable(found) else None
+    return found if _readable(found, facts) and _computable(found, facts) else None
 
 
 def _all_selects(kernel: Kernel) -> Select | None:
@@ -129,5 +129,8 @@ def _readable(files: ReadFiles, facts: BatchFacts) -> bool:
     return all(types.get(a.name) == a.data_type for a in files.attributes if a.expr_id in used)
 
 
-def _computable(files: ReadFiles) -> bool:
-    return compile_program(files.expressions, files.attributes) is not None
+def _computable(files: ReadFiles, facts: BatchFacts) -> bool:
+    program = compile_program(files.expressions, files.attributes)
+    if program is None:
+        return False
+    return facts.engine.exactness is not None or not program.reads_bytes_as_text

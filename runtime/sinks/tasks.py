@@ -1,0 +1,42 @@
+"""Python code that takes a batch's rows: in Spark's tasks, or in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..engines.embedded_session import is_embedded
+from ..engines.local_rows import LocalRows
+from ..failures import as_in_a_task
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Work = Callable[[int, Iterator[Any]], Iterator[bytes]]
+"""Takes a partition's number and its Arrow batches, and says something to the driver. It travels to
+Spark's tasks, where this package may not be: it is a function within a function, which takes
+nothing from a module of ours when it is called."""
+
+
+def in_tasks(frame: DataFrame, work: Work) -> list[bytes]:
+    """What is said of the rows of a batch, partition by partition; one action.
+
+    On the embedded engine the rows are one partition of this process.
+    """
+    if isinstance(frame, LocalRows) or is_embedded(frame.sparkSession):
+        with as_in_a_task():
+            return list(work(0, iter(frame.toArrow().to_batches())))
+    told = frame.mapInArrow(_task(work), "told binary").toArrow()
+    return [bytes(one) for one in told.column(0).to_pylist()]
+
+
+def _task(work: Work) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        for said in work(0 if context is None else context.partitionId(), batches):
+            yield pa.RecordBatch.from_arrays([pa.array([said], pa.binary())], ["told"])
+
+    return run
