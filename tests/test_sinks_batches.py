@@ -264,7 +264,7 @@ def test_make_sink(tmp_path: Path) -> None:
     assert isinstance(make_sink("Console", options={"truncate": "false"}), ConsoleSink)
     assert isinstance(make_sink("parquet", path=str(tmp_path)), FileSink)
     for settings, condition in (
-        ({"format": "kafka"}, "STATEPLAN_UNKNOWN_SINK"),
+        ({"format": "kafak"}, "STATEPLAN_UNKNOWN_SINK"),
         ({"format": "json"}, "STATEPLAN_SINK_PATH_MISSING"),
         ({"format": "console", "options": {"numRows": "x"}}, "STATEPLAN_BAD_OPTION"),
     ):

@@ -192,18 +192,83 @@ def test_the_log_of_another_directory_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"maxFilesPerTrigger": "0"}, {"maxFilesPerTrigger": "x"}, {"cleanSource": "delete"}],
+    [
+        {"maxFilesPerTrigger": "0"},
+        {"maxFilesPerTrigger": "x"},
+        {"maxFileAge": "soon"},
+        {"modifiedBefore": "2026-01-01"},
+        {"cleanSource": "burn"},
+        {"cleanSource": "archive"},
+        {"cleanSource": "archive", "sourceArchiveDir": "{in}/done"},
+        {"cleanSource": "archive", "sourceArchiveDir": "{in}/.."},
+    ],
 )
 def test_bad_options_are_refused(tmp_path: Path, options: Mapping[str, str]) -> None:
     (tmp_path / "in").mkdir()
     with pytest.raises(StateplanError) as caught:
-        open_source(tmp_path, **options)
+        where = str(tmp_path / "in")
+        open_source(tmp_path, **{k: v.replace("{in}", where) for k, v in options.items()})
     assert caught.value.condition == "STATEPLAN_BAD_OPTION"
+
+
+def test_files_that_are_too_old_are_passed_over(tmp_path: Path) -> None:
+    put(tmp_path / "in" / "old", 1, at=1000)
+    put(tmp_path / "in" / "new", 1, at=1060)
+    source = open_source(tmp_path, maxFileAge="1m", maxFilesPerTrigger="1")
+    assert drain(source, tmp_path) == [["old"], ["new"]]  # a minute is not too old
+    put(tmp_path / "in" / "older", 1, at=999)
+    put(tmp_path / "in" / "fits", 1, at=1001)
+    assert drain(source, tmp_path, {"logOffset": 1}) == [["fits"]]
+    again = open_source(tmp_path, maxFileAge="1m")  # its log says how old the newest one is
+    assert drain(again, tmp_path, {"logOffset": 2}) == []
+    newest = {"latestFirst": "true", "maxFilesPerTrigger": "1"}
+    newest_first = open_source(tmp_path, maxFileAge="1m", **newest)
+    assert drain(newest_first, tmp_path, {"logOffset": 2}) == [["older"]]
+
+
+def test_files_of_a_committed_batch_are_cleaned(tmp_path: Path) -> None:
+    archive = tmp_path / "done"
+    options = {
+        "delete": {"cleanSource": "delete"},
+        "archive": {"cleanSource": "ARCHIVE", "sourceArchiveDir": str(archive)},
+    }
+    for name, given in options.items():
+        root = tmp_path / name
+        put(root / "in" / "a", 1, at=1)
+        put(root / "in" / "b", 1, at=2)
+        source = open_source(root, maxFilesPerTrigger="1", **given)
+        first = source.latest_offset(None)
+        assert first is not None
+        source.latest_offset(first)
+        source.commit(first)
+        source.commit(first)  # by a run that goes on from there: no harm
+        assert sorted(os.listdir(root / "in")) == ["b"]
+    assert Path(f"{archive}{tmp_path}/archive/in/a").exists()
+
+
+def test_a_file_that_cannot_be_cleaned_is_left(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    archive.write_text("no directory")
+    put(tmp_path / "in" / "a", 1)
+    given = {"cleanSource": "archive", "sourceArchiveDir": str(archive)}
+    source = open_source(tmp_path, **given)
+    first = source.latest_offset(None)
+    assert first is not None
+    with pytest.warns(UserWarning, match="could not be moved to the archive"):
+        source.commit(first)
+    assert (tmp_path / "in" / "a").exists()
+
+
+def test_the_output_of_a_stream_is_not_cleaned(tmp_path: Path) -> None:
+    (tmp_path / "in" / "_spark_metadata").mkdir(parents=True)
+    source = open_source(tmp_path, cleanSource="delete")
+    with pytest.raises(StateplanError, match="output directory of FileStreamSink"):
+        source.latest_offset(None)
 
 
 def test_make_source_says_what_is_missing() -> None:
     for settings, condition in (
-        ({"format": "kafka"}, "STATEPLAN_UNKNOWN_SOURCE"),
+        ({"format": "kafak"}, "STATEPLAN_UNKNOWN_SOURCE"),
         ({"format": "json"}, "STATEPLAN_SOURCE_SCHEMA_MISSING"),
         ({"format": "json", "schema": SCHEMA}, "STATEPLAN_SOURCE_PATH_MISSING"),
     ):

@@ -106,9 +106,8 @@ class FileSource(Source):
 
     @classmethod
     def create(cls, request: SourceRequest) -> FileSource:
-        return cls(
-            request.format, request.needed_path, request.needed_schema, request.options.written
-        )
+        schema = request.needed_schema
+        return cls(request.format, request.needed_path, schema, request.options.written)
 
     @property
     def description(self) -> str:
