@@ -13,9 +13,11 @@ from ..planner.model.ddl import parse_schema
 from ..planner.model.errors import DescriptionError
 from ..planner.model.types import StructType, as_nullable
 from ..planner.query import described_sources
+from .options import Options
 from .rows import read_rows
-from .sinks import SINKS, ForeachBatchSink, Sink, make_sink
-from .sources import MemorySource, Source, make_source
+from .sinks import SINKS, ForeachBatchSink, PythonSink, Sink, make_sink
+from .sources import MemorySource, PythonSource, Source, make_source
+from .sources.python import data_source, is_data_source
 from .sources.tables import Table, ValuesTable
 
 if TYPE_CHECKING:
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
 
 _SINKS = (
     f"a format ({', '.join(SINKS)}), a mapping as in a description such as "
-    "{'format': 'parquet', 'path': 'out'}, a function of a DataFrame and the batch's id, or a Sink"
+    "{'format': 'parquet', 'path': 'out'}, a function of a DataFrame and the batch's id, a Sink, "
+    "or a DataSource of PySpark's"
 )
 _SOURCES = (
     "a mapping as in a description such as {'format': 'json', 'path': 'in'}, rows (a list, a "
-    "pyarrow Table or a pandas DataFrame), or a Source"
+    "pyarrow Table or a pandas DataFrame), a Source, or a DataSource of PySpark's"
 )
 
 
@@ -61,6 +64,8 @@ def sink_of(
             spark=spark,
             name=name,
         )
+    if is_data_source(given):
+        return PythonSink(_instance(given))
     if callable(given) and not isinstance(given, type):
         _check_function(given)
         return ForeachBatchSink(given)
@@ -104,6 +109,10 @@ def source_of(name: str, given: object, known: Known, zone: str) -> Source | Tab
         _check_columns(name, found.schema, known.schema)
         return found  # type: ignore[no-any-return]
     what = f"the source '{name}'"
+    if known.streaming and is_data_source(given):
+        source = PythonSource(_instance(given))
+        _check_columns(name, source.schema, known.schema)
+        return source
     if isinstance(given, str | Mapping) and known.streaming:
         written = {"format": given} if isinstance(given, str) else dict(given)
         described: SourceDescription = described_sources({name: written}, what)[name]
@@ -122,9 +131,18 @@ def source_of(name: str, given: object, known: Known, zone: str) -> Source | Tab
     rows = read_rows(given, fields, ZoneInfo(zone), what)
     if not known.streaming:
         return ValuesTable(rows, known.schema)
-    source = MemorySource(known.schema)
-    source.add(rows)
-    return source
+    memory = MemorySource(known.schema)
+    memory.add(rows)
+    return memory
+
+
+def _instance(given: Any) -> Any:
+    """A DataSource of PySpark's, given itself or by its class."""
+    return (
+        data_source(given, Options({}, "the data source"), None)
+        if isinstance(given, type)
+        else given
+    )
 
 
 def _has_rows(given: object) -> bool:

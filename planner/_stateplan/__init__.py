@@ -42,6 +42,7 @@ __all__ = [
     "load",
     "read_state",
     "read_state_table",
+    "register",
     "register_file_system",
     "sql",
     "stream",
@@ -187,6 +188,24 @@ def read_state_table(
     from stateplan.runtime.inspection.table import state_table
 
     return state_table(str(checkpoint), operator, version, where, limit)
+
+
+def register(kind: type, name: str | None = None) -> None:
+    """Let this process name a class as the format of a source or a sink.
+
+    Packages do it by an entry point of the group `stateplan.sources` or `stateplan.sinks`.
+
+    Args:
+        kind: a subclass of `stateplan.runtime.sources.Source`, of `stateplan.runtime.sinks.Sink`,
+            or of PySpark's `DataSource`, which may be both.
+        name: the format's name; a DataSource has its own.
+
+    Raises:
+        DescriptionError: it is none of these, or the name is missing.
+    """
+    from stateplan.runtime.registering import register_class
+
+    register_class(kind, name)
 
 
 def register_file_system(scheme: str, system: Any) -> None:

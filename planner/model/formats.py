@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .ddl import parse_schema
-from .registered import SOURCES, registered_class
+from .registered import SOURCES, data_source_schema, registered_class
 from .types import (
     BINARY,
     INT,
@@ -119,8 +119,7 @@ def _registered(format_: str, options: Mapping[str, str]) -> StructType | None:
     if hasattr(kind, "fixed_schema"):
         columns: StructType | None = kind.fixed_schema(options)
         return columns
-    written = kind(options=dict(options)).schema()  # a DataSource of PySpark's
-    return parse_schema(written if isinstance(written, str) else written.toDDL())
+    return data_source_schema(kind(options=dict(options)))  # of PySpark's
 
 
 def _auto_loader(options: Mapping[str, str]) -> StructType | None:

@@ -6,6 +6,9 @@ from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any
 
+from .ddl import parse_schema
+from .types import StructType
+
 SOURCES, SINKS = "stateplan.sources", "stateplan.sinks"
 """The groups of the entry points: a format's name, and the class behind it."""
 
@@ -34,3 +37,9 @@ def _of_entry_point(group: str, name: str) -> Any:
         if found.name.lower() == name:
             return found.load()
     return None
+
+
+def data_source_schema(source: Any) -> StructType:
+    """The columns that a DataSource of PySpark's says it has."""
+    written = source.schema()
+    return parse_schema(written if isinstance(written, str) else written.toDDL())

@@ -14,9 +14,11 @@ from ...planner.model import registered
 from ...planner.model.errors import DescriptionError
 from ...planner.model.registered import registered_class, registered_names
 from ..options import Options
+from ..sources.python import is_data_source
 from .base import OutputMode, Sink, SinkRequest
 from .files import FORMATS, FileSink
 from .kafka import KafkaSink
+from .python import PythonSink
 from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ __all__ = [
     "MemorySink",
     "NoopSink",
     "OutputMode",
+    "PythonSink",
     "Sink",
     "SinkRequest",
     "make_sink",
@@ -83,5 +86,7 @@ def make_sink(
         spark=spark,
         name=name,
     )
+    if is_data_source(kind):
+        return PythonSink.create(request)
     created: Sink = kind.create(request)
     return created

@@ -18,6 +18,7 @@ from .base import Source, SourceRequest
 from .files import FORMATS, FileSource
 from .kafka import KafkaSource
 from .memory import MemorySource
+from .python import PythonSource, is_data_source
 from .rate import RateMicroBatchSource, RateSource
 from .socket import SocketSource
 
@@ -34,6 +35,7 @@ __all__ = [
     "SOURCES",
     "FileSource",
     "MemorySource",
+    "PythonSource",
     "RateSource",
     "Source",
     "SourceRequest",
@@ -66,5 +68,7 @@ def make_source(
         )
     found = Options(options, f"the source '{name}'")
     request = SourceRequest(format=name, path=path, schema=schema, options=found)
+    if is_data_source(kind):
+        return PythonSource.create(request)
     created: Source = kind.create(request)
     return created
