@@ -336,6 +336,10 @@ def catalog_source(
     schema = fixed_schema(source.format.lower(), source.options)
     if source.schema_ is not None:
         schema = parse_schema(source.schema_)
+    if schema is None and source.format.lower() == "delta" and path is not None:
+        from ..runtime.sources.delta import delta_schema
+
+        schema = delta_schema(path)
     if schema is None:
         raise DescriptionError(
             "STATEPLAN_SOURCE_SCHEMA_MISSING",

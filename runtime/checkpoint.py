@@ -154,7 +154,7 @@ def read_lines(path: Place, data: bytes) -> list[str]:
     return lines
 
 
-def concurrent_update(batch_id: int, directory: Location) -> RuntimeFailure:
+def concurrent_update(batch_id: int, directory: object) -> RuntimeFailure:
     """The error for a log entry that another query has written."""
     return RuntimeFailure(
         "CONCURRENT_STREAM_LOG_UPDATE",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from pyspark.sql.connect import proto
 
 from ..model import types as model
 from ..model.ddl import collated, parse_schema, parse_type
+from ..model.schema_json import UnknownType, type_from_json
 from ..model.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 from .failures import unsupported
 from .places import Message
@@ -32,14 +32,6 @@ _SIMPLE: dict[str, DataType] = {
     "calendar_interval": model.CALENDAR_INTERVAL,
 }
 _KINDS = {type_: kind for kind, type_ in _SIMPLE.items() if kind not in ("char", "var_char")}
-_JSON_NAMES: dict[str, DataType] = {
-    "void": model.NULL,
-    "byte": model.BYTE,
-    "short": model.SHORT,
-    "integer": model.INT,
-    "long": model.LONG,
-    "timestamp_ltz": model.TIMESTAMP,
-}
 
 
 def from_proto(message: Message) -> DataType:
@@ -122,7 +114,7 @@ def read_type(text: str) -> DataType:
         AnalysisError: it is neither.
     """
     if text.lstrip().startswith(("{", '"')):
-        return _from_json(json.loads(text))
+        return _from_json(text)
     from ..model.errors import AnalysisError
 
     try:
@@ -136,45 +128,14 @@ def read_type(text: str) -> DataType:
 
 def read_schema(text: str) -> StructType:
     """The columns of a table; raises as `read_type`, and for a type that has no columns."""
-    found = _from_json(json.loads(text)) if text.lstrip().startswith("{") else parse_schema(text)
+    found = _from_json(text) if text.lstrip().startswith("{") else parse_schema(text)
     if not isinstance(found, StructType):
         raise unsupported(f"The schema '{text}', which has no columns,")
     return found
 
 
-def _from_json(value: Any) -> DataType:
-    if isinstance(value, str):
-        return _JSON_NAMES[value] if value in _JSON_NAMES else parse_type(value)
-    match value.get("type"):
-        case "struct":
-            return StructType(tuple(map(_field_from_json, value["fields"])))
-        case "array":
-            return ArrayType(_from_json(value["elementType"]), value["containsNull"])
-        case "map":
-            key, item = _from_json(value["keyType"]), _from_json(value["valueType"])
-            return MapType(key, item, value["valueContainsNull"])
-        case "udt":
-            return _from_json(value["sqlType"])
-    raise unsupported(f"The type {value.get('type')}")
-
-
-def _field_from_json(value: Any) -> StructField:
-    data_type = _from_json(value["type"])
-    collations = value.get("metadata", {}).get(model.COLLATIONS)
-    if collations:
-        data_type = _collated(data_type, value["name"], collations)
-    return StructField(value["name"], data_type, value.get("nullable", True))
-
-
-def _collated(data_type: DataType, place: str, collations: dict[str, str]) -> DataType:
-    """The type with the collations that a field's metadata gives the strings at places in it."""
-    match data_type:
-        case model.StringType() if place in collations:
-            return collated(collations[place].rpartition(".")[2])
-        case ArrayType(element_type=element, contains_null=null):
-            return ArrayType(_collated(element, f"{place}.element", collations), null)
-        case MapType(key_type=key, value_type=item, value_contains_null=null):
-            key = _collated(key, f"{place}.key", collations)
-            return MapType(key, _collated(item, f"{place}.value", collations), null)
-        case _:
-            return data_type
+def _from_json(text: str) -> DataType:
+    try:
+        return type_from_json(json.loads(text))
+    except UnknownType as error:
+        raise unsupported(f"The type {error}") from None

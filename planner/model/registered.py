@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from .ddl import parse_schema
+from .schema_json import type_from_json
 from .types import StructType
 
 SOURCES, SINKS = "stateplan.sources", "stateplan.sinks"
@@ -42,4 +43,8 @@ def _of_entry_point(group: str, name: str) -> Any:
 def data_source_schema(source: Any) -> StructType:
     """The columns that a DataSource of PySpark's says it has."""
     written = source.schema()
-    return parse_schema(written if isinstance(written, str) else written.toDDL())
+    if isinstance(written, str):
+        return parse_schema(written)
+    found = type_from_json(written.jsonValue())
+    assert isinstance(found, StructType)
+    return found

@@ -16,6 +16,7 @@ from ...planner.model.registered import registered_class, registered_names
 from ..options import Options
 from ..sources.python import is_data_source
 from .base import OutputMode, Sink, SinkRequest
+from .delta import DeltaSink
 from .files import FORMATS, FileSink
 from .kafka import KafkaSink
 from .python import PythonSink
@@ -30,6 +31,7 @@ SINKS: Mapping[str, type[Sink]] = {
     "noop": NoopSink,
     **dict.fromkeys(FORMATS, FileSink),
     "kafka": KafkaSink,
+    "delta": DeltaSink,
 }
 
 __all__ = [

@@ -61,7 +61,7 @@ class PythonSink(Sink):
         self._written = writer, [], batch_id
         said = [pickle.loads(one) for one in in_tasks(frame, _writing(writer, schema))]
         self._written = writer, [message for message, _ in said], batch_id
-        return sum(rows for _, rows in said)
+        return int(sum(rows for _, rows in said))
 
     def _writer(self, schema: Any) -> Any:
         from pyspark.errors import PySparkNotImplementedError
@@ -122,6 +122,7 @@ def _writing(writer: Any, schema: Any) -> Work:
                     "actual": type(message).__name__,
                 },
             )
-        yield cloudpickle.dumps((message, rows))
+        dumps: Any = cloudpickle.dumps
+        yield dumps((message, rows))
 
     return work

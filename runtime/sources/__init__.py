@@ -15,6 +15,7 @@ from ...planner.model.registered import registered_class, registered_names
 from ...planner.model.types import StructType
 from ..options import Options
 from .base import Source, SourceRequest
+from .delta import DeltaSource
 from .files import FORMATS, FileSource
 from .kafka import KafkaSource
 from .memory import MemorySource
@@ -28,6 +29,7 @@ SOURCES: Mapping[str, type[Source]] = {
     "rate-micro-batch": RateMicroBatchSource,
     "socket": SocketSource,
     "kafka": KafkaSource,
+    "delta": DeltaSource,
     "memory": MemorySource,
 }
 
