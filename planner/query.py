@@ -182,6 +182,7 @@ class Query:
         sources: Mapping[str, Any] | None = None,
         sink: Sink | str | Mapping[str, Any] | Callable[[DataFrame, int], object] | None = None,
         foreach_batch: Callable[[DataFrame, int], object] | None = None,
+        foreach: Any = None,
         trigger: str | Mapping[str, Any] | None = None,
         checkpoint: str | Path | None = None,
         name: str | None = None,
@@ -202,6 +203,8 @@ class Query:
                 number, or a `Sink`; by default the description's, else the console. Paths given
                 here are relative to the working directory.
             foreach_batch: the function, under Spark's name.
+            foreach: a function of a row, or an object with `process(row)` and maybe `open` and
+                `close`, as PySpark's `foreach` takes it.
             trigger: `available_now`, `once`, `default`, an interval such as `10 seconds`, or a
                 mapping of PySpark's arguments such as `{"processingTime": "10 seconds"}`.
             checkpoint: a directory; by default the description's, else a temporary one.
@@ -218,15 +221,16 @@ class Query:
         """
         from ..runtime.engines.opening import open_session
         from ..runtime.given import check_names, sink_of, source_of
+        from ..runtime.sinks import ForeachSink
         from ..runtime.sources.tables import Table
         from ..runtime.streaming import start
         from ..runtime.triggers import DEFAULT, parse_trigger
 
-        if sink is not None and foreach_batch is not None:
+        if sum(one is not None for one in (sink, foreach_batch, foreach)) > 1:
             raise DescriptionError(
                 "STATEPLAN_BAD_SINK",
-                "Both a sink and foreach_batch are given.",
-                hint="Give one of the two.",
+                "More than one of sink, foreach_batch and foreach is given.",
+                hint="Give one of them.",
             )
         written = self.description.trigger if trigger is None else trigger
         chosen = DEFAULT if written is None else parse_trigger(written)
@@ -239,6 +243,8 @@ class Query:
         }
         session, _ = open_session(engine, "run", spark=spark)
         described = self.description.sink or SinkDescription(format="console")
+        if foreach is not None:
+            sink = ForeachSink(foreach)
         taken = next((one for one in (sink, foreach_batch) if one is not None), described)
         return start(
             session,

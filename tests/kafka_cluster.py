@@ -37,8 +37,13 @@ class Cluster:
         """The partition, key, value and headers of a topic's records, by partition."""
         from confluent_kafka import Consumer, TopicPartition
 
-        settings = {"bootstrap.servers": self.servers, "group.id": "test", "log_level": "0"}
-        consumer = Consumer({**settings, "enable.partition.eof": True})
+        settings: dict[str, Any] = {
+            "bootstrap.servers": self.servers,
+            "group.id": "test",
+            "log_level": "0",
+        }
+        settings |= {"enable.partition.eof": True, "fetch.wait.max.ms": 10}
+        consumer = Consumer(settings)
         consumer.assign([TopicPartition(topic, number, 0) for number in range(4)])
         found, ended = [], 0
         while ended < 4:

@@ -69,7 +69,7 @@ def test_mappings_are_sources_and_sinks_as_in_a_description(tmp_path: Path) -> N
         ({"sink": {"path": "x"}}, "the key 'sink.format' is missing"),
         ({"sink": {"format": "json"}}, "The sink 'json' needs a path"),
         ({"sink": lambda frame: None}, "The function '<lambda>' cannot be the sink"),
-        ({"sink": "noop", "foreach_batch": print}, "Both a sink and foreach_batch are given"),
+        ({"sink": "noop", "foreach_batch": print}, "More than one of sink, foreach_batch"),
         ({"sources": {"events": 7}}, "The source 'events' is int: 7"),
         ({"sources": {"events": MemorySource}}, "The source 'events' is the class MemorySource"),
         ({"sources": {"events": {"formt": "json"}}}, "'sources.events.formt' is not a key"),

@@ -18,6 +18,7 @@ from ..sources.python import is_data_source
 from .base import OutputMode, Sink, SinkRequest
 from .delta import DeltaSink
 from .files import FORMATS, FileSink
+from .foreach import ForeachSink
 from .kafka import KafkaSink
 from .python import PythonSink
 from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
@@ -39,6 +40,7 @@ __all__ = [
     "ConsoleSink",
     "FileSink",
     "ForeachBatchSink",
+    "ForeachSink",
     "MemorySink",
     "NoopSink",
     "OutputMode",

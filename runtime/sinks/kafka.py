@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
-from ..kafka import client, client_settings
+from ..kafka import client, client_settings, opened
 from .base import Sink, SinkRequest
-from .tasks import Work, in_tasks
+from .tasks import Work, in_tasks, run_here
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,6 +51,7 @@ class KafkaSink(Sink):
             usual["enable.idempotence"] = "true"
         self._settings = usual | settings
         self._topic = options.get("topic", "").strip() or None
+        self._producer: Any = None
         client()
 
     @classmethod
@@ -68,7 +69,13 @@ class KafkaSink(Sink):
             RuntimeFailure: a column is missing or of a wrong type.
         """
         places = self._places(frame)
-        return sum(map(int, in_tasks(frame, _sending(self._settings, self._topic, places))))
+        if self._producer is None and run_here(frame):
+            self._producer = opened(client().Producer, self._settings)  # for all batches
+        work = _sending(self._settings, self._topic, places, self._producer)
+        return sum(map(int, in_tasks(frame, work)))
+
+    def stop(self) -> None:
+        self._producer = None
 
     def _places(self, frame: DataFrame) -> dict[str, int]:
         """Where the columns are."""
@@ -99,11 +106,13 @@ def _refused(message: str, hint: str) -> RuntimeFailure:
     return RuntimeFailure("STATEPLAN_KAFKA_COLUMNS", message, hint=hint)
 
 
-def _sending(settings: Mapping[str, str], topic: str | None, places: Mapping[str, int]) -> Work:
+def _sending(
+    settings: Mapping[str, str], topic: str | None, places: Mapping[str, int], given: Any
+) -> Work:
     def work(partition: int, batches: Iterator[Any]) -> Iterator[bytes]:
         from confluent_kafka import Producer
 
-        producer = Producer(dict(settings))
+        producer = Producer(dict(settings)) if given is None else given
         failures: list[Any] = []
 
         def told(error: Any, _: Any) -> None:

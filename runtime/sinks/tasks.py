@@ -23,11 +23,16 @@ def in_tasks(frame: DataFrame, work: Work) -> list[bytes]:
 
     On the embedded engine the rows are one partition of this process.
     """
-    if isinstance(frame, LocalRows) or is_embedded(frame.sparkSession):
+    if run_here(frame):
         with as_in_a_task():
             return list(work(0, iter(frame.toArrow().to_batches())))
     told = frame.mapInArrow(_task(work), "told binary").toArrow()
     return [bytes(one) for one in told.column(0).to_pylist()]
+
+
+def run_here(frame: DataFrame) -> bool:
+    """Whether it is this process that takes the rows, not tasks."""
+    return isinstance(frame, LocalRows) or is_embedded(frame.sparkSession)
 
 
 def _task(work: Work) -> Callable[[Iterator[Any]], Iterator[Any]]:
