@@ -60,10 +60,14 @@ class SourceDescription(_Strict):
 
 
 class SinkDescription(_Strict):
-    """Where the rows go: a sink's name (runtime/sinks), with its path or options."""
+    """Where the rows go: a sink's name (runtime/sinks), with its path or options.
+
+    `table`: a table of Spark's catalog, made of files of the format if it is not there.
+    """
 
     format: str
     path: str | None = None
+    table: str | None = None
     options: dict[str, Text] = Field(default_factory=dict)
     partition_by: tuple[str, ...] = ()
 

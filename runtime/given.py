@@ -59,6 +59,7 @@ def sink_of(
         return make_sink(
             given.format,
             path=path(given.path),
+            table=given.table,
             options=given.options,
             partition_by=given.partition_by,
             spark=spark,

@@ -299,3 +299,10 @@ def test_what_is_no_foreach_writer(writer: Any) -> None:
     query = stateplan.sql("SELECT n FROM STREAM t", {"t": "n INT"})
     with pytest.raises(stateplan.DescriptionError, match="is no foreach writer"):
         query.run(engine="embedded", sources={"t": []}, foreach=writer)
+
+
+def test_tables_are_those_of_sparks_catalog() -> None:
+    query = stateplan.sql("SELECT n FROM STREAM t", {"t": "n INT"})
+    sink = {"format": "parquet", "table": "streamed"}
+    with pytest.raises(stateplan.RuntimeFailure, match="has no catalog"):
+        query.run(engine="embedded", sources={"t": []}, sink=sink)

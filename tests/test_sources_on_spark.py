@@ -10,6 +10,7 @@ from kafka_cluster import Cluster, cluster
 
 import stateplan
 from stateplan.planner.model import registered
+from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.sinks import MemorySink
 
 if TYPE_CHECKING:
@@ -60,6 +61,33 @@ def test_from_kafka_to_delta_to_kafka(
         (2, None, b"2", None),
         (3, b"x", b"3", None),
     ]
+
+
+def test_a_table_of_the_catalog(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("DROP TABLE IF EXISTS streamed")
+    source = {"schema": "n INT, p STRING", "path": str(tmp_path / "in")}
+    sink = {"format": "parquet", "table": "streamed", "partition_by": ["p"]}
+    sql = "SELECT n, p FROM STREAM t"
+    (tmp_path / "in").mkdir()
+    try:
+        for number in (1, 2, 3):
+            row = f'{{"n": {number}, "p": "x"}}'
+            (tmp_path / "in" / f"{number}.json").write_text(row)
+            run(spark, sql, source, tmp_path / "c", sink=sink)
+            if number == 2:  # the run ended before its commit: the batch comes again
+                for path in (tmp_path / "c" / "commits").glob("*1*"):
+                    path.unlink()
+        assert sorted(tuple(r) for r in spark.table("streamed").collect()) == [
+            (1, "x"),
+            (2, "x"),
+            (3, "x"),
+        ]
+        with pytest.raises(StateplanError, match="does not support the output mode 'update'"):
+            stateplan.sql("SELECT count(*) AS n FROM STREAM t", {"t": source}, "update").run(
+                spark, sink=sink, trigger="once", background=False
+            )
+    finally:
+        spark.sql("DROP TABLE IF EXISTS streamed")
 
 
 def test_data_sources_and_foreach(

@@ -22,6 +22,7 @@ from .foreach import ForeachSink
 from .kafka import KafkaSink
 from .python import PythonSink
 from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
+from .tables import TableSink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +48,7 @@ __all__ = [
     "PythonSink",
     "Sink",
     "SinkRequest",
+    "TableSink",
     "make_sink",
 ]
 
@@ -55,6 +57,7 @@ def make_sink(
     format: str,
     *,
     path: str | None = None,
+    table: str | None = None,
     options: Mapping[str, str] | None = None,
     partition_by: Sequence[str] = (),
     spark: SparkSession | None = None,
@@ -65,6 +68,7 @@ def make_sink(
     Args:
         format: its name.
         path: the directory, for files.
+        table: a table of Spark's catalog, instead of a path.
         options: console: numRows, truncate; files: those of Spark's writer; see each class.
         partition_by: for files, columns that become directories.
         spark: the session that shows a memory sink's view.
@@ -90,6 +94,8 @@ def make_sink(
         spark=spark,
         name=name,
     )
+    if table is not None:
+        return TableSink(request, table)
     if is_data_source(kind):
         return PythonSink.create(request)
     created: Sink = kind.create(request)

@@ -1,0 +1,97 @@
+"""A table of Spark's catalog as a sink: PySpark's `toTable`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.schema_json import type_from_json
+from ...planner.model.spark_sql import quote, type_sql
+from ..engines.embedded_session import is_embedded
+from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
+from .files import FORMATS, FileSink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class TableSink(Sink):
+    """Adds each batch to a table of files, exactly once; makes the table at the first batch.
+
+    The table's files are a FileSink's. A table that is there keeps its format and its partitions.
+
+    Args:
+        request: the format and partition columns of a new table, and the writer's options.
+        name: the table's, as SQL has it.
+
+    Raises:
+        RuntimeFailure: the engine has no catalog.
+    """
+
+    one_action = True
+
+    def __init__(self, request: SinkRequest, name: str) -> None:
+        if request.spark is None or is_embedded(request.spark):
+            raise RuntimeFailure(
+                "STATEPLAN_NO_CATALOG",
+                f"The table '{name}' cannot be written: the embedded engine has no catalog.",
+                hint="Run the query with --engine spark, or name a path instead of a table.",
+            )
+        self._request = request
+        self._spark = request.spark
+        self.name = name
+        self._files: FileSink | None = None
+        self._attached: tuple[str, int, OutputMode] | None = None
+
+    @property
+    def description(self) -> str:
+        return f"Table[{self.name}]" if self._files is None else self._files.description
+
+    def attach(self, query_id: str, next_batch: int, output_mode: OutputMode) -> None:
+        if output_mode != "append":
+            raise refuse_output_mode("toTable", output_mode)
+        self._attached = query_id, next_batch, output_mode
+        if self._spark.catalog.tableExists(self.name):
+            self._open()
+
+    def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        if self._files is None:
+            self._make(frame)
+            self._open()
+        assert self._files is not None
+        return self._files.write(frame, batch_id)
+
+    def publish(self) -> None:
+        if self._files is not None:
+            self._files.publish()
+            self._spark.catalog.refreshTable(self.name)
+
+    def stop(self) -> None:
+        if self._files is not None:
+            self._files.stop()
+
+    def _make(self, frame: DataFrame) -> None:
+        columns: Any = type_from_json(frame.schema.jsonValue())
+        written = ", ".join(f"{quote(f.name)} {type_sql(f.data_type)}" for f in columns.fields)
+        by = ", ".join(map(quote, self._request.partition_by))
+        partitioned = f" PARTITIONED BY ({by})" if by else ""
+        sql = f"CREATE TABLE {self.name} ({written}) USING {self._request.format}{partitioned}"
+        self._spark.sql(sql)
+
+    def _open(self) -> None:
+        """Take the directory of the table that is there."""
+        assert self._attached is not None
+        rows = self._spark.sql(f"DESCRIBE FORMATTED {self.name}").collect()
+        known = {row["col_name"]: row["data_type"] for row in rows}
+        format_ = str(known.get("Provider", "")).lower()
+        if format_ not in FORMATS or "Location" not in known:
+            raise RuntimeFailure(
+                "STATEPLAN_TABLE_NOT_OF_FILES",
+                f"The table '{self.name}' is no table of files: its provider is '{format_}'.",
+                hint=f"Write to a table of {', '.join(FORMATS)}, or with foreachBatch.",
+            )
+        columns = self._spark.catalog.listColumns(self.name)
+        partition_by = [column.name for column in columns if column.isPartition]
+        options = {k: v for k, v in self._request.options.written.items() if k.lower() != "path"}
+        self._files = FileSink(format_, known["Location"], options, partition_by)
+        self._files.attach(*self._attached)
