@@ -88,13 +88,17 @@ class Source(ABC):
     schema: StructType
 
     @classmethod
-    @abstractmethod
     def create(cls, request: SourceRequest) -> Source:
-        """The source that a description asks for.
+        """The source that a description asks for; one that only programs make has none.
 
         Raises:
             StateplanError: an option is unusable, something is missing.
         """
+        raise DescriptionError(
+            "STATEPLAN_BAD_SOURCE",
+            f"The source '{request.format}' cannot be made from a description.",
+            hint="Give query.run the source object.",
+        )
 
     @classmethod
     def fixed_schema(cls, options: Mapping[str, str]) -> StructType | None:

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from os import cpu_count
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -310,14 +309,12 @@ class DeltaSource(PartedSource):
     # ------------------------------------------------------------------------------------- rows
 
     def parts(self, start: Offset | None, end: Offset) -> Sequence[Any]:
-        """Lists of files, each with the values of its partition columns."""
+        """Files, each with the values of its partition columns."""
         files = self._between(start, end)
         for file in files:
             if file.deletes:
                 raise _unreadable(self._uri, f"'{file.path}' has a deletion vector")
-        count = min(len(files), cpu_count() or 1)
-        found = [(file.path, dict(file.partition)) for file in files]
-        return [found[i::count] for i in range(count)]
+        return [(file.path, dict(file.partition)) for file in files]
 
     def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
         return sum(file.size for file in self._between(start, end))

@@ -7,7 +7,6 @@ import time
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from os import cpu_count
 from typing import Any
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
@@ -58,8 +57,8 @@ class KafkaSource(PartedSource):
 
     Args:
         options: those of Spark's Kafka source, and librdkafka's behind `kafka.`. `minPartitions`
-            and `maxRecordsPerPartition` are accepted and change nothing: records are read by as
-            many tasks as there are cores, each of whole partitions.
+            and `maxRecordsPerPartition` are accepted and change nothing: a task reads whole
+            partitions of topics.
 
     Raises:
         DescriptionError: an option is missing or unusable.
@@ -173,10 +172,8 @@ class KafkaSource(PartedSource):
     # ------------------------------------------------------------------------------------- rows
 
     def parts(self, start: Offset | None, end: Offset) -> Sequence[Any]:
-        """Lists of `(topic, partition, first offset, offset behind the last)`."""
-        ranges = list(self._ranges(self._offsets(start), self._offsets(end)))
-        count = min(len(ranges), cpu_count() or 1)
-        return [ranges[i::count] for i in range(count)]
+        """Each `(topic, partition, first offset, offset behind the last)`."""
+        return list(self._ranges(self._offsets(start), self._offsets(end)))
 
     def batch_bytes(self, start: Offset | None, end: Offset) -> int | None:
         first, last = self._offsets(start), self._offsets(end)

@@ -43,9 +43,11 @@ class RowsSource(Source):
         return pa.schema([(f.name, arrow_type(f.data_type)) for f in self.schema.fields])
 
 
-Read = Callable[[Any], Iterator[Any]]
-"""Gives the Arrow batches of one part. It travels to Spark's tasks, where this package may not be:
-it is a function within a function, which takes nothing from a module of ours when it is called."""
+_FEW = 8  # parts, each of which gets a task of its own
+
+Read = Callable[[Sequence[Any]], Iterator[Any]]
+"""Gives the Arrow batches of some parts. It travels to Spark's tasks, where this package may not
+be: it is a function within a function, which takes nothing from a module of ours when called."""
 
 
 class PartedSource(RowsSource):
@@ -61,18 +63,22 @@ class PartedSource(RowsSource):
 
     @abstractmethod
     def reading(self) -> Read:
-        """How a part is read."""
+        """How parts are read."""
 
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
         parts = list(self.parts(start, end))
-        numbers = spark.range(0, len(parts), 1, max(1, len(parts)))
+        # More are dealt out to as many tasks as the cluster has cores.
+        tasks = max(1, len(parts)) if len(parts) <= _FEW else None
+        numbers = spark.range(0, len(parts), 1, tasks)
         return numbers.mapInArrow(_task(parts, self.reading()), spark_schema(self.schema))
 
     def table(self, start: Offset | None, end: Offset) -> Any:
-        read = self.reading()
-        with as_in_a_task(), ThreadPoolExecutor(cpu_count() or 1) as pool:
-            found = pool.map(lambda part: list(read(part)), self.parts(start, end))
-            batches = [batch for part in found for batch in part]
+        read, parts, threads = self.reading(), self.parts(start, end), cpu_count() or 1
+        size = max(1, -(-len(parts) // threads))
+        shares = [parts[i : i + size] for i in range(0, len(parts), size)]  # rows keep their order
+        with as_in_a_task(), ThreadPoolExecutor(threads) as pool:
+            found = pool.map(lambda share: list(read(share)), shares)
+            batches = [batch for share in found for batch in share]
         schema = self.arrow_schema
         return pa.concat_tables(
             [schema.empty_table(), *(pa.Table.from_batches([b]).cast(schema) for b in batches)]
@@ -82,7 +88,6 @@ class PartedSource(RowsSource):
 def _task(parts: Sequence[Any], read: Read) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from read(parts[number])
+            yield from read([parts[number] for number in batch.column(0).to_pylist()])
 
     return run

@@ -207,10 +207,11 @@ class PythonSource(PartedSource):
 
 
 def _reading(reader: Any, schema: Any, source: Any, *, simple: bool) -> Read:
-    def read(part: Any) -> Iterator[Any]:
+    def read(parts: Sequence[Any]) -> Iterator[Any]:
         from pyspark.sql.worker.plan_data_source_read import records_to_arrow_batches
 
-        rows = reader.readBetweenOffsets(part.start, part.end) if simple else reader.read(part)
-        yield from records_to_arrow_batches(iter(rows), 10_000, schema, source)
+        for part in parts:
+            rows = reader.readBetweenOffsets(part.start, part.end) if simple else reader.read(part)
+            yield from records_to_arrow_batches(iter(rows), 10_000, schema, source)
 
     return read
