@@ -121,6 +121,24 @@ def test_what_is_missing_is_told(tmp_path: Path, body: str, status: int, words: 
     assert "pyspark/" not in told and "stateplan/" not in told
 
 
+def test_columns_of_a_data_source_and_of_kafka(tmp_path: Path) -> None:
+    body = """
+from pyspark.sql.datasource import DataSource
+class Mine(DataSource):
+    @classmethod
+    def name(cls): return 'mine'
+    def schema(self): return 'i INT, t TIMESTAMP'
+spark.dataSource.register(Mine)
+spark.readStream.format('mine').load().select('t').writeStream.format('kafka').start()
+k = spark.readStream.format('kafka').option('includeHeaders', 'true').load()
+k.select('headers').writeStream.format('console').start()
+"""
+    status, out, told = explain(write(tmp_path / "job.py", HEAD + body))
+    assert status == 0, told
+    assert "StreamingRelation mine, [i#" in out
+    assert "timestampType#" in out and ", headers#" in out
+
+
 def test_a_script_that_fails_midway_shows_the_plans_so_far(tmp_path: Path) -> None:
     body = "s.writeStream.format('console').start()\nraise ValueError('late')\n"
     status, out, told = explain(write(tmp_path / "job.py", HEAD + RATE + body))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
+from ..model.registered import SOURCES, register
 from . import batch_writes, catalog_calls, streams
 from .console import Console
 from .empty_rows import empty_rows, empty_text
@@ -24,7 +25,6 @@ _UNSUPPORTED = {
     "ml_command": "Machine learning",
     "pipeline_command": "A pipeline",
     "execute_external_command": "An external command",
-    "register_data_source": "A Python data source",
 }
 
 
@@ -106,6 +106,21 @@ def register_function(
     return []
 
 
+def register_data_source(
+    session: PlannerSession, message: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """`spark.dataSource.register` of a script: the class is asked for its columns.
+
+    It came pickled: one of another process is refused, it might do anything here.
+    """
+    if not session.scripted:
+        raise unsupported("A Python data source", caller[0] if caller else None)
+    from pyspark import cloudpickle
+
+    register(SOURCES, message.name, cloudpickle.loads(message.python_data_source.command))
+    return []
+
+
 def resources(
     session: PlannerSession, message: Message, console: Console, caller: Caller
 ) -> list[Message]:
@@ -147,6 +162,7 @@ _COMMANDS: dict[str | None, Command] = {
     "write_operation_v2": batch_writes.write_to,
     "register_function": register_function,
     "register_table_function": register_function,
+    "register_data_source": register_data_source,
     "get_resources_command": resources,
     "remove_cached_remote_relation_command": nothing,
     "write_stream_operation_start": streams.start,
