@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from .ddl import parse_schema
@@ -38,6 +37,13 @@ def _of_entry_point(group: str, name: str) -> Any:
         if found.name.lower() == name:
             return found.load()
     return None
+
+
+def entry_points(*, group: str) -> Any:
+    """The entry points of a group; to import what finds them takes a while, and few need it."""
+    from importlib.metadata import entry_points as find
+
+    return find(group=group)
 
 
 def data_source_schema(source: Any) -> StructType:
