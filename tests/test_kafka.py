@@ -11,6 +11,9 @@ from kafka_cluster import Cluster, cluster
 
 import stateplan
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.expressions import AttributeReference, Cast
+from stateplan.planner.model.types import BINARY, STRING
+from stateplan.runtime.kernels.expressions.compile import compile_program
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import make_source
 from stateplan.runtime.sources.kafka_offsets import limited
@@ -207,6 +210,20 @@ def test_bytes_that_are_no_text_are_an_error(cluster: Cluster, tmp_path: Path) -
     with pytest.raises(StateplanError, match="no UTF-8") as caught:
         run(cluster.options("bytes"), tmp_path)
     assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+
+
+def test_texts_go_on_to_the_engine(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.send("texts", "a,b", "c")
+    sql = """SELECT split(CAST(value AS STRING), ',') AS v FROM STREAM t
+             WHERE CAST(value AS STRING) LIKE '%,%'"""
+    assert run(cluster.options("texts"), tmp_path, sql)[1] == [[(["a", "b"],)]]
+
+
+def test_tasks_on_spark_leave_bytes_to_spark() -> None:
+    column = AttributeReference(name="b", type_=BINARY, expr_id=1)
+    for data_type, refuses in ((STRING, True), (BINARY, False)):
+        program = compile_program([Cast(child=column, type_=data_type)], [column])
+        assert program is not None and program.reads_bytes_as_text == refuses
 
 
 def test_explain_knows_the_columns() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ import stateplan
 from stateplan.planner.model import registered
 from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import StateplanError
-from stateplan.runtime.sinks import MemorySink, Sink, SinkRequest
+from stateplan.runtime.sinks import MemorySink, Sink, SinkRequest, make_sink
 from stateplan.runtime.sources import RateSource, Source, SourceRequest, make_source
 from stateplan.runtime.sources.parted import RowsSource
 
@@ -280,3 +281,31 @@ def test_explain_knows_the_columns(format: str, options: Any, columns: str) -> N
     source = {"format": format, "options": options}
     query = stateplan.sql("SELECT count(*) FROM STREAM s", {"s": source}, output_mode="complete")
     assert f"StreamingRelation {format}, [{columns}" in query.explain()
+
+
+@pytest.mark.parametrize(
+    ("format", "package", "options"),
+    [
+        ("kafka", "confluent_kafka", {"kafka.bootstrap.servers": "x:1", "subscribe": "t"}),
+        ("kafka", "confluent_kafka", {"kafka.bootstrap.servers": "x:1", "topic": "t"}),
+        ("delta", "deltalake", {}),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(
+    format: str, package: str, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    make: Any = make_sink if "topic" in options else make_source
+    with pytest.raises(StateplanError) as caught:
+        make(format, path="t", options=options)
+    assert caught.value.condition == "STATEPLAN_PACKAGE_MISSING"
+    assert f"pip install 'stateplan[{format}]'" in caught.value.hint
+
+
+@pytest.mark.embedded
+def test_avro_is_refused_where_the_engine_does_not_read_it(tmp_path: Path) -> None:
+    source = {"format": "avro", "schema": "a INT", "path": str(tmp_path)}
+    query = stateplan.sql("SELECT a FROM STREAM t", {"t": source})
+    with pytest.raises(StateplanError, match="reading 't'") as caught:
+        query.run(engine="embedded", sink="noop", trigger="once", background=False)
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
