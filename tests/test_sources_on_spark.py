@@ -70,18 +70,13 @@ def test_a_table_of_the_catalog(spark: SparkSession, tmp_path: Path) -> None:
     sql = "SELECT n, p FROM STREAM t"
     (tmp_path / "in").mkdir()
     try:
-        for number in (1, 2, 3):
+        for number in (1, 2):
             row = f'{{"n": {number}, "p": "x"}}'
             (tmp_path / "in" / f"{number}.json").write_text(row)
             run(spark, sql, source, tmp_path / "c", sink=sink)
-            if number == 2:  # the run ended before its commit: the batch comes again
-                for path in (tmp_path / "c" / "commits").glob("*1*"):
-                    path.unlink()
-        assert sorted(tuple(r) for r in spark.table("streamed").collect()) == [
-            (1, "x"),
-            (2, "x"),
-            (3, "x"),
-        ]
+            for path in (tmp_path / "c" / "commits").glob("*0*"):
+                path.unlink()  # the run ended before its first commit: the batch comes again
+        assert sorted(tuple(r) for r in spark.table("streamed").collect()) == [(1, "x"), (2, "x")]
         with pytest.raises(StateplanError, match="does not support the output mode 'update'"):
             stateplan.sql("SELECT count(*) AS n FROM STREAM t", {"t": source}, "update").run(
                 spark, sink=sink, trigger="once", background=False
