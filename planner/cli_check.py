@@ -28,6 +28,7 @@ VERDICTS = ("same", "stale", "differs", "refused")
     type=click.Choice(VERDICTS[1:]),
     help="A verdict that ends with status 0 too.",
 )
+@click.option("--advice", is_flag=True, help="Say what in QUERY costs more than one may expect.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--markdown", is_flag=True, help="Print it for a pull request's comment.")
 def check(
@@ -39,6 +40,7 @@ def check(
     conf: tuple[str, ...],
     output_mode: str | None,
     allow: tuple[str, ...],
+    advice: bool,
     as_json: bool,
     markdown: bool,
 ) -> None:
@@ -49,7 +51,7 @@ def check(
     state means something else) or `refused` (by Spark). The status is 0 for `same`, else 1; 2 for
     bad input.
     """
-    from .evolution.check import check_against
+    from .evolution.check import advised, check_against
     from .evolution.inputs import Reading, load_asked
     from .evolution.printing import report_markdown, report_text
     from .evolution.reading import read_checkpoint
@@ -57,7 +59,10 @@ def check(
     reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode, name=name)
     stored = read_checkpoint(checkpoint)
     old = None if was is None else load_asked(was, Reading(catalog=catalog, name=name))
-    report = check_against(load_asked(query, reading), stored, old)
+    asked = load_asked(query, reading)
+    report = check_against(asked, stored, old)
+    if advice:
+        report = advised(report, asked)
     if as_json:
         print(report.json_text())
     elif markdown:

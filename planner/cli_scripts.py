@@ -25,6 +25,7 @@ def explain_scripts(
     call: str | None,
     into_batches: bool,
     write_catalog: str | None,
+    advice: bool,
 ) -> int:
     """Explain a file, or one after the other every file of a folder; gives the exit status.
 
@@ -67,6 +68,7 @@ def explain_scripts(
             catalog=catalog,
             conf=Conf(settings(conf)),
             mode=mode,
+            advice=advice,
             environment=variables,
             write_catalog=write_catalog,
         )

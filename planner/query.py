@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..runtime.sinks import Sink
     from ..runtime.sources import Source as RuntimeSource
     from ..runtime.sources.tables import Table
+    from .advice import Advice
     from .incremental_execution import IncrementalExecution
 
 _RATE = StructType((StructField("timestamp", TIMESTAMP), StructField("value", LONG)))
@@ -161,16 +162,33 @@ class Query:
 
         return parse(self._query, self.conf)
 
-    def explain(self, mode: str = "simple") -> str:
+    def explain(self, mode: str = "simple", *, advice: bool = False) -> str:
         """The plan's text; the modes are those of `explaining.explain`.
+
+        Args:
+            mode: the mode.
+            advice: with advice below it; in JSON under the key `advice`.
 
         Raises:
             StateplanError: the query cannot be planned, or there is no such mode.
         """
-        from .explaining import explain
+        from .explaining import explain, with_advice
 
         with without_collections():
-            return explain(self.execution, mode)
+            text = explain(self.execution, mode)
+        return with_advice(text, mode, self.advice()) if advice else text
+
+    def advice(self) -> tuple[Advice, ...]:
+        """What in the plan costs more or gives less than one may expect; see `advice.RULES`.
+
+        Raises:
+            StateplanError: the query cannot be planned.
+        """
+        from .advice import Facts, advice_on, stream_sizes
+
+        streams = {n: s for n, s in self.sources.items() if not s.static}
+        sizes = stream_sizes({n: self._path(s.path) for n, s in streams.items()})
+        return advice_on(Facts(self.execution.executed_plan, self.conf, sizes))
 
     # ----------------------------------------------------------------------------------- running
 

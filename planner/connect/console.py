@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from ..explaining import explain
+from ..explaining import explain, with_advice
 from ..incremental_execution import IncrementalExecution
 from ..model.expressions import Origin
 
@@ -16,10 +16,14 @@ class Console:
     Args:
         mode: the explain mode.
         out: a text stream; standard output by default.
+        advice: with advice on each plan.
     """
 
-    def __init__(self, mode: str = "simple", out: TextIO | None = None) -> None:
+    def __init__(
+        self, mode: str = "simple", out: TextIO | None = None, *, advice: bool = False
+    ) -> None:
         self.mode = mode
+        self.advice = advice
         self.out = out
         self.shown = 0
 
@@ -46,6 +50,10 @@ class Console:
             StateplanError: the query cannot be planned.
         """
         text = explain(execution, self.mode)
+        if self.advice:
+            from ..advice import advice_on_execution
+
+            text = with_advice(text, self.mode, advice_on_execution(execution))
         if self.mode != "json":
             place = "" if origin is None else f"{origin.file}:{origin.line}: "
             called = f"query '{name}'" if name else "query"

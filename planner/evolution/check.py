@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...physical.plan import SparkPlan
+from ..advice import Facts, advice_on, advice_on_execution
 from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
 from ..model.conf import Conf
 from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
-from ..model.expressions import Origin
 from ..model.literal_text import time_zone_scope
 from ..model.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..query import Query
@@ -78,6 +78,20 @@ def compare(stored: StoredCheckpoint, now: Side, was: Side | None, *, basis: Bas
         ignored=_ignored(stored, now, was),
         cannot_tell=CANNOT_TELL if was is None and stored.last_batch is not None else (),
     )
+
+
+def advised(report: CheckReport, query: Asked) -> CheckReport:
+    """A report with advice on the new query; without, where it cannot be planned."""
+    try:
+        if isinstance(query, Query):
+            advice = query.advice()
+        elif isinstance(query, IncrementalExecution):
+            advice = advice_on_execution(query)
+        else:
+            advice = advice_on(Facts(query, Conf()))
+    except (AnalysisError, StreamingCheckError, PlanningError):
+        return report
+    return report.model_copy(update={"advice": advice})
 
 
 def pinned_settings(stored: StoredCheckpoint) -> dict[str, str]:
@@ -202,7 +216,7 @@ def _report(
             OperatorReport(
                 id=o.id,
                 name=o.name,
-                line=None if o.origin is None else _line(o.origin),
+                line=None if o.origin is None else o.origin.line_text,
                 verdict=_own(o.id, found),
             )
             for o in now.operators
@@ -211,10 +225,6 @@ def _report(
         ignored=ignored,
         cannot_tell=cannot_tell,
     )
-
-
-def _line(origin: Origin) -> str:
-    return f"{origin.file}:{origin.line}" if origin.file else f"line {origin.line}"
 
 
 def _own(operator: int, findings: tuple[Finding, ...]) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..advice import advice_text
 from .report import MEANS, CheckReport, Finding, Verdict
 
 _MARKS: dict[Verdict, str] = {"same": "✅", "stale": "🟡", "differs": "🔴", "refused": "⛔"}
@@ -44,6 +45,8 @@ def _lines(report: CheckReport) -> Iterator[str]:
         yield "\nnot known without the old query (--was):"
         for text in report.cannot_tell:
             yield f"  {text}"
+    if report.advice is not None:
+        yield f"\n{advice_text(report.advice)}"
 
 
 def _meaning(report: CheckReport) -> str:
@@ -100,6 +103,10 @@ def _markdown(report: CheckReport) -> Iterator[str]:
     if report.cannot_tell:
         yield ""
         yield f"Not known without the old query: {'; '.join(report.cannot_tell)}."
+    for each in report.advice or ():
+        yield ""
+        yield f"- **{each.operator} {each.name}**: {cell(each.fault)}."
+        yield f"  Cost: {cell(each.cost)}. Change: {cell(each.change)}."
 
 
 def cell(text: str) -> str:

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..advice import Advice
+
 VERSION = 1
 Verdict = Literal["same", "stale", "differs", "refused"]
 VERDICTS: tuple[Verdict, ...] = ("same", "stale", "differs", "refused")  # the worst last
@@ -88,6 +90,7 @@ class CheckReport(_Data):
         findings: in the order in which Spark comes to them.
         ignored: settings that are not applied.
         cannot_tell: what the material at hand says nothing about.
+        advice: on the new query, if it is asked for.
     """
 
     version: int = VERSION
@@ -99,6 +102,7 @@ class CheckReport(_Data):
     findings: tuple[Finding, ...] = ()
     ignored: tuple[IgnoredSetting, ...] = ()
     cannot_tell: tuple[str, ...] = Field(default=())
+    advice: tuple[Advice, ...] | None = None
 
     def json_text(self) -> str:
         """The report as JSON, indented."""

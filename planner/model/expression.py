@@ -26,6 +26,11 @@ class Origin:
     file: str = ""
     context: str = ""
 
+    @property
+    def line_text(self) -> str:
+        """`job.py:3` or `line 3`."""
+        return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+
 
 @dataclass(frozen=True)
 class Metadata:

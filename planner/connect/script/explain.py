@@ -40,6 +40,7 @@ def explain_script(
     catalog: Catalog,
     conf: Conf,
     mode: str,
+    advice: bool = False,
     environment: Mapping[str, str] | None = None,
     write_catalog: str | None = None,
 ) -> int:
@@ -50,13 +51,14 @@ def explain_script(
         catalog: the tables and streams that it may name.
         conf: settings to start with; the file's own win.
         mode: the explain mode of started streams.
+        advice: with advice on each.
         environment: variables that it finds besides those of this process.
         write_catalog: a file that guesses of columns that nobody described are added to.
 
     Returns:
         The exit status: the script's own, or 2 where the planner refused something.
     """
-    console = Console(mode)
+    console = Console(mode, advice=advice)
     service = PlannerService(
         catalog=catalog,
         conf=conf,
