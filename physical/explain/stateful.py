@@ -12,20 +12,20 @@ _EXCERPT = 80
 _HANDLERS = (state_facts, join_facts, python_facts)  # each registers those of its operators
 
 
-def stateful_text(plan: SparkPlan) -> str:
+def stateful_text(plan: SparkPlan, *, places: bool = True) -> str:
     """One block per stateful operator of an executed plan, the one nearest the sink first.
 
     A block says what state is keyed on, what a row of it holds, which rows are late, what evicts
     state and when or why nothing ever does, how many stores there are and which part of the query
-    it comes from.
+    it comes from (not without `places`).
     """
     writers = plan.collect(StateStoreWriter)
     if not writers:
         return "== Stateful Operators ==\nNone: the query keeps no state."
-    return "== Stateful Operators ==\n" + "\n\n".join(_block(writer) for writer in writers)
+    return "== Stateful Operators ==\n" + "\n\n".join(_block(writer, places) for writer in writers)
 
 
-def _block(writer: StateStoreWriter) -> str:
+def _block(writer: StateStoreWriter, places: bool) -> str:
     number = "?" if writer.state_info is None else writer.state_info.operator_id
     mode = "" if writer.output_mode is None else f", {writer.output_mode} mode"
     lines = [f"({number}) {writer.node_name} ({writer.operator_name}){mode}"]
@@ -38,7 +38,7 @@ def _block(writer: StateStoreWriter) -> str:
         ("evicted", state_facts.eviction(writer)),
         ("stores", state_facts.stores(writer)),
     ]
-    if writer.origin is not None:
+    if places and writer.origin is not None:
         facts.append(("from", _place(writer.origin)))
     lines.extend(f"    {label + ':':<{_WIDTH}}{text}" for label, text in facts)
     return "\n".join(lines)

@@ -103,10 +103,10 @@ def _markdown(report: CheckReport) -> Iterator[str]:
     if report.cannot_tell:
         yield ""
         yield f"Not known without the old query: {'; '.join(report.cannot_tell)}."
-    for each in report.advice or ():
+    for told in report.advice or ():
         yield ""
-        yield f"- **{each.operator} {each.name}**: {cell(each.fault)}."
-        yield f"  Cost: {cell(each.cost)}. Change: {cell(each.change)}."
+        yield f"- **{told.operator} {told.name}**: {cell(told.fault)}."
+        yield f"  Cost: {cell(told.cost)}. Change: {cell(told.change)}."
 
 
 def cell(text: str) -> str:
