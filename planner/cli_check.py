@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from contextlib import suppress
 
 import click
 
@@ -31,6 +31,7 @@ VERDICTS = ("same", "stale", "differs", "refused")
 @click.option("--advice", is_flag=True, help="Say what in QUERY costs more than one may expect.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--markdown", is_flag=True, help="Print it for a pull request's comment.")
+@click.option("--html", metavar="FILE", help="Write a page with the plan, too.")
 def check(
     query: str,
     checkpoint: str,
@@ -43,6 +44,7 @@ def check(
     advice: bool,
     as_json: bool,
     markdown: bool,
+    html: str | None,
 ) -> None:
     """Say whether QUERY may go on from a checkpoint. Needs no Java, and reads no row of state.
 
@@ -63,6 +65,16 @@ def check(
     report = check_against(asked, stored, old)
     if advice:
         report = advised(report, asked)
+    if html is not None:
+        from .evolution.check import pinned_settings, planned
+        from .model.errors import AnalysisError, PlanningError, StreamingCheckError
+        from .pages.check_page import check_page
+        from .pages.shell import write_page
+
+        now = None
+        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # told as refused
+            now = planned(asked, pinned_settings(stored))
+        write_page(html, check_page(report, now))
     if as_json:
         print(report.json_text())
     elif markdown:
@@ -95,14 +107,17 @@ def diff(
     """
     from .evolution.check import planned
     from .evolution.diff import diff_plans
-    from .evolution.diff_printing import diff_html, diff_markdown, diff_text
+    from .evolution.diff_printing import diff_markdown, diff_text
     from .evolution.inputs import Reading, load_asked
 
     reading = Reading(catalog=catalog, name=name)
     old, new = (planned(load_asked(each, reading), {}) for each in (was, now))
     found = diff_plans(old, new)
     if html is not None:
-        Path(html).write_text(diff_html(found, old, new), encoding="utf-8")
+        from .pages.check_page import diff_page
+        from .pages.shell import write_page
+
+        write_page(html, diff_page(found, old, new))
     if as_json:
         print(found.json_text())
     else:

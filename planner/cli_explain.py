@@ -41,6 +41,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @_shared
 @click.option("--output-mode", help="append, update or complete, instead of the file's.")
+@click.option("--html", metavar="FILE", help="Write the plans as a page with graphs, too.")
 @click.option("--env", multiple=True, metavar="KEY=VALUE", help="A script's variable.")
 @click.option("--env-file", metavar="FILE", help="Variables, a line KEY=VALUE each.")
 @click.option("--python-path", multiple=True, metavar="DIR", help="Where a script's modules are.")
@@ -56,6 +57,7 @@ def explain(
     catalog: str | None,
     conf: tuple[str, ...],
     output_mode: str | None,
+    html: str | None,
     **scripts: Any,
 ) -> None:
     """Print the physical plan of the query in FILE. Needs no Java and no running Spark.
@@ -86,6 +88,7 @@ def explain(
             conf,
             advice=advice,
             write_catalog=guesses,
+            html=html,
             **scripts,
         )
         sys.exit(status)
@@ -98,6 +101,10 @@ def explain(
 
         query = load(file, output_mode=output_mode, conf=settings(conf))
     print(query.explain(mode, advice=advice))
+    if html is not None:
+        from .pages.shell import write_page
+
+        write_page(html, query.html(Path(file).stem))
 
 
 def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Query:

@@ -18,6 +18,7 @@ from .model.ddl import parse_schema, timestamp_type
 from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
 from .model.ids import fresh_id, id_scope
+from .model.literal_text import time_zone_scope
 from .model.query_plan import LogicalPlan
 from .model.tree import replace
 from .model.types import LONG, TIMESTAMP, StructField, StructType
@@ -177,6 +178,25 @@ class Query:
         with without_collections():
             text = explain(self.execution, mode)
         return with_advice(text, mode, self.advice()) if advice else text
+
+    def html(self, title: str | None = None) -> str:
+        """A page with the plan as a graph, the facts of each operator, and advice.
+
+        Raises:
+            StateplanError: the query cannot be planned.
+        """
+        from .pages.plan_page import PlanView, explain_page
+
+        name = title or self.description.title or self.description.id or "query"
+        view = PlanView(plan=self.execution.executed_plan, advice=self.advice())
+        with time_zone_scope(self.conf.time_zone):
+            return explain_page(f"{name}, {self.output_mode} mode", [view])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of a query: its page."""
+        from .pages.shell import framed
+
+        return framed(self.html())
 
     def advice(self) -> tuple[Advice, ...]:
         """What in the plan costs more or gives less than one may expect; see `advice.RULES`.

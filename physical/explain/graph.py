@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ..plan import SparkPlan, StatefulOperator
@@ -61,7 +62,7 @@ def mermaid_text(plan: SparkPlan) -> str:
     graph = plan_graph(plan)
     lines = ["flowchart BT"]
     for number, node in enumerate(graph.nodes):
-        text = "<br>".join(_label(node)).replace('"', "#quot;")
+        text = "<br>".join(escape(part).replace("&", "#") for part in _label(node))
         box = f'(["{text}"])' if isinstance(node, StatefulOperator) else f'["{text}"]'
         lines.append(f"    n{number}{box}")
     lines.extend(f"    n{child} --> n{parent}" for child, parent in graph.edges)

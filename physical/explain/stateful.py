@@ -29,7 +29,16 @@ def _block(writer: StateStoreWriter, places: bool) -> str:
     number = "?" if writer.state_info is None else writer.state_info.operator_id
     mode = "" if writer.output_mode is None else f", {writer.output_mode} mode"
     lines = [f"({number}) {writer.node_name} ({writer.operator_name}){mode}"]
-    facts = [
+    facts = facts_of(writer)
+    if places and writer.origin is not None:
+        facts.append(("from", place_text(writer.origin)))
+    lines.extend(f"    {label + ':':<{_WIDTH}}{text}" for label, text in facts)
+    return "\n".join(lines)
+
+
+def facts_of(writer: StateStoreWriter) -> list[state_facts.Fact]:
+    """What there is to say of a stateful operator: labels and texts."""
+    return [
         ("does", state_facts.what_it_does(writer)),
         ("keyed on", state_facts.keyed_on(writer)),
         *state_facts.kept(writer),
@@ -38,13 +47,10 @@ def _block(writer: StateStoreWriter, places: bool) -> str:
         ("evicted", state_facts.eviction(writer)),
         ("stores", state_facts.stores(writer)),
     ]
-    if places and writer.origin is not None:
-        facts.append(("from", _place(writer.origin)))
-    lines.extend(f"    {label + ':':<{_WIDTH}}{text}" for label, text in facts)
-    return "\n".join(lines)
 
 
-def _place(origin: Origin) -> str:
+def place_text(origin: Origin) -> str:
+    """The line that an operator comes from, and what stands there."""
     place = f"line {origin.line}, position {origin.position}"
     if origin.file:
         place = f"{origin.file}:{origin.line}"

@@ -207,10 +207,8 @@ def _difference(golden: Entry, found: Entry, now: Side) -> str:
         diff = diff_plans(was, now)
         if diff.differences:
             return diff_text(diff)
-    lines = (_block("", {k: e[k] for k in _COMPARED}).split("\n")[1:] for e in (golden, found))
-    changed = [
-        line for line in unified_diff(*lines, lineterm="", n=1) if line[:2] not in ("--", "++")
-    ]
+    old, new = (_block("", {k: e[k] for k in _COMPARED}).split("\n")[1:] for e in (golden, found))
+    changed = list(unified_diff(old, new, lineterm="", n=1))[2:]  # without the names of files
     same = "The queries mean the same; their text differs:\n" if was is not None else ""
     return same + "\n".join(changed)
 

@@ -183,8 +183,13 @@ def _shown(node: SparkPlan) -> str:
             return ""
 
 
-def _operators(was: Side, now: Side) -> Iterator[Difference]:
-    """Operators that only one side has, or has elsewhere, from the sources to the sink."""
+def operator_differences(
+    was: Side, now: Side
+) -> Iterator[tuple[Difference, SparkPlan | None, SparkPlan | None]]:
+    """Operators that only one side has, or has elsewhere, from the sources to the sink.
+
+    With the operators themselves, before and after.
+    """
     from difflib import SequenceMatcher
 
     from networkx import topological_sort
@@ -207,14 +212,22 @@ def _operators(was: Side, now: Side) -> Iterator[Difference]:
         like = next((n for n in right if n["operator"].node_name == name), None)
         if same is not None:
             right.remove(same)
-            yield Difference(kind="moved", what=name, was=node["text"], now=same["text"])
+            moved = Difference(kind="moved", what=name, was=node["text"], now=same["text"])
+            yield moved, node["operator"], same["operator"]
         elif like is not None:
             right.remove(like)
-            yield Difference(kind="changed", what=name, was=node["text"], now=like["text"])
+            changed = Difference(kind="changed", what=name, was=node["text"], now=like["text"])
+            yield changed, node["operator"], like["operator"]
         else:
-            yield Difference(kind="removed", what=name, was=node["text"])
+            yield Difference(kind="removed", what=name, was=node["text"]), node["operator"], None
     for node in right:
-        yield Difference(kind="added", what=node["operator"].node_name, now=node["text"])
+        added = Difference(kind="added", what=node["operator"].node_name, now=node["text"])
+        yield added, None, node["operator"]
+
+
+def _operators(was: Side, now: Side) -> Iterator[Difference]:
+    """What differs in operators, and in the columns that come out."""
+    yield from (difference for difference, _, _ in operator_differences(was, now))
     if was.outputs != now.outputs:
         shown = [", ".join(map(key_text, side.outputs)) for side in (was, now)]
         yield Difference(kind="changed", what="output columns", was=shown[0], now=shown[1])

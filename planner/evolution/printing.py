@@ -22,7 +22,7 @@ def report_text(report: CheckReport) -> str:
 
 
 def _lines(report: CheckReport) -> Iterator[str]:
-    yield f"{report.verdict}: {_meaning(report)}"
+    yield f"{report.verdict}: {meaning_text(report)}"
     if report.condition or report.phase:
         yield f"  Spark: {report.condition or 'an error without a condition'}, {_where(report)}"
     yield f"  compared with {_BASES[report.compared_with]}"
@@ -49,10 +49,20 @@ def _lines(report: CheckReport) -> Iterator[str]:
         yield f"\n{advice_text(report.advice)}"
 
 
-def _meaning(report: CheckReport) -> str:
+def meaning_text(report: CheckReport) -> str:
+    """What the verdict means."""
     if report.verdict == "same" and report.compared_with == "checkpoint":
         return "nothing in the checkpoint's files speaks against it"
     return MEANS[report.verdict]
+
+
+def spark_text(report: CheckReport, quote: str = "") -> str:
+    """What the query was compared with, and the condition that Spark raises, if it does."""
+    compared = f"Compared with {_BASES[report.compared_with]}."
+    if not (report.condition or report.phase):
+        return compared
+    raised = f"{quote}{report.condition or 'an error'}{quote}"
+    return f"{compared} Spark raises {raised} {_where(report)}."
 
 
 def _where(report: CheckReport) -> str:
@@ -82,9 +92,7 @@ def report_markdown(report: CheckReport) -> str:
 def _markdown(report: CheckReport) -> Iterator[str]:
     yield f"### {_MARKS[report.verdict]} Checkpoint: {report.verdict}"
     yield ""
-    yield f"{_meaning(report).capitalize()}. Compared with {_BASES[report.compared_with]}."
-    if report.condition or report.phase:
-        yield f"Spark raises `{report.condition or 'an error'}` {_where(report)}."
+    yield f"{meaning_text(report).capitalize()}. {spark_text(report, '`')}"
     if report.findings:
         yield ""
         yield "| operator | what | was | now | why | what to do |"
