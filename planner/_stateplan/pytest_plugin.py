@@ -143,7 +143,9 @@ def golden_plan(request: pytest.FixtureRequest) -> GoldenPlans:
     from stateplan.golden_plans import GoldenPlans
 
     file = _golden_file(request.config, request.node.path.with_suffix(_GOLDEN))
-    return request.node.stash.setdefault(_PLANS, GoldenPlans(file, _test_name(request.node)))
+    plans = GoldenPlans(file, _test_name(request.node))
+    request.node.stash[_PLANS] = plans
+    return plans
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

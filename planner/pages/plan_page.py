@@ -94,7 +94,7 @@ def _advice(view: PlanView, graph: PlanGraph, ids: Sequence[str]) -> str:
         f" {escape(a.change)}.</li>"
         for a in view.advice
     )
-    summary = f"<summary>{len(view.advice)} pieces of advice</summary>"
+    summary = f"<summary>Advice ({len(view.advice)})</summary>"
     return f'<details class="advice">{summary}<ul>{items}</ul></details>'
 
 
