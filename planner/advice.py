@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import UnionType
 
+from pydantic import BaseModel, ConfigDict
+
 from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelationExec
 from ..physical.explain.join_facts import side_evictions
 from ..physical.explain.state_facts import (
@@ -57,8 +59,7 @@ _BYTES_WORTH_A_STORE = 64 * 1024
 _FEW_STORES = 8  # as many as a laptop has cores: no batch waits for them
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(BaseModel):
     """One fault of one stateful operator.
 
     Attributes:
@@ -71,6 +72,7 @@ class Advice:
         change: the change that helps.
     """
 
+    model_config = ConfigDict(frozen=True)
     rule: str
     operator: int
     name: str
@@ -119,16 +121,23 @@ Rule = Callable[[StateStoreWriter, Facts], Iterator[Fault]]
 
 def advice_on(facts: Facts) -> tuple[Advice, ...]:
     """All advice on a plan: by operator, those nearest the sink first, then by rule."""
-    found = []
+    found: list[Advice] = []
     for writer in facts.plan.collect(StateStoreWriter):
         assert writer.state_info is not None
         line = None if writer.origin is None else writer.origin.line_text
         number, name = writer.state_info.operator_id, writer.node_name
-        found += [
-            Advice(rule.__name__, number, name, line, *fault)
-            for rule in RULES
-            for fault in rule(writer, facts)
-        ]
+        for rule in RULES:
+            for fault, cost, change in rule(writer, facts):
+                advice = Advice(
+                    rule=rule.__name__,
+                    operator=number,
+                    name=name,
+                    line=line,
+                    fault=fault,
+                    cost=cost,
+                    change=change,
+                )
+                found.append(advice)
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 import click
 
 from .cli_options import settings
+from .collecting import without_collections
 
 VERDICTS = ("same", "stale", "differs", "refused")
 
@@ -32,6 +33,7 @@ VERDICTS = ("same", "stale", "differs", "refused")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--markdown", is_flag=True, help="Print it for a pull request's comment.")
 @click.option("--html", metavar="FILE", help="Write a page with the plan, too.")
+@without_collections()
 def check(
     query: str,
     checkpoint: str,
@@ -92,6 +94,7 @@ def check(
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 @click.option("--markdown", is_flag=True, help="Print them for a pull request's comment.")
 @click.option("--html", metavar="FILE", help="Write a page with both plans side by side.")
+@without_collections()
 def diff(
     was: str,
     now: str,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ..physical.explain import MODES as PHYSICAL_MODES
@@ -37,7 +36,7 @@ def with_advice(text: str, mode: str, advice: Iterable[Advice]) -> str:
 
     if not mode.endswith("json"):
         return f"{text}\n\n{advice_text(tuple(advice))}"
-    document = {**json.loads(text), "advice": [asdict(each) for each in advice]}
+    document = {**json.loads(text), "advice": [each.model_dump() for each in advice]}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

@@ -121,25 +121,24 @@ def places(graph: PlanGraph) -> list[tuple[float, int]]:
     Sources have columns of their own, in the order of the tree; an operator stands above the middle
     of its inputs, and an exchange that several read below all of them.
     """
-    children: dict[int, list[int]] = {}
-    for child, parent in graph.edges:
-        children.setdefault(parent, []).append(child)
+    from networkx import DiGraph, topological_sort  # takes a while to import
+
+    flow: DiGraph[int] = DiGraph()
+    flow.add_nodes_from(range(len(graph.nodes)))
+    flow.add_edges_from((parent, child) for child, parent in graph.edges)
     rows = [0] * len(graph.nodes)
+    for number in topological_sort(flow):
+        for child in flow[number]:
+            rows[child] = max(rows[child], rows[number] + 1)
     columns: list[float | None] = [None] * len(graph.nodes)
     leaves = 0
-
-    def row(number: int, depth: int) -> None:
-        if depth >= rows[number]:
-            rows[number] = depth
-            for child in children.get(number, ()):
-                row(child, depth + 1)
 
     def column(number: int) -> float:
         nonlocal leaves
         known = columns[number]
         if known is not None:
             return known
-        own = [c for c in children.get(number, ()) if columns[c] is None]
+        own = [child for child in flow[number] if columns[child] is None]
         if not own:
             found = float(leaves)
             leaves += 1
@@ -149,7 +148,6 @@ def places(graph: PlanGraph) -> list[tuple[float, int]]:
         columns[number] = found
         return found
 
-    row(0, 0)
     column(0)
     return [(x or 0.0, y) for x, y in zip(columns, rows, strict=True)]
 
