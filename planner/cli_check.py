@@ -75,7 +75,7 @@ def check(
 
         now = None
         with suppress(AnalysisError, StreamingCheckError, PlanningError):  # told as refused
-            now = planned(asked, pinned_settings(stored))
+            now = planned(asked, pinned_settings(stored), stored.names)
         write_page(html, check_page(report, now))
     if as_json:
         print(report.json_text())

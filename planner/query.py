@@ -52,6 +52,8 @@ class Query:
         description: what it was read from, for running.
         folder: what relative paths are relative to.
         tables: the sources are tables, which SQL reads at rest, or with STREAM as streams.
+        names: of the stateful operators, the one nearest the sink first: our runtime then finds
+            their state by name, and an operator that is added shifts no other.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Query:
         description: Description | None = None,
         folder: Path | None = None,
         tables: bool = False,
+        names: Sequence[str] = (),
     ) -> None:
         if output_mode not in OUTPUT_MODES:
             raise DescriptionError(
@@ -78,6 +81,13 @@ class Query:
         self.description = description or Description(sql="", sources=self.sources)
         self.folder = folder or Path()
         self._are_tables = tables
+        self.names = tuple(names)
+        if len(set(self.names)) != len(self.names) or not all(self.names):
+            raise DescriptionError(
+                "STATEPLAN_OPERATOR_NAMES",
+                f"The names of stateful operators are not all different: {', '.join(self.names)}.",
+                hint="Give each stateful operator a name of its own.",
+            )
 
     @classmethod
     def of(
@@ -96,6 +106,7 @@ class Query:
             conf=Conf(description.conf) if conf is None else conf,
             description=description,
             folder=folder,
+            names=description.names,
         )
 
     def with_conf(self, conf: Conf) -> Query:
@@ -108,6 +119,7 @@ class Query:
             description=self.description,
             folder=self.folder,
             tables=self._are_tables,
+            names=self.names,
         )
 
     # ---------------------------------------------------------------------------------- planning
@@ -144,6 +156,7 @@ class Query:
             output_mode=self.output_mode,
             conf=self.conf,
             ids=ids,
+            state_names=self.names,
         )
 
     def _python_execution(self, code: str | Callable[..., DataFrame]) -> IncrementalExecution:
@@ -153,7 +166,9 @@ class Query:
         with needed("A query in Python"):
             from .connect.local import evaluate
         session, frame = evaluate(code, self.catalog, self.conf)
-        return session.execution(frame, self.output_mode)
+        execution = session.execution(frame, self.output_mode)
+        execution.state_names = self.names
+        return execution
 
     def _logical(self) -> LogicalPlan:
         if isinstance(self._query, LogicalPlan):

@@ -26,6 +26,8 @@ def _lines(report: CheckReport) -> Iterator[str]:
     if report.condition or report.phase:
         yield f"  Spark: {report.condition or 'an error without a condition'}, {_where(report)}"
     yield f"  compared with {_BASES[report.compared_with]}"
+    if report.on_spark is not None:
+        yield f"  {on_spark_text(report)}"
     for operator in report.operators:
         line = f", {operator.line}" if operator.line else ""
         yield f"\noperator {operator.id} {operator.name}{line}: {operator.verdict}"
@@ -65,6 +67,14 @@ def spark_text(report: CheckReport, quote: str = "") -> str:
     return f"{compared} Spark raises {raised} {_where(report)}."
 
 
+def on_spark_text(report: CheckReport) -> str:
+    """What Spark does with the change where operators have names."""
+    if report.on_spark is None:
+        return ""
+    verdict, condition = report.on_spark
+    return f"on Spark, which knows no names: {verdict}" + (f", {condition}" if condition else "")
+
+
 def _where(report: CheckReport) -> str:
     return {
         "analysis": "when it analyzes the query",
@@ -93,6 +103,8 @@ def _markdown(report: CheckReport) -> Iterator[str]:
     yield f"### {_MARKS[report.verdict]} Checkpoint: {report.verdict}"
     yield ""
     yield f"{meaning_text(report).capitalize()}. {spark_text(report, '`')}"
+    if report.on_spark is not None:
+        yield f"It is {on_spark_text(report)}."
     if report.findings:
         yield ""
         yield "| operator | what | was | now | why | what to do |"

@@ -91,6 +91,8 @@ class CheckReport(_Data):
         ignored: settings that are not applied.
         cannot_tell: what the material at hand says nothing about.
         advice: on the new query, if it is asked for.
+        on_spark: what Spark, which knows no names, does with the same change: the verdict, and the
+            condition where it refuses; None where operators have no names.
     """
 
     version: int = VERSION
@@ -103,6 +105,7 @@ class CheckReport(_Data):
     ignored: tuple[IgnoredSetting, ...] = ()
     cannot_tell: tuple[str, ...] = Field(default=())
     advice: tuple[Advice, ...] | None = None
+    on_spark: tuple[Verdict, str | None] | None = None
 
     def json_text(self) -> str:
         """The report as JSON, indented."""
