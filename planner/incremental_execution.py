@@ -85,8 +85,31 @@ class IncrementalExecution:
         self._operator_ids = itertools.count()
         self._given = analyzed
         self._supported_only = supported_only
-        self.state_names = tuple(state_names)
+        self.given_names = tuple(state_names)
         self.stored_ids = dict(stored_ids or {})
+
+    @cached_property
+    def state_names(self) -> tuple[str, ...]:
+        """The names of the stateful operators: those given, else those of hints; () without any.
+
+        Raises:
+            PlanningError: hints name some of the operators only, or two alike, or one that the
+                optimizer takes away.
+        """
+        if self.given_names:
+            return self.given_names
+        origins = [writer.origin for writer in self.spark_plan.collect(StateStoreWriter)]
+        names = tuple("" if origin is None else origin.state_name for origin in origins)
+        hinted = {n.origin.state_name for n in self.checked.walk() if n.origin is not None} - {""}
+        if hinted and (set(names) != hinted or len(set(names)) < len(names)):
+            raise PlanningError(
+                "STATEPLAN_OPERATOR_NAMES",
+                f"Hints give the names {', '.join(sorted(hinted))}; the query's stateful operators"
+                f" have {', '.join(name or 'none' for name in names) or 'no place for them'}.",
+                hint="Name each stateful operator once, or none; explain's mode 'stateful' lists"
+                " them.",
+            )
+        return names if hinted else ()
 
     @contextmanager
     def _scope(self) -> Iterator[None]:

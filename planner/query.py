@@ -167,7 +167,7 @@ class Query:
             from .connect.local import evaluate
         session, frame = evaluate(code, self.catalog, self.conf)
         execution = session.execution(frame, self.output_mode)
-        execution.state_names = self.names
+        execution.given_names = self.names
         return execution
 
     def _logical(self) -> LogicalPlan:

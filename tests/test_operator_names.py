@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import stateplan
 from stateplan.planner.evolution.names import CONDITION, NAMES_FILE
 from stateplan.planner.evolution.printing import report_text
+from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import PlanningError, RuntimeFailure
-from stateplan.planner.query import Query
+from stateplan.planner.query import Query, described_sources
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 EVENTS = "user STRING, n BIGINT"
 TOTALS = "SELECT user, sum(n) AS total FROM STREAM events GROUP BY user"
@@ -154,3 +159,42 @@ def test_each_operator_needs_a_name_of_its_own(tmp_path: Path) -> None:
 
 def test_names_change_no_plan(tmp_path: Path) -> None:
     assert query(tmp_path, ABOVE, "b", "a").explain() == query(tmp_path, ABOVE).explain()
+
+
+HINTED = ABOVE.replace("SELECT", "SELECT /*+ STATE_NAME(first) */", 1).replace(
+    "(SELECT user", "(SELECT /*+ STATE_NAME('totals') */ user"
+)
+
+
+def test_hints_in_sql_name_operators(tmp_path: Path) -> None:
+    hinted = query(tmp_path, HINTED)
+    assert hinted.execution.state_names == ("first", "totals")
+    assert hinted.explain() == query(tmp_path, ABOVE).explain()
+    with pytest.raises(PlanningError, match="have none, totals"):
+        query(tmp_path, HINTED.replace("STATE_NAME(first)", "")).explain()
+    with pytest.raises(stateplan.AnalysisError, match="no operator with state"):
+        query(tmp_path, "SELECT /*+ STATE_NAME(x) */ user FROM STREAM events").explain()
+    with pytest.raises(stateplan.AnalysisError, match="needs one name"):
+        query(tmp_path, HINTED.replace("(first)", "")).explain()
+
+
+def test_hints_on_dataframes_name_operators() -> None:
+    def first_totals(events: DataFrame) -> DataFrame:
+        totals = events.groupBy("user").sum("n").hint("STATE_NAME", "totals")
+        return totals.dropDuplicates(["user"]).hint("state_name", "first")
+
+    asked = Query(
+        first_totals,
+        sources=described_sources({"events": EVENTS}),
+        output_mode="update",
+        conf=Conf(CONF),
+    )
+    assert asked.execution.state_names == ("first", "totals")
+
+
+@pytest.mark.embedded
+def test_a_hinted_query_goes_on_by_name(run: Run, tmp_path: Path) -> None:
+    one = TOTALS.replace("SELECT", "SELECT /*+ STATE_NAME(totals) */")
+    run(query(tmp_path, one), ("a", 1))
+    assert run(query(tmp_path, HINTED), ("a", 1), allow=["differs"]) == [("a", 2)]
+    assert stored(tmp_path) == {"totals": (0, 0), "first": (1, 1)}
