@@ -22,7 +22,6 @@ from ..physical.explain.state_facts import (
     key_columns,
     late_rows,
     moment,
-    names,
 )
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..physical.stateful import (
@@ -37,6 +36,7 @@ from .model.catalog import Source
 from .model.conf import Conf
 from .model.expressions import Alias, AttributeReference
 from .model.intervals import interval_text
+from .model.text import pretty
 from .model.types import (
     BOOLEAN,
     ArrayType,
@@ -56,6 +56,7 @@ _NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 _PROPAGATED = "spark.sql.streaming.statefulOperator.allowMultiple"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _BYTES_WORTH_A_STORE = 64 * 1024
+_GROUPED, _GROUPING_ID = "_groupingexpression", "spark_grouping_id"  # names of ours and Spark's
 _FEW_STORES = 8  # as many as a laptop has cores: no batch waits for them
 
 
@@ -184,7 +185,7 @@ def never_evicted(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
         change = f"give {time} a watermark and use dropDuplicatesWithinWatermark"
     elif any(isinstance(key.data_type, StructType) for key in keys):
         change = f"give {time} a watermark: windows that it has passed go then"
-    yield f"nothing ever evicts state: {reason.removeprefix(NEVER)}", _grows(keys), change
+    yield f"nothing ever evicts state: {reason.removeprefix(NEVER)}", _grows(writer), change
 
 
 def watermark_not_in_keys(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
@@ -197,7 +198,6 @@ def watermark_not_in_keys(writer: StateStoreWriter, facts: Facts) -> Iterator[Fa
     if not nodes or _bounded(writer) or (complete and not deduplicates):
         return
     name = nodes[0].event_time.name
-    keys = key_columns(writer)
     change = f"group by {name}, or by window({name}, ...), too"
     if deduplicates:
         change = f"use dropDuplicatesWithinWatermark, or deduplicate by {name} too"
@@ -206,7 +206,7 @@ def watermark_not_in_keys(writer: StateStoreWriter, facts: Facts) -> Iterator[Fa
         change = f"use window({name}, ...) for {computed}: what a function makes of an event time"
         change += " has no watermark"
     fault = f"nothing ever evicts state: the watermark's column {name} is not among the keys"
-    yield fault, _grows(keys), change
+    yield fault, _grows(writer), change
 
 
 def unbounded_join_side(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
@@ -316,7 +316,7 @@ def all_state_each_batch(writer: StateStoreWriter, facts: Facts) -> Iterator[Fau
         change = "use append mode with a watermark"
     yield (
         "complete mode emits all groups in each batch, changed or not, and evicts none",
-        f"{_grows(key_columns(writer))}; a batch takes as long as the state is large",
+        f"{_grows(writer)}; a batch takes as long as the state is large",
         change,
     )
 
@@ -396,8 +396,20 @@ def _bounded(writer: StateStoreWriter) -> bool:
     return not session and all(key.data_type == BOOLEAN for key in key_columns(writer))
 
 
-def _grows(keys: tuple[AttributeReference, ...]) -> str:
-    return f"memory, disk and checkpoints grow with each new {names(keys) or 'session'}"
+def _grows(writer: StateStoreWriter) -> str:
+    computed = {alias.expr_id: pretty(alias.child) for alias in _aliases(writer)}
+    shown = [
+        computed.get(key.expr_id, "") if key.name == _GROUPED else key.name
+        for key in key_columns(writer)
+        if key.name != _GROUPING_ID
+    ]
+    return f"memory, disk and checkpoints grow with each new {', '.join(shown) or 'session'}"
+
+
+def _aliases(writer: StateStoreWriter) -> Iterator[Alias]:
+    """What is computed below an operator."""
+    for node in writer.collect(ProjectExec):
+        yield from (column for column in node.project_list if isinstance(column, Alias))
 
 
 def _times(writer: StateStoreWriter) -> Iterator[str]:
@@ -410,14 +422,12 @@ def _times(writer: StateStoreWriter) -> Iterator[str]:
 
 
 def _computed_of_event_time(writer: StateStoreWriter) -> str:
-    """The first key that is computed from an event time, by its name."""
-    keys = {key.expr_id: key.name for key in key_columns(writer)}
-    for node in writer.collect(ProjectExec):
-        for column in node.project_list:
-            if isinstance(column, Alias) and column.expr_id in keys:
-                read = column.child.collect(AttributeReference)
-                if any(attribute.delay_ms is not None for attribute in read):
-                    return keys[column.expr_id]
+    """The first key that is computed from an event time."""
+    keys = {key.expr_id for key in key_columns(writer)}
+    for alias in _aliases(writer):
+        read = alias.child.collect(AttributeReference)
+        if alias.expr_id in keys and any(column.delay_ms is not None for column in read):
+            return pretty(alias.child)
     return ""
 
 

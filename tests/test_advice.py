@@ -79,7 +79,7 @@ def rules(asked: Query) -> list[str]:
             "update",
             {},
             ["watermark_not_in_keys"],
-            "use window(ts, ...) for",
+            "each new date_trunc(hour, ts); use window(ts, ...) for date_trunc(hour, ts):",
         ),
         (
             f"SELECT e.user, m FROM {E} JOIN {F} ON e.user = f.user",

@@ -64,4 +64,5 @@ def _watermarks(writer: StateStoreWriter) -> str:
     nodes = writer.collect(EventTimeWatermarkExec)
     if not nodes:
         return "none"
-    return "; ".join(f"the latest {n.event_time.name} less {n.delay_text}" for n in nodes)
+    texts = (f"the latest {n.event_time.name} less {n.delay_text}" for n in nodes)
+    return "; ".join(dict.fromkeys(texts))

@@ -32,4 +32,8 @@ document.addEventListener("keydown", (event) => {
 const stateful = nodes.find((node) => node.matches(".state")) || nodes[0];
 const first = named(location.hash.slice(1)) || (wide ? stateful : null);
 if (first) choose(first);
+for (const box of document.querySelectorAll(".view .scroll")) {
+  const sink = box.querySelector("rect").getBoundingClientRect();
+  box.scrollLeft += sink.x + sink.width / 2 - box.getBoundingClientRect().x - box.clientWidth / 2;
+}
 for (const advice of document.querySelectorAll(".advice")) advice.open = wide;
