@@ -139,3 +139,9 @@ def test_a_failing_test_says_nothing_of_orphans(pytester: pytest.Pytester, modul
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(failed=1, passed=2)
     assert "No test asks" not in result.stdout.str()
+
+
+def test_several_processes_write_nothing(pytester: pytest.Pytester, module: Path) -> None:
+    result = pytester.runpytest_inprocess("--update-golden", "-n", "2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--update-golden writes files: leave -n out.*"])

@@ -15,6 +15,7 @@ from stateplan.planner.evolution.printing import report_text
 from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import PlanningError, RuntimeFailure
 from stateplan.planner.query import Query, described_sources
+from stateplan.runtime import operator_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -119,6 +120,26 @@ def test_a_start_without_a_batch_leaves_no_name(run: Run, tmp_path: Path) -> Non
     assert stored(tmp_path) == {"totals": (0, 0)}
     assert not (tmp_path / "checkpoint" / "state" / "1").exists()
     assert run(above, ("b", 1), allow=["differs"]) == [("b", 3)]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("step", ["replace_file", "save_version", "write_state_files"])
+def test_a_start_that_ends_midway(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    run(query(tmp_path, TOTALS, "totals"), ("a", 1))
+    above = query(tmp_path, ABOVE, "first", "totals")
+
+    def ends(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(operator_names, step, ends)
+        run(above, ("a", 2), allow=["differs"])
+    old = query(tmp_path, TOTALS, "totals")
+    assert stateplan.check(old, tmp_path / "checkpoint").verdict in ("same", "stale")
+    assert run(old) == [("a", 3)]
+    assert run(above, ("a", 3), allow=["differs"]) == [("a", 6)]
 
 
 @pytest.mark.embedded

@@ -97,7 +97,7 @@ def _golden_file(config: pytest.Config, path: Path) -> GoldenFile:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuses to write golden plans from several processes."""
-    if config.getoption("update_golden") and hasattr(config, "workerinput"):
+    if config.getoption("update_golden") and config.getoption("numprocesses", None):
         raise pytest.UsageError("--update-golden writes files: leave -n out.")
 
 
