@@ -214,12 +214,13 @@ class Query:
         return framed(self.html())
 
     def advice(self) -> tuple[Advice, ...]:
-        """What in the plan costs more or gives less than one may expect; see `advice.RULES`.
+        """What in the plan costs more or gives less than one may expect; see `advice_rules.RULES`.
 
         Raises:
             StateplanError: the query cannot be planned.
         """
-        from .advice import Facts, advice_on, stream_sizes
+        from .advice import advice_on, stream_sizes
+        from .advice_rules import Facts
 
         streams = {n: s for n, s in self.sources.items() if not s.static}
         sizes = stream_sizes({n: self._path(s.path) for n, s in streams.items()})

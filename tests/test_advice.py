@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from evolutions import lay_checkpoint
 
 import stateplan
-from stateplan.planner.advice import RULES, Facts, advice_on, advice_text
+from stateplan.planner.advice import advice_on, advice_text
+from stateplan.planner.advice_rules import RULES, Facts
 from stateplan.planner.cli import main
 from stateplan.planner.description import parse_description
 from stateplan.planner.evolution.check import advised, check_against

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...physical.plan import SparkPlan
-from ..advice import Facts, advice_on, advice_on_execution
+from ..advice import advice_on, advice_on_execution
+from ..advice_rules import Facts
 from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
 from ..model.conf import Conf
