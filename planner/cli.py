@@ -113,6 +113,7 @@ _ENGINE = click.option(
     help="Go on after a change of the query that `stateplan check` calls so.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print each batch's progress as JSON.")
+@click.option("--report", metavar="FILE", help="Keep a page about the batches in this file.")
 def run(
     file: str,
     engine: str,
@@ -122,17 +123,26 @@ def run(
     trigger: str | None,
     allow: tuple[str, ...],
     as_json: bool,
+    report: str | None,
 ) -> None:
     """Run the query described in FILE until its trigger ends, or Ctrl-C."""
     query = _load(file, output_mode, conf)
     _ = query.execution.executed_plan  # refuse what cannot be planned before a JVM starts
     from ..runtime.engines.opening import open_session
-    from ..runtime.progress import ProgressLine, json_lines
+    from ..runtime.progress import Listener, ProgressLine, RunReport, json_lines
+
+    listeners: list[Listener] = [json_lines() if as_json else ProgressLine()]
+    page = None if report is None else RunReport(report, f"Run of {file}")
+    if page is not None:
+        listeners.append(page)
 
     spark, choice = open_session(engine, "run", master=master)
     print(f"engine: {choice.engine}. {choice.reason}", file=sys.stderr)
-    listener = json_lines() if as_json else ProgressLine()
-    _wait(query.run(spark, trigger=trigger, listeners=[listener], allow=allow))
+    try:
+        _wait(query.run(spark, trigger=trigger, listeners=listeners, allow=allow))
+    finally:
+        if page is not None:
+            page.write()
 
 
 def _wait(query: StreamingQuery) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from contextlib import suppress
 
 import click
 
 from .cli_options import settings
+from .collecting import without_collections
 
 VERDICTS = ("same", "stale", "differs", "refused")
 
@@ -28,8 +29,11 @@ VERDICTS = ("same", "stale", "differs", "refused")
     type=click.Choice(VERDICTS[1:]),
     help="A verdict that ends with status 0 too.",
 )
+@click.option("--advice", is_flag=True, help="Say what in QUERY costs more than one may expect.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--markdown", is_flag=True, help="Print it for a pull request's comment.")
+@click.option("--html", metavar="FILE", help="Write a page with the plan, too.")
+@without_collections()
 def check(
     query: str,
     checkpoint: str,
@@ -39,8 +43,10 @@ def check(
     conf: tuple[str, ...],
     output_mode: str | None,
     allow: tuple[str, ...],
+    advice: bool,
     as_json: bool,
     markdown: bool,
+    html: str | None,
 ) -> None:
     """Say whether QUERY may go on from a checkpoint. Needs no Java, and reads no row of state.
 
@@ -49,7 +55,7 @@ def check(
     state means something else) or `refused` (by Spark). The status is 0 for `same`, else 1; 2 for
     bad input.
     """
-    from .evolution.check import check_against
+    from .evolution.check import advised, check_against
     from .evolution.inputs import Reading, load_asked
     from .evolution.printing import report_markdown, report_text
     from .evolution.reading import read_checkpoint
@@ -57,7 +63,20 @@ def check(
     reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode, name=name)
     stored = read_checkpoint(checkpoint)
     old = None if was is None else load_asked(was, Reading(catalog=catalog, name=name))
-    report = check_against(load_asked(query, reading), stored, old)
+    asked = load_asked(query, reading)
+    report = check_against(asked, stored, old)
+    if advice:
+        report = advised(report, asked)
+    if html is not None:
+        from .evolution.check import pinned_settings, planned
+        from .model.errors import AnalysisError, PlanningError, StreamingCheckError
+        from .pages.check_page import check_page
+        from .pages.shell import write_page
+
+        now = None
+        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # told as refused
+            now = planned(asked, pinned_settings(stored), stored.names)
+        write_page(html, check_page(report, now))
     if as_json:
         print(report.json_text())
     elif markdown:
@@ -75,6 +94,7 @@ def check(
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 @click.option("--markdown", is_flag=True, help="Print them for a pull request's comment.")
 @click.option("--html", metavar="FILE", help="Write a page with both plans side by side.")
+@without_collections()
 def diff(
     was: str,
     now: str,
@@ -90,14 +110,17 @@ def diff(
     """
     from .evolution.check import planned
     from .evolution.diff import diff_plans
-    from .evolution.diff_printing import diff_html, diff_markdown, diff_text
+    from .evolution.diff_printing import diff_markdown, diff_text
     from .evolution.inputs import Reading, load_asked
 
     reading = Reading(catalog=catalog, name=name)
     old, new = (planned(load_asked(each, reading), {}) for each in (was, now))
     found = diff_plans(old, new)
     if html is not None:
-        Path(html).write_text(diff_html(found, old, new), encoding="utf-8")
+        from .pages.check_page import diff_page
+        from .pages.shell import write_page
+
+        write_page(html, diff_page(found, old, new))
     if as_json:
         print(found.json_text())
     else:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .cli_options import settings
+
+if TYPE_CHECKING:
+    from .query import Query
 
 _MODES = (
     "simple, extended, formatted, cost, codegen, json, stateful, mermaid, dot, runtime or "
@@ -27,6 +30,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
             help="A YAML file with the schemas of tables and directories that no query tells.",
         ),
         click.option("--mode", default="simple", show_default=True, help=_MODES),
+        click.option("--advice", is_flag=True, help="Say what costs more than one may expect."),
     ):
         command = option(command)
     return command
@@ -37,6 +41,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @_shared
 @click.option("--output-mode", help="append, update or complete, instead of the file's.")
+@click.option("--html", metavar="FILE", help="Write the plans as a page with graphs, too.")
 @click.option("--env", multiple=True, metavar="KEY=VALUE", help="A script's variable.")
 @click.option("--env-file", metavar="FILE", help="Variables, a line KEY=VALUE each.")
 @click.option("--python-path", multiple=True, metavar="DIR", help="Where a script's modules are.")
@@ -48,9 +53,11 @@ def explain(
     file: str,
     arguments: tuple[str, ...],
     mode: str,
+    advice: bool,
     catalog: str | None,
     conf: tuple[str, ...],
     output_mode: str | None,
+    html: str | None,
     **scripts: Any,
 ) -> None:
     """Print the physical plan of the query in FILE. Needs no Java and no running Spark.
@@ -74,20 +81,33 @@ def explain(
         guesses = (catalog or "catalog.yaml") if scripts.pop("write_catalog") else None
         known = None if guesses and not Path(guesses).is_file() else catalog
         status = explain_scripts(
-            file, arguments, checked(mode), _tables(known), conf, write_catalog=guesses, **scripts
+            file,
+            arguments,
+            checked(mode),
+            _tables(known),
+            conf,
+            advice=advice,
+            write_catalog=guesses,
+            html=html,
+            **scripts,
         )
         sys.exit(status)
     if kind == ".sql":
-        print(_sql(file, catalog, conf, output_mode).explain(mode))
-        return
-    if catalog is not None:
+        query = _sql(file, catalog, conf, output_mode)
+    elif catalog is not None:
         raise click.UsageError("A description has its own sources: leave --catalog out.")
-    from stateplan import load
+    else:
+        from stateplan import load
 
-    print(load(file, output_mode=output_mode, conf=settings(conf)).explain(mode))
+        query = load(file, output_mode=output_mode, conf=settings(conf))
+    print(query.explain(mode, advice=advice))
+    if html is not None:
+        from .pages.shell import write_page
+
+        write_page(html, query.html(Path(file).stem))
 
 
-def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Any:
+def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Query:
     from .catalog_file import load_catalog
     from .description import read_text
     from .model.conf import Conf
@@ -119,7 +139,7 @@ def _tables(catalog: str | None) -> Any:
 @click.command()
 @click.option("--port", default=15002, show_default=True, help="A port of this machine's loopback.")
 @_shared
-def serve(port: int, mode: str, catalog: str | None, conf: tuple[str, ...]) -> None:
+def serve(port: int, mode: str, advice: bool, catalog: str | None, conf: tuple[str, ...]) -> None:
     """Answer any Spark Connect client as a planner, until Ctrl-C.
 
     Streams that a client starts are printed here as their plans; nothing is executed.
@@ -132,9 +152,8 @@ def serve(port: int, mode: str, catalog: str | None, conf: tuple[str, ...]) -> N
         from .connect.service import PlannerService
     from .model.conf import Conf
 
-    service = PlannerService(
-        catalog=_tables(catalog), conf=Conf(settings(conf)), console=Console(checked(mode))
-    )
+    console = Console(checked(mode), advice=advice)
+    service = PlannerService(catalog=_tables(catalog), conf=Conf(settings(conf)), console=console)
     with serving(service, port) as (server, bound):
         print(f"Planning for sc://127.0.0.1:{bound}; Ctrl-C ends it.", file=sys.stderr, flush=True)
         server.wait_for_termination()

@@ -25,6 +25,8 @@ def explain_scripts(
     call: str | None,
     into_batches: bool,
     write_catalog: str | None,
+    advice: bool,
+    html: str | None,
 ) -> int:
     """Explain a file, or one after the other every file of a folder; gives the exit status.
 
@@ -41,6 +43,8 @@ def explain_scripts(
         from .connect.script.explain import explain_script, files_of
     from .connect.script.program import Program
     from .model.conf import Conf
+    from .pages.plan_page import PlanView, explain_page
+    from .pages.shell import write_page
 
     files = files_of(path) if Path(path).is_dir() else [path]
     if not files:
@@ -51,6 +55,7 @@ def explain_scripts(
         )
     variables = {**_env_file(env_file), **settings(env)}
     status = 0
+    views: list[PlanView] = []
     for file in files:
         if len(files) > 1:
             print(f"== {file}", flush=True)
@@ -67,11 +72,15 @@ def explain_scripts(
             catalog=catalog,
             conf=Conf(settings(conf)),
             mode=mode,
+            advice=advice,
             environment=variables,
             write_catalog=write_catalog,
+            views=views,
         )
         status = max(status, ended)
     sys.stdout.flush()
+    if html is not None:
+        write_page(html, explain_page(Path(path).name, views))
     return status
 
 

@@ -90,6 +90,8 @@ class Description(_Strict):
         trigger: `available_now`, `once`, `default`, or an interval such as `10 seconds` (also
             written `processing_time: 10 seconds`).
         checkpoint: a directory, relative to the description's own.
+        names: of the stateful operators, the one nearest the sink first: our runtime then finds
+            their state by name.
         topic, notes, steps, ordered, expect: those of scenarios and golden plans.
     """
 
@@ -103,6 +105,7 @@ class Description(_Strict):
     output_mode: OutputMode = "append"
     conf: dict[str, Text] = Field(default_factory=dict)
     name: str | None = None
+    names: tuple[str, ...] = ()
     sink: SinkDescription | None = None
     trigger: str | None = None
     checkpoint: str | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..physical.explain import MODES as PHYSICAL_MODES
@@ -12,6 +14,7 @@ from .model.literal_text import time_zone_scope
 
 if TYPE_CHECKING:
     from ..runtime.plan import RuntimePlan
+    from .advice import Advice
 
 RUNTIME_MODES = ("runtime", "runtime-json")
 MODES = (*PHYSICAL_MODES, *RUNTIME_MODES)
@@ -25,6 +28,16 @@ def check_mode(mode: str) -> None:
             f"There is no explain mode '{mode}'.",
             hint=f"Use one of {', '.join(MODES)}.",
         )
+
+
+def with_advice(text: str, mode: str, advice: Iterable[Advice]) -> str:
+    """A plan's text with advice below it; in JSON under the key `advice`."""
+    from .advice import advice_text
+
+    if not mode.endswith("json"):
+        return f"{text}\n\n{advice_text(tuple(advice))}"
+    document = {**json.loads(text), "advice": [each.model_dump() for each in advice]}
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def explain(execution: Explainable, mode: str = "simple") -> str:

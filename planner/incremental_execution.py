@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from ..rules.preparation.watermarks import may_redefine, propagate_watermarks
 from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
 from .model.conf import Conf
+from .model.errors import PlanningError
 from .model.ids import id_scope
 from .model.literal_text import time_zone_scope
 from .model.query_plan import LogicalPlan
@@ -49,6 +50,8 @@ class IncrementalExecution:
             of its expressions has an id already.
         analyzed: `logical` analyzed, where that is done already.
         supported_only: refuse what streams do not support.
+        state_names: the user's names of the stateful operators, those nearest the sink first.
+        stored_ids: the ids that these have in a checkpoint; new ones get ids behind all of them.
     """
 
     def __init__(
@@ -66,6 +69,8 @@ class IncrementalExecution:
         ids: Iterator[int] | None = None,
         analyzed: LogicalPlan | None = None,
         supported_only: bool = True,
+        state_names: Sequence[str] = (),
+        stored_ids: Mapping[str, int] | None = None,
     ) -> None:
         self.logical = logical
         self.catalog = catalog
@@ -80,6 +85,31 @@ class IncrementalExecution:
         self._operator_ids = itertools.count()
         self._given = analyzed
         self._supported_only = supported_only
+        self.given_names = tuple(state_names)
+        self.stored_ids = dict(stored_ids or {})
+
+    @cached_property
+    def state_names(self) -> tuple[str, ...]:
+        """The names of the stateful operators: those given, else those of hints; () without any.
+
+        Raises:
+            PlanningError: hints name some of the operators only, or two alike, or one that the
+                optimizer takes away.
+        """
+        if self.given_names:
+            return self.given_names
+        origins = [writer.origin for writer in self.spark_plan.collect(StateStoreWriter)]
+        names = tuple("" if origin is None else origin.state_name for origin in origins)
+        hinted = {n.origin.state_name for n in self.checked.walk() if n.origin is not None} - {""}
+        if hinted and (set(names) != hinted or len(set(names)) < len(names)):
+            raise PlanningError(
+                "STATEPLAN_OPERATOR_NAMES",
+                f"Hints give the names {', '.join(sorted(hinted))}; the query's stateful operators"
+                f" have {', '.join(name or 'none' for name in names) or 'no place for them'}.",
+                hint="Name each stateful operator once, or none; explain's mode 'stateful' lists"
+                " them.",
+            )
+        return names if hinted else ()
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
@@ -129,9 +159,23 @@ class IncrementalExecution:
 
     @cached_property
     def executed_plan(self) -> SparkPlan:
-        """The plan of batch `batch_id`, with state info, exchanges and stage marks."""
+        """The plan of batch `batch_id`, with state info, exchanges and stage marks.
+
+        Raises:
+            PlanningError: there are names, but not one for each stateful operator.
+        """
         with self._scope():
-            return prepare(self.spark_plan, self)
+            plan = prepare(self.spark_plan, self)
+        writers = plan.collect(StateStoreWriter)
+        if self.state_names and len(self.state_names) != len(writers):
+            raise PlanningError(
+                "STATEPLAN_OPERATOR_NAMES",
+                f"The query has {len(writers)} stateful operators and {len(self.state_names)} names"
+                f" for them: {', '.join(self.state_names)}.",
+                hint="Name all of them, the one nearest the sink first, or none; explain's mode"
+                " 'stateful' lists them.",
+            )
+        return plan
 
     @property
     def adaptive(self) -> bool | None:
@@ -143,11 +187,20 @@ class IncrementalExecution:
         return plan_physical(logical, output_mode="append", conf=self.conf)
 
     def next_stateful_operation_state_info(self) -> StatefulOperatorStateInfo:
-        """State info under the next operator id: 0, 1, ... in the order of asking."""
+        """State info under the next operator id: 0, 1, ... in the order of asking.
+
+        Operators with names have the ids that a checkpoint knows these by.
+        """
+        place = next(self._operator_ids)
+        if place < len(self.state_names):
+            name = self.state_names[place]
+            new = [n for n in self.state_names if n not in self.stored_ids]
+            first = max(self.stored_ids.values(), default=-1) + 1
+            place = self.stored_ids[name] if name not in new else first + new.index(name)
         return StatefulOperatorStateInfo(
             checkpoint_location=self.checkpoint_location,
             run_id=self.run_id,
-            operator_id=next(self._operator_ids),
+            operator_id=place,
             version=self.batch_id,
             num_partitions=self.conf.shuffle_partitions,
         )

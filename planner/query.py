@@ -19,6 +19,7 @@ from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
 from .model.formats import fixed_schema
 from .model.ids import fresh_id, id_scope
+from .model.literal_text import time_zone_scope
 from .model.query_plan import LogicalPlan
 from .model.tree import replace
 from .model.types import StructType
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..runtime.sinks import Sink
     from ..runtime.sources import Source as RuntimeSource
     from ..runtime.sources.tables import Table
+    from .advice import Advice
     from .incremental_execution import IncrementalExecution
 
 OUTPUT_MODES = ("append", "update", "complete")
@@ -50,6 +52,8 @@ class Query:
         description: what it was read from, for running.
         folder: what relative paths are relative to.
         tables: the sources are tables, which SQL reads at rest, or with STREAM as streams.
+        names: of the stateful operators, the one nearest the sink first: our runtime then finds
+            their state by name, and an operator that is added shifts no other.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class Query:
         description: Description | None = None,
         folder: Path | None = None,
         tables: bool = False,
+        names: Sequence[str] = (),
     ) -> None:
         if output_mode not in OUTPUT_MODES:
             raise DescriptionError(
@@ -76,6 +81,13 @@ class Query:
         self.description = description or Description(sql="", sources=self.sources)
         self.folder = folder or Path()
         self._are_tables = tables
+        self.names = tuple(names)
+        if len(set(self.names)) != len(self.names) or not all(self.names):
+            raise DescriptionError(
+                "STATEPLAN_OPERATOR_NAMES",
+                f"The names of stateful operators are not all different: {', '.join(self.names)}.",
+                hint="Give each stateful operator a name of its own.",
+            )
 
     @classmethod
     def of(
@@ -94,6 +106,7 @@ class Query:
             conf=Conf(description.conf) if conf is None else conf,
             description=description,
             folder=folder,
+            names=description.names,
         )
 
     def with_conf(self, conf: Conf) -> Query:
@@ -106,6 +119,7 @@ class Query:
             description=self.description,
             folder=self.folder,
             tables=self._are_tables,
+            names=self.names,
         )
 
     # ---------------------------------------------------------------------------------- planning
@@ -142,6 +156,7 @@ class Query:
             output_mode=self.output_mode,
             conf=self.conf,
             ids=ids,
+            state_names=self.names,
         )
 
     def _python_execution(self, code: str | Callable[..., DataFrame]) -> IncrementalExecution:
@@ -151,7 +166,9 @@ class Query:
         with needed("A query in Python"):
             from .connect.local import evaluate
         session, frame = evaluate(code, self.catalog, self.conf)
-        return session.execution(frame, self.output_mode)
+        execution = session.execution(frame, self.output_mode)
+        execution.given_names = self.names
+        return execution
 
     def _logical(self) -> LogicalPlan:
         if isinstance(self._query, LogicalPlan):
@@ -161,16 +178,53 @@ class Query:
 
         return parse(self._query, self.conf)
 
-    def explain(self, mode: str = "simple") -> str:
+    def explain(self, mode: str = "simple", *, advice: bool = False) -> str:
         """The plan's text; the modes are those of `explaining.explain`.
+
+        Args:
+            mode: the mode.
+            advice: with advice below it; in JSON under the key `advice`.
 
         Raises:
             StateplanError: the query cannot be planned, or there is no such mode.
         """
-        from .explaining import explain
+        from .explaining import explain, with_advice
 
         with without_collections():
-            return explain(self.execution, mode)
+            text = explain(self.execution, mode)
+        return with_advice(text, mode, self.advice()) if advice else text
+
+    def html(self, title: str | None = None) -> str:
+        """A page with the plan as a graph, the facts of each operator, and advice.
+
+        Raises:
+            StateplanError: the query cannot be planned.
+        """
+        from .pages.plan_page import PlanView, explain_page
+
+        name = title or self.description.title or self.description.id or "query"
+        view = PlanView(plan=self.execution.executed_plan, advice=self.advice())
+        with time_zone_scope(self.conf.time_zone):
+            return explain_page(f"{name}, {self.output_mode} mode", [view])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of a query: its page."""
+        from .pages.shell import framed
+
+        return framed(self.html())
+
+    def advice(self) -> tuple[Advice, ...]:
+        """What in the plan costs more or gives less than one may expect; see `advice_rules.RULES`.
+
+        Raises:
+            StateplanError: the query cannot be planned.
+        """
+        from .advice import advice_on, stream_sizes
+        from .advice_rules import Facts
+
+        streams = {n: s for n, s in self.sources.items() if not s.static}
+        sizes = stream_sizes({n: self._path(s.path) for n, s in streams.items()})
+        return advice_on(Facts(self.execution.executed_plan, self.conf, sizes))
 
     # ----------------------------------------------------------------------------------- running
 

@@ -7,11 +7,16 @@ import datetime as dt
 import json
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from ..planner.pages.run_page import run_page
+from ..planner.pages.shell import write_page
 from .engines.context import EventTimeStats, OperatorResult
+
+_REPORTED = 10_000  # batches on the page of a run
 
 
 class StreamingQueryProgress(dict[str, Any]):
@@ -155,6 +160,34 @@ class ProgressLine:
         print(f"\r\x1b[K{line}" if out.isatty() else line, end="", file=out, flush=True)
         if not out.isatty():
             print(file=out, flush=True)
+
+
+class RunReport:
+    """A listener that keeps a page about the run: written at most once a second, and by `write`.
+
+    Args:
+        path: the page.
+        title: its title.
+
+    Raises:
+        DescriptionError: the page cannot be written.
+    """
+
+    def __init__(self, path: str, title: str) -> None:
+        self._path, self._title = path, title
+        self._batches: deque[StreamingQueryProgress] = deque(maxlen=_REPORTED)
+        self._written = time.monotonic()
+        self.write()
+
+    def __call__(self, progress: StreamingQueryProgress) -> None:
+        self._batches.append(progress)
+        if time.monotonic() - self._written >= 1:
+            self.write()
+
+    def write(self) -> None:
+        """Write the page as things stand."""
+        write_page(self._path, run_page(self._title, list(self._batches)))
+        self._written = time.monotonic()
 
 
 def json_lines(out: TextIO | None = None) -> Listener:

@@ -28,6 +28,7 @@ from .files import failing, location_of
 from .listeners import Listeners
 from .micro_batch import MicroBatchExecution, Prepare
 from .offsets import recover
+from .operator_names import OperatorNames
 from .plan.facts import Reader
 from .progress import Listener
 from .query import StreamingQuery
@@ -170,6 +171,7 @@ def _prepare(
         undo.enter_context(failing(root))
         undo.enter_context(opened.telling())
         position, conf = recover(opened, names, execution.conf)
+        operator_names = OperatorNames.of(opened, execution.state_names, position.batch_id)
         planned = IncrementalExecution(
             execution.logical,
             catalog=execution.catalog,
@@ -181,10 +183,13 @@ def _prepare(
             watermark_late=position.late_ms,
             watermark_eviction=position.watermark_ms,
             ids=execution._ids,
+            state_names=execution.state_names,
+            stored_ids=operator_names.stored_ids,
         )
         check_restart(
             opened, planned, execution.conf, committed=position.batch_id > 0, allowed=allow
         )
+        operator_names.settle(opened, planned.executed_plan, position)
         for index, source in enumerate(used.values()):
             source.attach(opened.source_directory(index))
             if trigger.kind == "available_now":

@@ -9,6 +9,7 @@ from ..plan import SparkPlan, StatefulOperator
 from ..text import cut
 
 _WIDEST = 3  # columns in a label
+_ENTITIES = str.maketrans({'"': "#quot;", "<": "#lt;", ">": "#gt;"})  # of Mermaid
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def mermaid_text(plan: SparkPlan) -> str:
     graph = plan_graph(plan)
     lines = ["flowchart BT"]
     for number, node in enumerate(graph.nodes):
-        text = "<br>".join(_label(node)).replace('"', "#quot;")
+        text = "<br>".join(part.translate(_ENTITIES) for part in _label(node))
         box = f'(["{text}"])' if isinstance(node, StatefulOperator) else f'["{text}"]'
         lines.append(f"    n{number}{box}")
     lines.extend(f"    n{child} --> n{parent}" for child, parent in graph.edges)

@@ -72,8 +72,13 @@ def _late(columns: Columns) -> str:
 
 @eviction.register
 def _(writer: StreamingSymmetricHashJoinExec) -> str:
+    return _sides(*side_evictions(writer))
+
+
+def side_evictions(writer: Join) -> tuple[str, str]:
+    """What evicts the left side's rows, and the right side's."""
     left, right = writer.state_watermarks(0)
-    return _sides(
+    return (
         _evicted(writer, writer.left.output, writer.left_keys, left),
         _evicted(writer, writer.right.output, writer.right_keys, right),
     )

@@ -12,24 +12,33 @@ _EXCERPT = 80
 _HANDLERS = (state_facts, join_facts, python_facts)  # each registers those of its operators
 
 
-def stateful_text(plan: SparkPlan) -> str:
+def stateful_text(plan: SparkPlan, *, places: bool = True) -> str:
     """One block per stateful operator of an executed plan, the one nearest the sink first.
 
     A block says what state is keyed on, what a row of it holds, which rows are late, what evicts
     state and when or why nothing ever does, how many stores there are and which part of the query
-    it comes from.
+    it comes from (not without `places`).
     """
     writers = plan.collect(StateStoreWriter)
     if not writers:
         return "== Stateful Operators ==\nNone: the query keeps no state."
-    return "== Stateful Operators ==\n" + "\n\n".join(_block(writer) for writer in writers)
+    return "== Stateful Operators ==\n" + "\n\n".join(_block(writer, places) for writer in writers)
 
 
-def _block(writer: StateStoreWriter) -> str:
+def _block(writer: StateStoreWriter, places: bool) -> str:
     number = "?" if writer.state_info is None else writer.state_info.operator_id
     mode = "" if writer.output_mode is None else f", {writer.output_mode} mode"
     lines = [f"({number}) {writer.node_name} ({writer.operator_name}){mode}"]
-    facts = [
+    facts = facts_of(writer)
+    if places and writer.origin is not None:
+        facts.append(("from", place_text(writer.origin)))
+    lines.extend(f"    {label + ':':<{_WIDTH}}{text}" for label, text in facts)
+    return "\n".join(lines)
+
+
+def facts_of(writer: StateStoreWriter) -> list[state_facts.Fact]:
+    """What there is to say of a stateful operator: labels and texts."""
+    return [
         ("does", state_facts.what_it_does(writer)),
         ("keyed on", state_facts.keyed_on(writer)),
         *state_facts.kept(writer),
@@ -38,13 +47,10 @@ def _block(writer: StateStoreWriter) -> str:
         ("evicted", state_facts.eviction(writer)),
         ("stores", state_facts.stores(writer)),
     ]
-    if writer.origin is not None:
-        facts.append(("from", _place(writer.origin)))
-    lines.extend(f"    {label + ':':<{_WIDTH}}{text}" for label, text in facts)
-    return "\n".join(lines)
 
 
-def _place(origin: Origin) -> str:
+def place_text(origin: Origin) -> str:
+    """The line that an operator comes from, and what stands there."""
     place = f"line {origin.line}, position {origin.position}"
     if origin.file:
         place = f"{origin.file}:{origin.line}"
@@ -58,4 +64,5 @@ def _watermarks(writer: StateStoreWriter) -> str:
     nodes = writer.collect(EventTimeWatermarkExec)
     if not nodes:
         return "none"
-    return "; ".join(f"the latest {n.event_time.name} less {n.delay_text}" for n in nodes)
+    texts = (f"the latest {n.event_time.name} less {n.delay_text}" for n in nodes)
+    return "; ".join(dict.fromkeys(texts))

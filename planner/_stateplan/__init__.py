@@ -9,7 +9,7 @@ query.run(spark).await_termination()
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,7 @@ def sql(
     sources: Mapping[str, Any] | None = None,
     output_mode: str = "append",
     conf: Mapping[str, str] | None = None,
+    names: Sequence[str] = (),
 ) -> Query:
     """A query from its SQL text.
 
@@ -90,6 +91,7 @@ def sql(
         sources: by name, each its schema as DDL text, or a mapping with the keys of a description.
         output_mode: append, update or complete.
         conf: Spark settings.
+        names: of the stateful operators, the one nearest the sink first.
 
     Raises:
         DescriptionError: a source is not usable.
@@ -102,6 +104,7 @@ def sql(
         sources=described_sources(sources),
         output_mode=output_mode,
         conf=Conf(dict(conf or {})),
+        names=names,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from ..explaining import explain
+from ..explaining import explain, with_advice
 from ..incremental_execution import IncrementalExecution
 from ..model.expressions import Origin
 
@@ -16,12 +16,16 @@ class Console:
     Args:
         mode: the explain mode.
         out: a text stream; standard output by default.
+        advice: with advice on each plan.
     """
 
-    def __init__(self, mode: str = "simple", out: TextIO | None = None) -> None:
+    def __init__(
+        self, mode: str = "simple", out: TextIO | None = None, *, advice: bool = False
+    ) -> None:
         self.mode = mode
+        self.advice = advice
         self.out = out
-        self.shown = 0
+        self.shown: list[tuple[str, IncrementalExecution]] = []
 
     def note(self, text: str, caller: tuple[Origin, str] | None) -> None:
         """Say on standard error what a script asked for and does not get."""
@@ -45,11 +49,16 @@ class Console:
         Raises:
             StateplanError: the query cannot be planned.
         """
+        place = "" if origin is None else f"{origin.file}:{origin.line}: "
+        called = f"query '{name}'" if name else "query"
+        kind = "write of a batch" if batch else f"{called}, {execution.output_mode} mode"
+        title = f"{place}{kind}, to {sink}"
         text = explain(execution, self.mode)
+        if self.advice:
+            from ..advice import advice_on_execution
+
+            text = with_advice(text, self.mode, advice_on_execution(execution))
         if self.mode != "json":
-            place = "" if origin is None else f"{origin.file}:{origin.line}: "
-            called = f"query '{name}'" if name else "query"
-            kind = "write of a batch" if batch else f"{called}, {execution.output_mode} mode"
-            text = f"-- {place}{kind}, to {sink}\n{text}\n"
-        self.shown += 1
+            text = f"-- {title}\n{text}\n"
+        self.shown.append((title, execution))
         print(text, file=self.out or sys.stdout, flush=True)

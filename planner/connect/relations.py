@@ -14,7 +14,7 @@ from pyspark.sql.connect import proto
 from ...rules.analysis.joins import keep_apart
 from ..model.errors import AnalysisError
 from ..model.expressions import Alias, AttributeReference, Expression, Literal, Origin
-from ..model.hints import UnresolvedHint
+from ..model.hints import STATE_NAME, UnresolvedHint
 from ..model.intervals import interval_text, parse_interval
 from ..model.logical import (
     Deduplicate,
@@ -222,6 +222,10 @@ class RelationReader:
     def hint(self, message: Message, origin: Origin | None) -> LogicalPlan:
         """A join's hint; any other is as Spark's unknown ones: it changes nothing."""
         child = self.child(message.input)
+        if message.name.upper() == STATE_NAME:
+            values = map(self.expressions.read, message.parameters)
+            names = tuple((str(getattr(value, "value", "")),) for value in values)
+            return UnresolvedHint(child=child, name=message.name, tables=names, origin=origin)
         if message.name.upper() not in PARTITION_HINTS:
             return UnresolvedHint(child=child, name=message.name, origin=origin)
         parameters = tuple(self._parameter(item) for item in message.parameters)

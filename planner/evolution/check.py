@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...physical.plan import SparkPlan
+from ..advice import advice_on, advice_on_execution
+from ..advice_rules import Facts
 from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
 from ..model.conf import Conf
 from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
-from ..model.expressions import Origin
 from ..model.literal_text import time_zone_scope
 from ..model.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..query import Query
@@ -18,6 +19,7 @@ from .ansi import ansi_turned_on
 from .change import NEW_CHECKPOINT, REBUILD, Change
 from .documents import side_from
 from .hints import CANNOT_TELL, hints
+from .names import as_on_spark
 from .report import (
     Basis,
     CheckReport,
@@ -58,11 +60,11 @@ def check_against(
         StateplanError: the old query cannot be planned; the new one is no query at all.
     """
     pinned = pinned_settings(stored)
-    old = None if was is None else planned(was, pinned)
+    old = None if was is None else planned(was, pinned, stored.names)
     if old is None and stored.document is not None:
         old, basis = side_from(stored.document, pinned), "stored plan"
     try:
-        now = planned(query, pinned)
+        now = planned(query, pinned, stored.names)
     except (AnalysisError, StreamingCheckError, PlanningError) as error:
         return _invalid(error, "checkpoint" if old is None else basis)
     return compare(stored, now, old, basis=basis)
@@ -71,13 +73,31 @@ def check_against(
 def compare(stored: StoredCheckpoint, now: Side, was: Side | None, *, basis: Basis) -> CheckReport:
     """`check_against` for queries that are planned already with the checkpoint's settings."""
     findings = list(_findings(stored, now, was))
-    return _report(
+    report = _report(
         findings,
         now,
         basis="checkpoint" if was is None else basis,
         ignored=_ignored(stored, now, was),
         cannot_tell=CANNOT_TELL if was is None and stored.last_batch is not None else (),
     )
+    if stored.names is None:
+        return report
+    spark = compare(*as_on_spark(stored, now, was), basis=basis)
+    return report.model_copy(update={"on_spark": (spark.verdict, spark.condition)})
+
+
+def advised(report: CheckReport, query: Asked) -> CheckReport:
+    """A report with advice on the new query; without, where it cannot be planned."""
+    try:
+        if isinstance(query, Query):
+            advice = query.advice()
+        elif isinstance(query, IncrementalExecution):
+            advice = advice_on_execution(query)
+        else:
+            advice = advice_on(Facts(query, Conf()))
+    except (AnalysisError, StreamingCheckError, PlanningError):
+        return report
+    return report.model_copy(update={"advice": advice})
 
 
 def pinned_settings(stored: StoredCheckpoint) -> dict[str, str]:
@@ -87,14 +107,19 @@ def pinned_settings(stored: StoredCheckpoint) -> dict[str, str]:
     return BEFORE_PINNED | {k: v for k, v in stored.conf.items() if k in PINNED}
 
 
-def planned(asked: Asked, pinned: dict[str, str]) -> Side:
-    """A query under settings that a checkpoint pins; raises what planning it raises."""
+def planned(
+    asked: Asked, pinned: dict[str, str], stored_ids: Mapping[str, int] | None = None
+) -> Side:
+    """A query under settings that a checkpoint pins; raises what planning it raises.
+
+    `stored_ids` are the ids of stateful operators in the checkpoint, by name.
+    """
     if isinstance(asked, SparkPlan):
         return side_of_plan(asked, Conf(pinned))
     if isinstance(asked, IncrementalExecution):
-        return side_of(asked, pinned)
+        return side_of(asked, pinned, stored_ids=stored_ids)
     with without_collections():
-        return side_of(asked.execution, pinned, asked.sources)
+        return side_of(asked.execution, pinned, asked.sources, stored_ids)
 
 
 def _findings(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
@@ -202,7 +227,7 @@ def _report(
             OperatorReport(
                 id=o.id,
                 name=o.name,
-                line=None if o.origin is None else _line(o.origin),
+                line=None if o.origin is None else o.origin.line_text,
                 verdict=_own(o.id, found),
             )
             for o in now.operators
@@ -211,10 +236,6 @@ def _report(
         ignored=ignored,
         cannot_tell=cannot_tell,
     )
-
-
-def _line(origin: Origin) -> str:
-    return f"{origin.file}:{origin.line}" if origin.file else f"line {origin.line}"
 
 
 def _own(operator: int, findings: tuple[Finding, ...]) -> Verdict:

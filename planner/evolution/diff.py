@@ -1,4 +1,4 @@
-"""What differs between two queries: operators of their plans, matched on the plans as graphs.
+"""What differs between two queries: the operators of their plans.
 
 Operators are matched by what their rows mean, not by where they stand: a renamed alias or a
 condition in another order is no difference. What is left on either side is paired by kind, in the
@@ -8,7 +8,8 @@ order of the data's flow, and compared fact by fact.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Literal
+from itertools import chain
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +18,7 @@ from ...physical.basic import (
     FilterExec,
     ProjectExec,
     StreamingRelationExec,
+    UnionExec,
 )
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
@@ -27,11 +29,8 @@ from .refusals import fields_of, fields_text
 from .relations import relation_of
 from .report import Finding, Verdict, worst
 from .side import Side
-from .symbols import in_order
+from .symbols import in_order, order_key
 from .words import key_text, text_of
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 VERSION = 1
 # What they compute is seen in the columns of what stands above.
@@ -130,22 +129,16 @@ def _difference(finding: Finding) -> Difference:
 # --------------------------------------------------------------------------------- operators
 
 
-def plan_digraph(side: Side) -> DiGraph[int]:
-    """The plan as a graph from the sources to the sink; nodes hold their operator and meaning."""
-    from networkx import DiGraph
+def _from_sources(plan: SparkPlan) -> list[dict[str, Any]]:
+    """The operators from the sources to the sink, each with its meaning and its facts in words.
 
-    graph: DiGraph[int] = DiGraph()
-
-    def add(node: SparkPlan, parent: int | None) -> None:
-        number = graph.number_of_nodes()
-        graph.add_node(number, operator=node, meaning=_meaning(node), text=_shown(node))
-        if parent is not None:
-            graph.add_edge(number, parent)
-        for child in node.children:
-            add(child, number)
-
-    add(side.plan, None)
-    return graph
+    The order of a union's inputs makes no difference.
+    """
+    inputs = [_from_sources(child) for child in plan.children]
+    if isinstance(plan, UnionExec):
+        inputs.sort(key=lambda nodes: order_key(tuple(node["meaning"] for node in nodes)))
+    own = {"operator": plan, "meaning": _meaning(plan), "text": _shown(plan)}
+    return [*chain.from_iterable(inputs), own]
 
 
 def _meaning(node: SparkPlan) -> Hashable:
@@ -183,19 +176,20 @@ def _shown(node: SparkPlan) -> str:
             return ""
 
 
-def _operators(was: Side, now: Side) -> Iterator[Difference]:
-    """Operators that only one side has, or has elsewhere, from the sources to the sink."""
+def operator_differences(
+    was: Side, now: Side
+) -> Iterator[tuple[Difference, SparkPlan | None, SparkPlan | None]]:
+    """Operators that only one side has, or has elsewhere, from the sources to the sink.
+
+    With the operators themselves, before and after.
+    """
     from difflib import SequenceMatcher
 
-    from networkx import topological_sort
-
-    sides = []
-    for side in (was, now):
-        graph = plan_digraph(side)
-        nodes = (graph.nodes[n] for n in topological_sort(graph))
-        sides.append([n for n in nodes if not isinstance(n["operator"], _UNSEEN)])
-    old, new = sides
-    before, after = ([node["meaning"] for node in nodes] for nodes in sides)
+    old, new = (
+        [n for n in _from_sources(side.plan) if not isinstance(n["operator"], _UNSEEN)]
+        for side in (was, now)
+    )
+    before, after = ([node["meaning"] for node in nodes] for nodes in (old, new))
     left, right = [], []
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
@@ -207,14 +201,22 @@ def _operators(was: Side, now: Side) -> Iterator[Difference]:
         like = next((n for n in right if n["operator"].node_name == name), None)
         if same is not None:
             right.remove(same)
-            yield Difference(kind="moved", what=name, was=node["text"], now=same["text"])
+            moved = Difference(kind="moved", what=name, was=node["text"], now=same["text"])
+            yield moved, node["operator"], same["operator"]
         elif like is not None:
             right.remove(like)
-            yield Difference(kind="changed", what=name, was=node["text"], now=like["text"])
+            changed = Difference(kind="changed", what=name, was=node["text"], now=like["text"])
+            yield changed, node["operator"], like["operator"]
         else:
-            yield Difference(kind="removed", what=name, was=node["text"])
+            yield Difference(kind="removed", what=name, was=node["text"]), node["operator"], None
     for node in right:
-        yield Difference(kind="added", what=node["operator"].node_name, now=node["text"])
+        added = Difference(kind="added", what=node["operator"].node_name, now=node["text"])
+        yield added, None, node["operator"]
+
+
+def _operators(was: Side, now: Side) -> Iterator[Difference]:
+    """What differs in operators, and in the columns that come out."""
+    yield from (difference for difference, _, _ in operator_differences(was, now))
     if was.outputs != now.outputs:
         shown = [", ".join(map(key_text, side.outputs)) for side in (was, now)]
         yield Difference(kind="changed", what="output columns", was=shown[0], now=shown[1])

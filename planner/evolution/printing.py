@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..advice import advice_text
 from .report import MEANS, CheckReport, Finding, Verdict
 
 _MARKS: dict[Verdict, str] = {"same": "✅", "stale": "🟡", "differs": "🔴", "refused": "⛔"}
@@ -21,10 +22,12 @@ def report_text(report: CheckReport) -> str:
 
 
 def _lines(report: CheckReport) -> Iterator[str]:
-    yield f"{report.verdict}: {_meaning(report)}"
+    yield f"{report.verdict}: {meaning_text(report)}"
     if report.condition or report.phase:
         yield f"  Spark: {report.condition or 'an error without a condition'}, {_where(report)}"
     yield f"  compared with {_BASES[report.compared_with]}"
+    if report.on_spark is not None:
+        yield f"  {on_spark_text(report)}"
     for operator in report.operators:
         line = f", {operator.line}" if operator.line else ""
         yield f"\noperator {operator.id} {operator.name}{line}: {operator.verdict}"
@@ -44,12 +47,32 @@ def _lines(report: CheckReport) -> Iterator[str]:
         yield "\nnot known without the old query (--was):"
         for text in report.cannot_tell:
             yield f"  {text}"
+    if report.advice is not None:
+        yield f"\n{advice_text(report.advice)}"
 
 
-def _meaning(report: CheckReport) -> str:
+def meaning_text(report: CheckReport) -> str:
+    """What the verdict means."""
     if report.verdict == "same" and report.compared_with == "checkpoint":
         return "nothing in the checkpoint's files speaks against it"
     return MEANS[report.verdict]
+
+
+def spark_text(report: CheckReport, quote: str = "") -> str:
+    """What the query was compared with, and the condition that Spark raises, if it does."""
+    compared = f"Compared with {_BASES[report.compared_with]}."
+    if not (report.condition or report.phase):
+        return compared
+    raised = f"{quote}{report.condition or 'an error'}{quote}"
+    return f"{compared} Spark raises {raised} {_where(report)}."
+
+
+def on_spark_text(report: CheckReport) -> str:
+    """What Spark does with the change where operators have names."""
+    if report.on_spark is None:
+        return ""
+    verdict, condition = report.on_spark
+    return f"on Spark, which knows no names: {verdict}" + (f", {condition}" if condition else "")
 
 
 def _where(report: CheckReport) -> str:
@@ -79,9 +102,9 @@ def report_markdown(report: CheckReport) -> str:
 def _markdown(report: CheckReport) -> Iterator[str]:
     yield f"### {_MARKS[report.verdict]} Checkpoint: {report.verdict}"
     yield ""
-    yield f"{_meaning(report).capitalize()}. Compared with {_BASES[report.compared_with]}."
-    if report.condition or report.phase:
-        yield f"Spark raises `{report.condition or 'an error'}` {_where(report)}."
+    yield f"{meaning_text(report).capitalize()}. {spark_text(report, '`')}"
+    if report.on_spark is not None:
+        yield f"It is {on_spark_text(report)}."
     if report.findings:
         yield ""
         yield "| operator | what | was | now | why | what to do |"
@@ -100,6 +123,10 @@ def _markdown(report: CheckReport) -> Iterator[str]:
     if report.cannot_tell:
         yield ""
         yield f"Not known without the old query: {'; '.join(report.cannot_tell)}."
+    for told in report.advice or ():
+        yield ""
+        yield f"- **{told.operator} {told.name}**: {cell(told.fault)}."
+        yield f"  Cost: {cell(told.cost)}. Change: {cell(told.change)}."
 
 
 def cell(text: str) -> str:

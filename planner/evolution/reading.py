@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from ..model.errors import DescriptionError
+from .names import NAMES_FILE, names_from
 from .schema_files import schemas_in, unreadable
 from .stored import StoredCheckpoint, StoredOperator, StoredSchema, StoredSource
 
@@ -101,17 +102,35 @@ def read_folder(folder: Folder, place: str) -> StoredCheckpoint:
             for key, end in ends.items()
         )
     document = folder.read(DOCUMENT)
+    committed = max(_batches(folder, "commits"), default=_before(last))
+    names = _names(folder, place, committed)
+    operators = {o.id: o for o in _operators(folder, place)}
+    if names is not None:
+        operators = {i: o for i, o in operators.items() if i in names.values()}
     return StoredCheckpoint(
         place=place,
         last_batch=last,
-        committed=max(_batches(folder, "commits"), default=_before(last)),
+        committed=committed,
         conf=conf,
         sources=sources,
         named=named,
-        operators={o.id: o for o in _operators(folder, place)},
+        operators=operators,
+        names=names,
         has_state=bool([name for name in folder.names("state") if name.isdigit()]),
         document=None if document is None else _json(document, f"{place}/{DOCUMENT}"),
     )
+
+
+def _names(folder: Folder, place: str, committed: int | None) -> dict[str, int] | None:
+    """The ids of named operators; without those that no committed batch has."""
+    data = folder.read(NAMES_FILE)
+    if data is None:
+        return None
+    names = names_from(_json(data, f"{place}/{NAMES_FILE}"))
+    if names is None:
+        raise unreadable(f"{place}/{NAMES_FILE}", "it has another form")
+    last = -1 if committed is None else committed
+    return {name: one.id for name, one in names.items() if one.since <= last}
 
 
 def _before(last: int | None) -> int | None:

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..model.types import StructType
 from .change import NEW_CHECKPOINT
+from .names import operators_by_name
 from .operators import OperatorMeaning
 from .report import Finding
 from .side import Side, SourcePlace
@@ -162,8 +163,11 @@ def _listed(places: Sequence[SourcePlace]) -> str:
 
 
 def operators(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
-    """Operators are known by their ids, which count from the sink."""
+    """Operators are known by their ids, which count from the sink, or by the user's names."""
     if stored.committed is None:
+        return
+    if stored.names is not None:
+        yield from operators_by_name(stored, now)
         return
     names = {o.id: o.name for o in now.operators}
     if names and not stored.has_state:

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..advice import Advice
+
 VERSION = 1
 Verdict = Literal["same", "stale", "differs", "refused"]
 VERDICTS: tuple[Verdict, ...] = ("same", "stale", "differs", "refused")  # the worst last
@@ -88,6 +90,9 @@ class CheckReport(_Data):
         findings: in the order in which Spark comes to them.
         ignored: settings that are not applied.
         cannot_tell: what the material at hand says nothing about.
+        advice: on the new query, if it is asked for.
+        on_spark: what Spark, which knows no names, does with the same change: the verdict, and the
+            condition where it refuses; None where operators have no names.
     """
 
     version: int = VERSION
@@ -99,6 +104,8 @@ class CheckReport(_Data):
     findings: tuple[Finding, ...] = ()
     ignored: tuple[IgnoredSetting, ...] = ()
     cannot_tell: tuple[str, ...] = Field(default=())
+    advice: tuple[Advice, ...] | None = None
+    on_spark: tuple[Verdict, str | None] | None = None
 
     def json_text(self) -> str:
         """The report as JSON, indented."""

@@ -56,6 +56,7 @@ class Side:
         conf: the settings that it is planned with.
         asked: those that it asks for itself.
         sources: its streams in the order of the plan.
+        named: whether its stateful operators have names.
     """
 
     plan: SparkPlan
@@ -63,6 +64,7 @@ class Side:
     conf: Conf
     asked: Conf
     sources: tuple[SourcePlace, ...] = field(default=())
+    named: bool = False
 
     def __post_init__(self) -> None:
         with time_zone_scope(self.conf.time_zone):  # relations are kept on their operators
@@ -89,6 +91,7 @@ def side_of(
     execution: IncrementalExecution,
     pinned: Mapping[str, str],
     described: Mapping[str, SourceDescription] | None = None,
+    stored_ids: Mapping[str, int] | None = None,
 ) -> Side:
     """A query planned with the settings that a checkpoint pins.
 
@@ -96,19 +99,22 @@ def side_of(
         execution: the query.
         pinned: the settings.
         described: its sources, for the rows of those that are written out.
+        stored_ids: the ids of stateful operators in the checkpoint, by name.
 
     Raises:
         StateplanError: the query is refused.
     """
     asked = execution.conf
-    changed = {k: v for k, v in pinned.items() if asked.get(k) != v}
-    if changed:
+    changed = any(asked.get(key) != value for key, value in pinned.items())
+    if changed or (execution.state_names and stored_ids):
         execution = IncrementalExecution(
             execution.logical,
             catalog=execution.catalog,
             output_mode=execution.output_mode,
             conf=asked.updated(pinned),
             ids=execution._ids,
+            state_names=execution.state_names,
+            stored_ids=stored_ids or {},
         )
     plan = execution.executed_plan
     streams = execution.checked.collect(StreamingRelation)
@@ -123,6 +129,7 @@ def side_of(
         conf=execution.conf,
         asked=asked,
         sources=places,
+        named=bool(execution.state_names),
     )
 
 

@@ -68,6 +68,7 @@ class StoredCheckpoint:
         operators: by id.
         has_state: whether there is any directory of state.
         document: what our runtime stored of the query.
+        names: the ids of its stateful operators by the user's names, if it knows them by these.
     """
 
     place: str
@@ -79,6 +80,7 @@ class StoredCheckpoint:
     operators: Mapping[int, StoredOperator] = field(default_factory=dict)
     has_state: bool = False
     document: Mapping[str, Any] | None = None
+    names: Mapping[str, int] | None = None
 
     @property
     def by_stateplan(self) -> bool:

@@ -15,7 +15,8 @@ class Origin:
     """Where in the query's text an expression or operator stands. Lines count from 1.
 
     `file` is set where that is a line of Python code: `source` is then the line, `position` 0,
-    and `context` what Spark's messages say of the place, if anything.
+    and `context` what Spark's messages say of the place, if anything. `state_name` is the user's
+    name of the stateful operator.
     """
 
     line: int
@@ -25,6 +26,12 @@ class Origin:
     source: str = ""
     file: str = ""
     context: str = ""
+    state_name: str = ""
+
+    @property
+    def line_text(self) -> str:
+        """`job.py:3` or `line 3`."""
+        return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
 
 @dataclass(frozen=True)

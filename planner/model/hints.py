@@ -16,6 +16,8 @@ JOIN_STRATEGIES = {
     "SHUFFLE_REPLICATE_NL": "SHUFFLE_REPLICATE_NL",
 }
 """The names of hints for joins, in capitals, with the strategy that each asks for."""
+STATE_NAME = "STATE_NAME"
+"""The hint that names the nearest stateful operator below; Spark takes no notice of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

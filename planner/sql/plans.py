@@ -140,7 +140,8 @@ class PlanReader(GroupingReader, RelationReader):
             parameters = tuple(self._hint_parameter(p, hint) for p in hint.expressions)
             return UnresolvedHint(child=plan, name=hint.this, parameters=parameters)
         tables = tuple(tuple(table.name.replace("`", "").split(".")) for table in hint.expressions)
-        return UnresolvedHint(child=plan, name=hint.this, tables=tables)
+        origin = self.expressions.origin(hint)
+        return UnresolvedHint(child=plan, name=hint.this, tables=tables, origin=origin)
 
     def _hint_parameter(self, node: Node, hint: Node) -> Expression:
         """A number, a column's name, plain or as a string; else a call that shows what it was."""

@@ -15,6 +15,7 @@ from ...model.catalog import Catalog
 from ...model.conf import Conf
 from ...model.errors import DescriptionError
 from ...model.expressions import Origin
+from ...pages.plan_page import PlanView, view_of
 from ..console import Console
 from ..places import remember_source
 from ..server import serving
@@ -40,8 +41,10 @@ def explain_script(
     catalog: Catalog,
     conf: Conf,
     mode: str,
+    advice: bool = False,
     environment: Mapping[str, str] | None = None,
     write_catalog: str | None = None,
+    views: list[PlanView] | None = None,
 ) -> int:
     """Run a PySpark file; every stream that it starts is printed as its plan.
 
@@ -50,13 +53,15 @@ def explain_script(
         catalog: the tables and streams that it may name.
         conf: settings to start with; the file's own win.
         mode: the explain mode of started streams.
+        advice: with advice on each.
         environment: variables that it finds besides those of this process.
+        views: takes a view of each stream's plan for a page.
         write_catalog: a file that guesses of columns that nobody described are added to.
 
     Returns:
         The exit status: the script's own, or 2 where the planner refused something.
     """
-    console = Console(mode)
+    console = Console(mode, advice=advice)
     service = PlannerService(
         catalog=catalog,
         conf=conf,
@@ -67,6 +72,8 @@ def explain_script(
     status = _run(program, service, environment)
     if status == 0 and not console.shown:
         _note(f"{program.path} started no stream{_uncalled(program.path)}")
+    if views is not None:
+        views.extend(view_of(execution, title) for title, execution in console.shown)
     for guesses in service.guesses:
         for text in guesses.notes():
             _note(text)
