@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -75,6 +76,7 @@ COLUMNS = {
     "ELSE make_ym_interval(CAST(id % 3 AS INT), CAST(hash(id) % 11 AS INT)) END",
     "r": "CASE WHEN id % 6 = 1 THEN NULL ELSE named_struct('a', if(id % 3 > 0, id % 2, NULL), 'b', "
     "CASE id % 5 WHEN 0 THEN double('NaN') WHEN 1 THEN NULL WHEN 2 THEN -0.0D ELSE 0D END) END",
+    "z": "CASE WHEN k = 3 OR id % 5 = 0 THEN NULL ELSE abs(xxhash64(id) % 3000) END",
     "a": "CASE WHEN id % 6 = 2 THEN NULL "
     "ELSE slice(array(id % 3, NULL, id % 2, 5), 1, CAST(id % 5 AS INT)) END",
     "mp": "map(concat('k', id % 3), id % 2)",
@@ -108,10 +110,15 @@ CASES = [
     *calls("corr covar_samp covar_pop regr_r2 regr_sxx regr_sxy regr_syy", ["d, n", "d, d"]),
     *calls("regr_slope regr_intercept", ["d, n", "d, d"]),
     *calls("regr_count regr_avgx regr_avgy", ["d, i", "i, d"]),
-    *calls("listagg string_agg", ["s, 'o''{}'", "s"]),
+    *calls("max_by min_by", ["s, l, 3", "i, l, 2", "r, ts, 4", "a, l, 200"]),
+    *calls("listagg string_agg", ["s, 'o''{}'", "s", "y"]),
+    *calls("histogram_numeric", ["l, 200", "ts, 200"]),
+    *calls("bitmap_and_agg bitmap_or_agg", ["y"]),
+    *calls("bitmap_construct_agg", ["z"]),
+    *calls("percentile", ["dt, 0.3"]),
     *calls("percentile", ["i, 0.3", "d, 0.25", "m, 0.9", "n, 0.5", "f, 1.0", "i, 0.5, k"]),
     *calls("percentile_approx", ["i, 0.5", "d, 0.9", "m, 0.3"]),
-    *calls("median", ["i", "d", "mm"]),
+    *calls("median", ["i", "d", "mm", "dt"]),
     *calls("mode", ["i, true", "s, true", "t, true", "n, true", "r, true", "a, true"]),
     *calls("first_value last_value", ["i", "s, true"]),
     *calls("mean", ["i", "m"]),
@@ -167,6 +174,20 @@ WRITTEN: dict[str, Build] = {
         SortOrder(child=c["r"]),
         SortOrder(child=c["a"], ascending=False),
     ),
+    "percentile_disc(0.3) WITHIN GROUP (ORDER BY dt){f}": lambda c: _call(
+        "percentile_disc", c["dt"], _double(0.3), options=(False,)
+    ),
+    **{
+        f"count_min_sketch({column}, 0.9D, {sure}D, {seed}){{f}}": partial(
+            lambda column, sure, seed, c: _call(
+                "count_min_sketch", c[column], _double(0.9), _double(sure), lit(seed)
+            ),
+            column,
+            sure,
+            seed,
+        )
+        for column, sure, seed in (("i", 0.5, 1), ("l", 0.9, 42), ("s", 0.9, 7), ("y", 0.7, 8))
+    },
     "regr_sxx(d, d){f}": lambda c: _call("regrreplacement", c["d"]),
     "product(d){f}": lambda c: _call("product", c["d"]),
     "array(max(if(i <=> 1, d, NULL)){f}, max(if(i <=> NULL, d, NULL)){f})": lambda c: _call(
@@ -179,11 +200,6 @@ WRITTEN: dict[str, Build] = {
 
 # Planned, but not run: they have no merge.
 UNMERGEABLE = [
-    "bitmap_and_agg",
-    "bitmap_construct_agg",
-    "bitmap_or_agg",
-    "count_min_sketch",
-    "histogram_numeric",
     "hll_sketch_agg",
     "hll_union_agg",
     "kll_merge_agg_bigint",
@@ -284,14 +300,15 @@ def _from_spark(named: DataFrame, functions: Sequence[BufferedFunction]) -> tupl
     """Keys and buffers of each key and batch, as Spark computes them."""
     from pyspark.sql import functions as F
 
-    columns = [buffer for function in functions for buffer in function.buffers]
+    columns = [column for function in functions for column in function.travelling]
     values = [e for f in functions for e in f.forms.partial_over(f.aggregate.filter)]
     partials = [F.expr(_named(e, c)) for e, c in zip(values, columns, strict=True)]
     grouped = named.groupBy("k", "b").agg(*partials).orderBy("k", "b")
     table = grouped.selectExpr("k", *_parts(columns)).toArrow()
-    schema = buffers_of(functions).schema
-    arrays = _arrays(table.select(range(1, table.num_columns)), schema)
-    return table.column(0).to_numpy(), columns_of(arrays, schema, table.num_rows)
+    buffers = buffers_of(functions)
+    arrays = _arrays(table.select(range(1, table.num_columns)), buffers.travelling)
+    rows = columns_of(arrays, buffers.travelling, table.num_rows)
+    return table.column(0).to_numpy(), buffers.started(rows)
 
 
 def _from_rows(named: DataFrame, functions: Sequence[BufferedFunction]) -> tuple[Any, Any]:
@@ -306,10 +323,10 @@ def _from_rows(named: DataFrame, functions: Sequence[BufferedFunction]) -> tuple
     schema = arrow_schema(part for column in columns for part in plain(column).parts)
     arrays = _arrays(table.select(range(2, table.num_columns)), schema)
     buffers = buffers_of(functions)
-    batch = RowBuffers(schema, sources).make(arrays, buffers.schema, len(order))
+    batch = RowBuffers(schema, sources).make(arrays, buffers.travelling, len(order))
     keys, batches = keys[order], batches[order]
     heads = np.append(True, (keys[1:] != keys[:-1]) | (batches[1:] != batches[:-1]))
-    return keys[heads], buffers.fold(batch, heads)
+    return keys[heads], buffers.gathered(batch, heads)
 
 
 def _sql(expression: Expression) -> str:

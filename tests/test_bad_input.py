@@ -257,9 +257,9 @@ def feed(folder: Path, number: int, *rows: str) -> None:
             ["Mars/Base"],
         ),
         (
-            {"sql": "SELECT histogram_numeric(qty, 3) FROM STREAM events"},
+            {"sql": "SELECT kll_sketch_agg_bigint(qty) FROM STREAM events"},
             "STATEPLAN_UNMERGEABLE_AGGREGATE",
-            ["`histogram_numeric`"],
+            ["`kll_sketch_agg_bigint`"],
         ),
     ],
 )

@@ -45,10 +45,12 @@ class Merge:
         operation: a name of the runtime's merge kernels: `sum`, `min`, `max`, `first`, `moments`,
             `concat`, ... The kernel works on whole columns of pairs (earlier, later).
         buffers: the positions of the buffer columns that it reads and writes.
+        constants: what it needs besides, plain values.
     """
 
     operation: str
     buffers: tuple[int, ...]
+    constants: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,21 @@ class Finish:
 
     kernel: str
     constants: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A kernel that makes the only buffer of a batch's values, where no plain expression can.
+
+    Attributes:
+        kernel: its name (`runtime/kernels/merge.py: start_column`).
+        constants: what it needs besides the values, plain values.
+        element: the type of the values, which come in one array per key.
+    """
+
+    kernel: str
+    constants: tuple[object, ...]
+    element: DataType
 
 
 Over = Callable[["Call"], "Expression"]
@@ -87,6 +104,7 @@ class AggregateForms:
             what we keep.
         finish: what turns the buffers into one column of the result's type first; the kernel emits
             that column instead of the buffers.
+        start: what makes the only buffer; `partial` and `row` then give arrays of values.
     """
 
     buffers: tuple[Buffer, ...] = ()
@@ -96,6 +114,17 @@ class AggregateForms:
     final: Callable[[Sequence[Expression]], Expression] = _first_column
     plan: tuple[Buffer, ...] | None = None
     finish: Finish | None = None
+    start: Start | None = None
+
+    @property
+    def travelling(self) -> tuple[Buffer, ...]:
+        """What `partial` and `row` give: the buffers, or what the only one starts from."""
+        from .types import ArrayType
+
+        if self.start is None:
+            return self.buffers
+        (buffer,) = self.buffers
+        return (replace(buffer, data_type=ArrayType(self.start.element, False), empty=()),)
 
     @property
     def mergeable(self) -> bool:
@@ -134,7 +163,7 @@ class AggregateForms:
                 name="if",
                 arguments=(condition, value, Literal(value=b.empty, type_=b.data_type)),
             )
-            for value, b in zip(values, self.buffers, strict=True)
+            for value, b in zip(values, self.travelling, strict=True)
         )
 
     def final_over(self, columns: Sequence[Expression]) -> Expression:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import singledispatch
 
 from ...planner.model.conf import Conf
-from ..arrow_types import arrow_schema, column_name
+from ..arrow_types import arrow_schema, arrow_type, column_name
 from ..kernels.aggregate import AggregateKernel
-from ..kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
+from ..kernels.buffers import Buffers, BufferStart, MergeStep, OutputColumn, RowBuffers
 from ..kernels.deduplicate import DeduplicateKernel
 from ..kernels.join import Condition, JoinKernel, JoinSide, Moment
 from ..kernels.kernel import Kernel
@@ -216,13 +216,17 @@ def buffers_of(functions: Sequence[BufferedFunction]) -> Buffers:
     """How the buffer columns of all functions merge."""
     merges: list[MergeStep] = []
     outputs: list[OutputColumn] = []
+    starts: dict[int, BufferStart] = {}
     start = 0
     for function in functions:
         forms = function.forms
         for merge in forms.merges:
             columns = tuple(start + position for position in merge.buffers)
-            merges.append(MergeStep(merge.operation, columns))
+            merges.append(MergeStep(merge.operation, columns, merge.constants))
         own = tuple(range(start, start + len(forms.buffers)))
+        if forms.start is not None:
+            kind = arrow_type(function.travelling[0].data_type)
+            starts[start] = BufferStart(forms.start.kernel, forms.start.constants, kind)
         if forms.finish is None:
             outputs.extend(OutputColumn((i,)) for i in own)
         else:
@@ -233,4 +237,5 @@ def buffers_of(functions: Sequence[BufferedFunction]) -> Buffers:
         tuple(merges),
         tuple(outputs),
         arrow_schema(plain(e).seen for f in functions for e in f.emitted),
+        starts,
     )

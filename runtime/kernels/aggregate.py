@@ -42,8 +42,8 @@ class AggregateKernel(OneStoreKernel):
     Attributes:
         keys, buffers: their columns.
         rows: how a row's own buffers are made. The input then has the keys and what `rows` reads;
-            without it partial results: a key, its buffers over some rows, and of how many rows
-            they are. Without keys there is one of these at least in every batch.
+            without it partial results: a key, what its buffers over some rows start from, and of
+            how many rows they are. Without keys there is one of these at least in every batch.
         time: which key is the event time (a timestamp, or a window, by its end); None: none is.
         late: keys with an event time at or below it are dropped, microseconds.
         evict: state with an event time at or below it leaves.
@@ -65,7 +65,7 @@ class AggregateKernel(OneStoreKernel):
     def input(self) -> Any:
         if self.rows is not None:
             return pa.schema([*self.keys, *self.rows.columns])
-        return pa.schema([*self.keys, *self.buffers.schema, pa.field(ROWS, pa.int64())])
+        return pa.schema([*self.keys, *self.buffers.travelling, pa.field(ROWS, pa.int64())])
 
     @property
     def output(self) -> Any:
@@ -112,8 +112,8 @@ class AggregateKernel(OneStoreKernel):
         order, heads = by_key(keys)
         if self.rows is None:
             count = int(pc.sum(columns.pop()).as_py() or 0)
-            values = take(columns_of(columns, self.buffers.schema, len(keys)), order)
-            return self._timed(keys.take(order[heads]), self.buffers.fold(values, heads)), count
+            values = take(columns_of(columns, self.buffers.travelling, len(keys)), order)
+            return self._timed(keys.take(order[heads]), self.buffers.gathered(values, heads)), count
         count = len(order)
         if not count and not width:
             # A group of all rows is there without any.
@@ -121,10 +121,10 @@ class AggregateKernel(OneStoreKernel):
             return self._timed(one, self.rows.of_no_rows(self.buffers.schema)), 0
         positions = pa.array(order)
         values = self.rows.make(
-            [column.take(positions) for column in columns], self.buffers.schema, count
+            [column.take(positions) for column in columns], self.buffers.travelling, count
         )
         first = keys.take(order[heads] if count else order)
-        return self._timed(first, self.buffers.fold(values, heads)), count
+        return self._timed(first, self.buffers.gathered(values, heads)), count
 
     def _timed(self, keys: Keys, values: Any) -> StateRows:
         times = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 from ...planner.model.registry import Finish
 from ..state.rows import Int64, Mask, columns_of
 from .fold import fold_column
-from .merge import finish_column, merge_columns
+from .merge import finish_column, merge_columns, start_column
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class MergeStep:
 
     operation: str
     columns: tuple[int, ...]
+    constants: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,21 @@ class OutputColumn:
 
     columns: tuple[int, ...]
     finish: Finish | None = None
+
+
+@dataclass(frozen=True)
+class BufferStart:
+    """A kernel that makes a buffer of a list of a batch's values.
+
+    Attributes:
+        kernel: its name (`merge.py: start_column`).
+        constants: what it needs besides the lists.
+        type: the Arrow type of the lists.
+    """
+
+    kernel: str
+    constants: tuple[object, ...]
+    type: Any
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,7 @@ class RowBuffers:
     empty: tuple[Any, ...] = ()
 
     def make(self, columns: Sequence[Any], schema: Any, count: int) -> Any:
-        """The buffers, row by row, under their schema."""
+        """The buffers, or what they start from, row by row, under their schema."""
         ones = pa.array(np.ones(count, np.int64)) if None in self.sources else None
         arrays = [ones if source is None else columns[source] for source in self.sources]
         return columns_of(arrays, schema, count)
@@ -66,12 +82,40 @@ class Buffers:
         merges: the operations; every column belongs to one.
         outputs: the columns that are emitted.
         output: their Arrow schema.
+        starts: which columns a kernel makes of lists of a batch's values.
     """
 
     schema: Any
     merges: tuple[MergeStep, ...]
     outputs: tuple[OutputColumn, ...]
     output: Any
+    starts: Mapping[int, BufferStart] = field(default_factory=dict)
+
+    @property
+    def travelling(self) -> Any:
+        """The Arrow schema of the columns as they come: lists of values, and buffers."""
+        schema = self.schema
+        for i, start in self.starts.items():
+            schema = schema.set(i, schema.field(i).with_type(start.type))
+        return schema
+
+    def started(self, rows: Any) -> Any:
+        """The buffers that columns make as they come: one row for each of theirs."""
+        if not self.starts:
+            return rows
+        columns = list(rows.columns)
+        for i, start in self.starts.items():
+            made = start_column(start.kernel, columns[i], start.constants)
+            columns[i] = _typed(made, self.schema.field(i).type)
+        return columns_of(columns, self.schema, rows.num_rows)
+
+    def gathered(self, rows: Any, heads: Mask) -> Any:
+        """The buffers of runs of rows that come; a run starts where `heads` is True."""
+        gathering = [
+            MergeStep("concat", step.columns) if step.columns[0] in self.starts else step
+            for step in self.merges
+        ]
+        return self.started(_folded(rows, heads, gathering, self.travelling))
 
     def merge(self, earlier: Any, later: Any) -> Any:
         """Two record batches of buffers, merged row by row."""
@@ -79,29 +123,14 @@ class Buffers:
         for step in self.merges:
             before = [earlier.column(i) for i in step.columns]
             after = [later.column(i) for i in step.columns]
-            merged = merge_columns(step.operation, before, after)
+            merged = merge_columns(step.operation, before, after, step.constants)
             for i, column in zip(step.columns, merged, strict=True):
                 columns[i] = _typed(column, self.schema.field(i).type)
         return columns_of(columns, self.schema, later.num_rows)
 
     def fold(self, rows: Any, heads: Mask) -> Any:
         """Merge runs of rows into one row each, in order; a run starts where `heads` is True."""
-        if heads.all():
-            return rows
-        starts = np.flatnonzero(heads)
-        columns = list(rows.columns)
-        rounds: list[Round] | None = None
-        for step in self.merges:
-            own = [columns[i] for i in step.columns]
-            done = fold_column(step.operation, own[0], starts) if len(own) == 1 else None
-            if done is not None:
-                folded = [done]
-            else:
-                rounds = _rounds(heads) if rounds is None else rounds
-                folded = _pairwise(step.operation, own, rounds)
-            for i, column in zip(step.columns, folded, strict=True):
-                columns[i] = _typed(column, self.schema.field(i).type)
-        return columns_of(columns, self.schema, len(starts))
+        return _folded(rows, heads, self.merges, self.schema)
 
     def finish(self, rows: Any) -> Any:
         """The buffers as they are emitted."""
@@ -114,6 +143,27 @@ class Buffers:
                 done = finish_column(column.finish, inputs)
                 columns.append(_typed(done, self.output.field(i).type))
         return columns_of(columns, self.output, rows.num_rows)
+
+
+def _folded(rows: Any, heads: Mask, merges: Sequence[MergeStep], schema: Any) -> Any:
+    if heads.all():
+        return rows
+    starts = np.flatnonzero(heads)
+    columns = list(rows.columns)
+    rounds: list[Round] | None = None
+    for step in merges:
+        own = [columns[i] for i in step.columns]
+        done = None
+        if len(own) == 1:
+            done = fold_column(step.operation, own[0], starts, step.constants)
+        if done is not None:
+            folded = [done]
+        else:
+            rounds = _rounds(heads) if rounds is None else rounds
+            folded = _pairwise(step, own, rounds)
+        for i, column in zip(step.columns, folded, strict=True):
+            columns[i] = _typed(column, schema.field(i).type)
+    return columns_of(columns, schema, len(starts))
 
 
 class Round(NamedTuple):
@@ -143,11 +193,11 @@ def _rounds(heads: Mask) -> list[Round]:
     return rounds
 
 
-def _pairwise(operation: str, columns: list[Any], rounds: list[Round]) -> list[Any]:
+def _pairwise(step: MergeStep, columns: list[Any], rounds: list[Round]) -> list[Any]:
     for second, source in rounds:
         first, other, kept = pa.array(second - 1), pa.array(second), pa.array(source)
         before, after = [c.take(first) for c in columns], [c.take(other) for c in columns]
-        merged = merge_columns(operation, before, after)
+        merged = merge_columns(step.operation, before, after, step.constants)
         columns = [
             pa.concat_arrays([column, _typed(one, column.type)]).take(kept)
             for column, one in zip(columns, merged, strict=True)

@@ -68,3 +68,12 @@ def interval_sum_overflow() -> KernelError:
         "[INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION] Integer overflow while operating with "
         "intervals. Use `try_add` to tolerate overflow and return NULL instead. SQLSTATE: 22015",
     )
+
+
+def bitmap_position(position: int, size: int) -> KernelError:
+    """A bitmap of so many bytes has no such position."""
+    return KernelError(
+        "INVALID_BITMAP_POSITION",
+        f"[INVALID_BITMAP_POSITION] The 0-indexed bitmap position {position} is out of bounds. The "
+        f"bitmap has {size * 8} bits ({size} bytes). SQLSTATE: 22003",
+    )

@@ -1,4 +1,4 @@
-"""Floats in one form of zero and of NaN, as Spark's NormalizeFloatingNumbers brings grouping keys.
+"""Values as floats; floats in one form of zero and of NaN, as NormalizeFloatingNumbers has them.
 
 Spark takes 0.0 and -0.0 for equal, and every NaN for equal to every other. Keys that are compared
 by their bytes are normalised first.
@@ -77,3 +77,14 @@ def _normalised_floats(column: Any) -> Any:
     values = canonical(column.to_numpy(zero_copy_only=False))
     nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     return pa.array(values, column.type, mask=nulls, from_pandas=False)
+
+
+def doubles(items: Any) -> NDArray[np.float64]:
+    """Numbers, dates in days, times and durations in microseconds, without nulls, as doubles."""
+    if pa.types.is_decimal(items.type):  # Arrow's own cast does not give the nearest double
+        return np.array([float(value) for value in items.to_pylist()], np.float64)
+    if pa.types.is_timestamp(items.type) or pa.types.is_duration(items.type):
+        items = items.view(pa.int64())
+    elif pa.types.is_date32(items.type):
+        items = items.view(pa.int32())
+    return np.asarray(items.to_numpy(zero_copy_only=False)).astype(np.float64)

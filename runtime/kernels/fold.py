@@ -6,7 +6,7 @@ pairwise (`Buffers.fold`), which is right for every operation, but slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,24 +14,30 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..state.rows import Int64
+from .bitmaps import fold_bytes
 from .errors import interval_sum_overflow, sum_overflow
+from .histograms import fold_histograms
+from .merge_lists import LIST_MERGES, fold_lists
 
 Reduce = Callable[[npt.NDArray[Any], Int64], npt.NDArray[Any]]
 
 
-def fold_column(operation: str, column: Any, starts: Int64) -> Any | None:
+def fold_column(
+    operation: str, column: Any, starts: Int64, constants: Sequence[object] = ()
+) -> Any | None:
     """One buffer column folded, a value per key; None if this operation or type has no quick way.
 
     Args:
         operation: a merge operation of one column.
         column: an Arrow array.
         starts: where the rows of each key begin, ascending; the first is 0.
+        constants: what the operation needs besides.
 
     Raises:
         KernelError: a sum overflows where the session's mode does not let it.
     """
     fold = _FOLDS.get(operation)
-    return None if fold is None else fold(column, starts)
+    return None if fold is None else fold(column, starts, *constants)
 
 
 def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
@@ -173,7 +179,11 @@ def _bits(reduce: Reduce, neutral: int) -> Callable[[Any, Int64], Any | None]:
     return fold
 
 
-_FOLDS: dict[str, Callable[[Any, Int64], Any | None]] = {
+_FOLDS: dict[str, Callable[..., Any | None]] = {
+    **{name: fold_lists(name) for name in LIST_MERGES},
+    "histograms": fold_histograms,
+    "bytes_and": fold_bytes("and"),
+    "bytes_or": fold_bytes("or"),
     "sum": _sum,
     "sum_wrap": _sum_wrap,
     "min": _extremum(np.minimum.reduceat, -1),

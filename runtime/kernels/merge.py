@@ -13,11 +13,14 @@ from typing import Any
 import pyarrow.compute as pc
 
 from ...planner.model.registry import Finish
+from .bitmaps import bitmap, merge_bytes, padded
+from .count_min import cells, count_min_sketch
 from .decimal_average import decimal_average
 from .distinct_estimate import distinct_estimate
 from .floats import normalised
+from .histograms import histogram, histogram_points, merge_histograms
 from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
-from .merge_lists import merge_concat, merge_counts, merge_registers, merge_union
+from .merge_lists import LIST_MERGES, merge_lists, start_lists
 from .merge_moments import merge_covariance, merge_moments
 from .merge_sums import (
     merge_bits,
@@ -28,9 +31,10 @@ from .merge_sums import (
     merge_try_sum_count,
 )
 from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
+from .top_values import ordered_values
 
 Columns = list[Any]
-Operation = Callable[[Columns, Columns], Columns]
+Operation = Callable[..., Columns]
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -48,29 +52,49 @@ OPERATIONS: dict[str, Operation] = {
     "last": merge_last,
     "min_by": merge_by(-1),
     "max_by": merge_by(1),
-    "concat": merge_concat,
-    "union": merge_union,
-    "counts": merge_counts,
-    "registers": merge_registers,
+    **{name: merge_lists(name) for name in LIST_MERGES},
+    "bytes_and": merge_bytes("and"),
+    "bytes_or": merge_bytes("or"),
+    "histograms": merge_histograms,
     "moments": merge_moments,
     "covariance": merge_covariance,
 }
 
 
-def merge_columns(operation: str, earlier: Sequence[Any], later: Sequence[Any]) -> Columns:
+def merge_columns(
+    operation: str,
+    earlier: Sequence[Any],
+    later: Sequence[Any],
+    constants: Sequence[object] = (),
+) -> Columns:
     """The buffer columns of earlier and later partial results, merged row by row.
 
     Args:
         operation: a name of `OPERATIONS`.
         earlier: an Arrow array per buffer of the operation.
         later: the same of what came after, of the same length and types.
+        constants: what the operation needs besides.
 
     Raises:
         KernelError: a sum overflows where the session's mode does not let it.
     """
     if not len(earlier[0]):
         return list(earlier)
-    return OPERATIONS[operation](list(earlier), list(later))
+    return OPERATIONS[operation](list(earlier), list(later), *constants)
+
+
+def start_column(kernel: str, values: Any, constants: Sequence[object]) -> Any:
+    """The buffers that lists of values make, a row for each.
+
+    Args:
+        kernel: a name of `STARTS`.
+        values: an Arrow array of lists.
+        constants: what the kernel needs besides.
+
+    Raises:
+        KernelError: a value is not one that Spark takes.
+    """
+    return STARTS[kernel](values, *constants)
 
 
 def finish_column(finish: Finish, buffers: Sequence[Any]) -> Any:
@@ -107,4 +131,16 @@ FINISHERS: dict[str, Callable[..., Any]] = {
     "percentile_approx": percentile_approx,
     "mode": mode,
     "listagg": listagg,
+    "padded": padded,
+    "count_min_sketch": count_min_sketch,
+    "histogram_points": histogram_points,
+    "ordered_values": ordered_values,
+}
+
+
+STARTS: dict[str, Callable[..., Any]] = {
+    "bitmap": bitmap,
+    "cells": cells,
+    "histogram": histogram,
+    "top": start_lists("top"),
 }

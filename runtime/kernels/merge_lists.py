@@ -1,7 +1,12 @@
-"""Merging collections: lists, sets, counts of values, and registers of approx_count_distinct."""
+"""Merging collections: lists, sets, counts of values, and registers of approx_count_distinct.
+
+An operation takes the elements of all lists that become one, one behind the other, with their
+number per result and the type of the lists, and gives the lists.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,37 +15,65 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .ordering import codes, list_parts, spread
+from .top_values import top
 
 Columns = list[Any]
 Positions = npt.NDArray[np.int64]
 
 
-def merge_concat(earlier: Columns, later: Columns) -> Columns:
-    """`concat` (list): the earlier elements, then the later ones; null is an empty list."""
-    values, lengths = _joined(earlier[0], later[0])
-    return [_lists(values, lengths, earlier[0].type)]
+def merge_lists(operation: str) -> Callable[..., Columns]:
+    """The merge of two lists per row by one of `LIST_MERGES`; null is an empty list."""
+    of_elements = LIST_MERGES[operation]
+
+    def merge(earlier: Columns, later: Columns, *constants: object) -> Columns:
+        values, lengths = _joined(earlier[0], later[0])
+        return [of_elements(values, lengths, earlier[0].type, *constants)]
+
+    return merge
 
 
-def merge_union(earlier: Columns, later: Columns) -> Columns:
-    """`union` (list): each value once, where it first stood. NaN equals NaN, -0.0 equals 0.0."""
-    values, lengths = _joined(earlier[0], later[0])
-    return [_distinct(values, lengths, earlier[0].type)]
+def fold_lists(operation: str) -> Callable[..., Any]:
+    """The same of runs of rows, each of which becomes one."""
+    of_elements = LIST_MERGES[operation]
+
+    def fold(column: Any, starts: Positions, *constants: object) -> Any:
+        values, lengths = elements_of(column)
+        return of_elements(values, np.add.reduceat(lengths, starts), column.type, *constants)
+
+    return fold
+
+
+def start_lists(operation: str) -> Callable[..., Any]:
+    """The same of the elements of each row's only list."""
+
+    def start(column: Any, *constants: object) -> Any:
+        return LIST_MERGES[operation](*elements_of(column), column.type, *constants)
+
+    return start
+
+
+def elements_of(column: Any) -> tuple[Any, Positions]:
+    """The elements of all lists one behind the other, and how many a row has."""
+    values, starts, lengths = list_parts(column)
+    if len(values) == lengths.sum():
+        return values, lengths
+    return values.take(pa.array(spread(starts, lengths))), lengths
 
 
 def _distinct(values: Any, lengths: Positions, kind: Any) -> Any:
+    """`union`: each value once, where it first stood. NaN equals NaN, -0.0 equals 0.0."""
     rows = np.repeat(np.arange(len(lengths)), lengths)
     keys = rows.astype(np.int64) << 32 | (codes(values).astype(np.int64) & 0xFFFFFFFF)
     _, first = np.unique(keys, return_index=True)
     if len(first) == len(keys):
-        return _lists(values, lengths, kind)
+        return lists_of(values, lengths, kind)
     kept = np.sort(first)
     counts = np.bincount(rows[kept], minlength=len(lengths)).astype(np.int64)
-    return _lists(values.take(pa.array(kept)), counts, kind)
+    return lists_of(values.take(pa.array(kept)), counts, kind)
 
 
-def merge_counts(earlier: Columns, later: Columns) -> Columns:
-    """`counts` (list of value and count): each value once, where it first stood, counts added."""
-    pairs, lengths = _joined(earlier[0], later[0])
+def _counted(pairs: Any, lengths: Positions, kind: Any) -> Any:
+    """`counts`, of pairs of value and count: each value where it first stood, counts added."""
     rows = np.repeat(np.arange(len(lengths)), lengths)
     value, count = pc.struct_field(pairs, [0]), pc.struct_field(pairs, [1])
     keys = rows.astype(np.int64) << 32 | (codes(value).astype(np.int64) & 0xFFFFFFFF)
@@ -49,21 +82,18 @@ def merge_counts(earlier: Columns, later: Columns) -> Columns:
     np.add.at(totals, group, count.to_numpy(zero_copy_only=False))
     order = np.argsort(first)
     kept = first[order]
-    fields = list(pairs.type)
     merged = pa.StructArray.from_arrays(
-        [value.take(pa.array(kept)), pa.array(totals[order])], fields=fields
+        [value.take(pa.array(kept)), pa.array(totals[order])], fields=list(pairs.type)
     )
     counts = np.bincount(rows[kept], minlength=len(lengths)).astype(np.int64)
-    return [_lists(merged, counts, earlier[0].type)]
+    return lists_of(merged, counts, kind)
 
 
-def merge_registers(earlier: Columns, later: Columns) -> Columns:
-    """`registers` (list of index * 64 + rank): the highest rank of each index, ascending."""
-    values, lengths = _joined(earlier[0], later[0])
+def _registers(values: Any, lengths: Positions, kind: Any) -> Any:
+    """`registers`, of index * 64 + rank: the highest rank of each index, ascending."""
     rows, registers = highest_ranks(values, lengths)
     counts = np.bincount(rows, minlength=len(lengths)).astype(np.int64)
-    kind = earlier[0].type
-    return [_lists(pa.array(registers.astype(np.int32), kind.value_type), counts, kind)]
+    return lists_of(pa.array(registers.astype(np.int32), kind.value_type), counts, kind)
 
 
 def highest_ranks(values: Any, lengths: Positions) -> tuple[Positions, Positions]:
@@ -89,8 +119,18 @@ def _joined(earlier: Any, later: Any) -> tuple[Any, Positions]:
     return pa.concat_arrays([values1, values2]).take(pa.array(positions)), lengths1 + lengths2
 
 
-def _lists(values: Any, lengths: Positions, kind: Any) -> Any:
+def lists_of(values: Any, lengths: Positions, kind: Any) -> Any:
+    """`concat`: lists of so many elements each, one behind the other."""
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if pa.types.is_large_list(kind):
         return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), values, type=kind)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
+
+
+LIST_MERGES: dict[str, Callable[..., Any]] = {
+    "concat": lists_of,
+    "union": _distinct,
+    "counts": _counted,
+    "registers": _registers,
+    "top": top,
+}

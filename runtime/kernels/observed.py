@@ -37,10 +37,10 @@ class ObservedRows:
             return
         given = zip(self._names, self._rows.columns, strict=True)
         columns = [batch.column(name).cast(field.type) for name, field in given]
-        schema = self._buffers.schema
+        schema = self._buffers.travelling
         heads = np.zeros(batch.num_rows, np.bool_)
         heads[0] = True
-        folded = self._buffers.fold(self._rows.make(columns, schema, batch.num_rows), heads)
+        folded = self._buffers.gathered(self._rows.make(columns, schema, batch.num_rows), heads)
         with self._lock:
             before = self._state
             self._state = folded if before is None else self._buffers.merge(before, folded)

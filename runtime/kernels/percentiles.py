@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .floats import normalised
+from .floats import doubles, normalised
 from .ordering import list_parts, ranks, spread, valid
 
 Int64 = npt.NDArray[np.int64]
@@ -85,7 +85,8 @@ def percentile(buffers: Sequence[Any], shares: Sequence[float], several: bool, d
     same = (low == high) | (lower == upper) | (np.isnan(lower) & np.isnan(upper))
     with np.errstate(all="ignore"):
         between = (high - places) * lower + (places - low) * upper
-    return _arranged(pa.array(np.where(same, lower, between).ravel()), used, len(shares), several)
+    found = _typed(np.where(same, lower, between).ravel(), counted.values.type)
+    return _arranged(found, used, len(shares), several)
 
 
 def percentile_disc(
@@ -95,7 +96,7 @@ def percentile_disc(
     counted = _Counted.of(buffers[0], downwards=down)
     used = counted.totals > 0
     found = _doubles(counted, counted.at(_ceiling(shares, counted.totals[used])))
-    return _arranged(pa.array(found.ravel()), used, len(shares), several)
+    return _arranged(_typed(found.ravel(), counted.values.type), used, len(shares), several)
 
 
 def percentile_approx(
@@ -122,11 +123,14 @@ def _ceiling(shares: Sequence[float], totals: Int64) -> Int64:
 
 def _doubles(counted: _Counted, positions: Int64) -> Numbers:
     chosen = counted.values.take(pa.array(positions.ravel()))
-    if pa.types.is_decimal(chosen.type):  # Arrow's own cast does not give the nearest double
-        numbers = np.array([float(value) for value in chosen.to_pylist()], np.float64)
-    else:
-        numbers = np.asarray(chosen.to_numpy(zero_copy_only=False), np.float64)
-    return numbers.reshape(positions.shape)
+    return doubles(chosen).reshape(positions.shape)
+
+
+def _typed(numbers: Numbers, kind: Any) -> Any:
+    """Results: doubles, or durations if the values are."""
+    if not pa.types.is_duration(kind):
+        return pa.array(numbers)
+    return pa.array(np.trunc(numbers).astype(np.int64)).view(kind)
 
 
 def _arranged(found: Any, used: Mask, count: int, several: bool) -> Any:

@@ -146,7 +146,8 @@ class SessionKernel(OneStoreKernel):
         else:
             end = pc.add_checked(start, self.gap)
         if self.made is not None:
-            given = self.made.make(given, self.buffers.schema, len(rows.hashes)).columns
+            made = self.made.make(given, self.buffers.travelling, len(rows.hashes))
+            given = self.buffers.started(made).columns
         values = pa.RecordBatch.from_arrays([start, end, *given], schema=self._values)
         keys = grouping_keys(rows, self.keys)
         return StateRows(keys, event_times(values.column(1)), values)

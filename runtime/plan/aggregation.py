@@ -243,7 +243,7 @@ def row_buffers(
     sources: list[int | None] = []
     for function in functions:
         values = function.forms.row_over(function.aggregate.filter)
-        for value, buffer in zip(values, function.buffers, strict=True):
+        for value, buffer in zip(values, function.travelling, strict=True):
             if isinstance(value, Literal) and value.value == 1 and buffer.data_type == LONG:
                 sources.append(None)
                 continue

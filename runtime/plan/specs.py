@@ -26,6 +26,7 @@ class BufferedFunction:
         aggregate: the function.
         forms: how it is computed in steps.
         buffers: the columns of its buffers.
+        travelling: the columns that come to the kernel: its buffers, or what they start from.
         emitted: the columns that the kernel gives for it: its buffers, or one that it makes of
             them.
     """
@@ -33,6 +34,7 @@ class BufferedFunction:
     aggregate: AggregateExpression
     forms: AggregateForms
     buffers: tuple[AttributeReference, ...]
+    travelling: tuple[AttributeReference, ...]
     emitted: tuple[AttributeReference, ...]
 
 
@@ -52,8 +54,8 @@ class AggregateSpec(KernelSpec):
         time: which key is the event time.
         late, evict: watermarks.
         sources: per buffer of all functions, which of the columns behind the keys makes it for a
-            single row (None: it is 1). None: rows come grouped, with all buffers and the number of
-            rows that they are of.
+            single row (None: it is 1). None: rows come grouped, with what all buffers start from
+            and the number of rows that they are of.
     """
 
     keys: tuple[AttributeReference, ...]
@@ -283,7 +285,13 @@ def buffered(aggregate: AggregateExpression) -> BufferedFunction:
             "max or collect_list.",
         )
     buffers = tuple(AttributeReference(name=b.name, type_=b.data_type) for b in forms.buffers)
-    emitted = buffers
+    travelling = emitted = buffers
+    if forms.start is not None:
+        travelling = tuple(
+            AttributeReference(name=b.name, type_=b.data_type) for b in forms.travelling
+        )
     if forms.finish is not None:
         emitted = (AttributeReference(name=call.name, type_=call.data_type),)
-    return BufferedFunction(aggregate=aggregate, forms=forms, buffers=buffers, emitted=emitted)
+    return BufferedFunction(
+        aggregate=aggregate, forms=forms, buffers=buffers, travelling=travelling, emitted=emitted
+    )

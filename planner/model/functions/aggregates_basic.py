@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from ..conf import Conf
 from ..errors import AnalysisError
+from ..evaluation import evaluate
 from ..expressions import TRUE, Call, Expression, Literal
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start
+from ..text import pretty
 from ..tree import replace
 from ..types import (
     BINARY,
@@ -18,6 +20,8 @@ from ..types import (
     IntegralType,
     NullType,
     StringType,
+    StructField,
+    StructType,
 )
 from .aggregates_common import (
     COUNT_BUFFER,
@@ -25,17 +29,21 @@ from .aggregates_common import (
     always,
     counted,
     first_type,
+    gathered_forms,
+    mismatch,
     not_nullable,
     nullable,
     planned_only,
+    present,
     require_count,
     require_orderable,
     simple_forms,
     with_arguments,
 )
 from .build import call as build
-from .build import if_else, long, null
+from .build import if_else, long, null, struct
 from .coercion import cast_unless_same
+from .inputs import parameter
 from .mismatch import ArgumentError, unexpected_type
 
 # ------------------------------------------------------------------------------------- count
@@ -220,11 +228,33 @@ def _bits(name: str) -> FunctionSpec:
 
 # ----------------------------------------------------------------------------- max_by, min_by
 
+_MOST_VALUES = 100_000
+
 
 def _check_by(call: Call, conf: Conf) -> Expression:
     require_count(call, 2, 3)
     require_orderable(call, 1)
-    return call
+    if len(call.arguments) == 2:
+        return call
+    value, order, count = call.arguments
+    if parameter("int").implicit(count.data_type, ansi=conf.ansi) is None:
+        raise unexpected_type(call, 2, '"INT"')
+    if not count.foldable:
+        raise mismatch(
+            call,
+            "NON_FOLDABLE_INPUT",
+            f"the input k should be a foldable int expression; however, got {pretty(count)}.",
+        )
+    typed = with_arguments(call, value, order, cast_unless_same(count, INT, conf))
+    known = evaluate(typed.arguments[2])
+    found = 0 if known is None or not isinstance(known.value, int) else known.value
+    if known is not None and not 1 <= found <= _MOST_VALUES:
+        raise mismatch(
+            call,
+            "VALUE_OUT_OF_RANGE",
+            f"The `k` must be between [1, {_MOST_VALUES}] (current value = {found}).",
+        )
+    return typed
 
 
 def _by_type(call: Call) -> DataType:
@@ -243,9 +273,7 @@ def _by_forms(call: Call) -> AggregateForms:
     ordering = call.arguments[1].data_type
     extremum = call.name.removesuffix("_by")
     if len(call.arguments) == 3:
-        return planned_only(
-            Buffer("values", BINARY), Buffer("orderings", BINARY), Buffer("heapIndices", BINARY)
-        )
+        return _several_by_forms(call)
     value, order = call.arguments
     # A row without an ordering counts as none: nulls merge so.
     return AggregateForms(
@@ -259,6 +287,27 @@ def _by_forms(call: Call) -> AggregateForms:
             if_else(build("isnull", order), null(call.data_type), value),
             order,
         ),
+    )
+
+
+def _several_by_forms(call: Call) -> AggregateForms:
+    """Pairs of value and ordering, those with the best orderings, as Spark's heap has them."""
+    plan = tuple(Buffer(name, BINARY) for name in ("values", "orderings", "heapIndices"))
+    value, order, count = call.arguments
+    known = evaluate(count)
+    if known is None or not isinstance(known.value, int):
+        return planned_only(*plan)
+    sign = 1 if call.name == "max_by" else -1
+    fields = (StructField("v", value.data_type), StructField("o", order.data_type))
+    element, several = StructType(fields), (known.value, sign)
+    return gathered_forms(
+        struct(v=value, o=order),
+        present(order),
+        Merge("top", (0,), several),
+        buffer=ArrayType(element, False),
+        start=Start("top", several, element),
+        finish=Finish("ordered_values", (sign,)),
+        plan=plan,
     )
 
 

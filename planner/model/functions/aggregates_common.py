@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..conf import Conf
 from ..errors import AnalysisError
 from ..expressions import Call, Expression, Literal
-from ..registry import AggregateForms, Buffer, Merge, Show
+from ..registry import AggregateForms, Buffer, Finish, Merge, Over, Show, Start
 from ..text import pretty
 from ..tree import replace
 from ..types import (
@@ -27,7 +27,7 @@ from ..types import (
     StructType,
     YearMonthIntervalType,
 )
-from .build import call, if_else, is_any_null, long
+from .build import call, if_else, is_any_null, long, when
 from .coercion import cast_unless_same
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 
@@ -150,6 +150,48 @@ def simple_forms(
         partial=lambda over: (over(function),),
         row=lambda: (value,),
     )
+
+
+def gathered_forms(
+    value: Expression,
+    used: Expression | None,
+    merge: Merge,
+    *,
+    buffer: DataType,
+    start: Start | None = None,
+    finish: Finish | None = None,
+    plan: tuple[Buffer, ...],
+) -> AggregateForms:
+    """One buffer of the values that the used rows bring.
+
+    Args:
+        value: the value of a row, never null in a used one.
+        used: which rows are; None: all.
+        merge: how buffers merge.
+        buffer: what they are: arrays of values, or what `start` makes of these.
+        start: see `AggregateForms`.
+        finish: what makes the result.
+        plan: Spark's buffers.
+    """
+
+    def partial(over: Over) -> tuple[Expression, ...]:
+        return (over(call("collect_list", value if used is None else when(used, value))),)
+
+    element = value.data_type if start is None else start.element
+    return AggregateForms(
+        buffers=(Buffer("buf", buffer, empty=() if isinstance(buffer, ArrayType) else b""),),
+        merges=(merge,),
+        partial=partial,
+        row=lambda: (listed(value, used, element),),
+        finish=finish,
+        start=start,
+        plan=plan,
+    )
+
+
+def present(value: Expression) -> Expression | None:
+    """Whether a value is not null; None where it never is."""
+    return call("isnotnull", value) if value.nullable else None
 
 
 def planned_only(*buffers: Buffer) -> AggregateForms:

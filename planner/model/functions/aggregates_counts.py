@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from ..evaluation import evaluate
 from ..expressions import Call, Expression, Literal, SortOrder
-from ..registry import AggregateForms, Buffer, Finish, Merge, Over, Show
+from ..registry import AggregateForms, Buffer, Finish, Merge, Show
 from ..types import (
     BINARY,
     LONG,
     ArrayType,
     DataType,
+    DayTimeIntervalType,
     NumericType,
     StringType,
     StructField,
     StructType,
 )
-from .aggregates_common import first_type, listed, planned_only
+from .aggregates_common import first_type, gathered_forms, planned_only, present
 from .build import call as build
-from .build import cast_as, every, long, struct, when
+from .build import cast_as, every, long, struct
 
 _BUFFER = Buffer("buf", BINARY)
 _PLANNED = planned_only(_BUFFER)
@@ -31,15 +32,11 @@ def _list_forms(
     value: Expression, used: Expression | None, element: DataType, operation: str, finish: Finish
 ) -> AggregateForms:
     """A list of what the used rows bring, and what a kernel makes of it."""
-
-    def partial(over: Over) -> tuple[Expression, ...]:
-        return (over(build("collect_list", value if used is None else when(used, value))),)
-
-    return AggregateForms(
-        buffers=(Buffer("buf", ArrayType(element, False), empty=()),),
-        merges=(Merge(operation, (0,)),),
-        partial=partial,
-        row=lambda: (listed(value, used, element),),
+    return gathered_forms(
+        value,
+        used,
+        Merge(operation, (0,)),
+        buffer=ArrayType(element, False),
         finish=finish,
         plan=(_BUFFER,),
     )
@@ -63,7 +60,7 @@ def _count_forms(call: Call, finish: Finish, count: Expression | None = None) ->
 def _shares(call: Call) -> tuple[tuple[float, ...], bool] | None:
     """The shares and whether they are an array; None if only Spark knows them."""
     found = evaluate(call.arguments[1])
-    if found is None or not isinstance(first_type(call), NumericType):
+    if found is None or not isinstance(first_type(call), NumericType | DayTimeIntervalType):
         return None
     several = isinstance(found.value, tuple)
     given = found.value if isinstance(found.value, tuple) else (found.value,)
@@ -150,14 +147,15 @@ def mode_sql(call: Call, show: Show) -> str:
 
 
 def listagg_forms(call: Call) -> AggregateForms:
-    """`listagg(value, separator)`, of strings; WITHIN GROUP's order follows as arguments."""
+    """`listagg(value, separator)`; WITHIN GROUP's order follows as arguments."""
     value, separator, *order = call.arguments
-    if not (isinstance(separator, Literal) and isinstance(call.data_type, StringType)):
+    if not isinstance(separator, Literal):
         return _PLANNED
     orders = [o for o in order if isinstance(o, SortOrder)]
     directions = tuple((o.ascending, o.nulls_first) for o in orders)
-    finish = Finish("listagg", (separator.value or "", directions))
-    used = build("isnotnull", value) if value.nullable else None
+    nothing = "" if isinstance(call.data_type, StringType) else b""
+    finish = Finish("listagg", (separator.value or nothing, directions))
+    used = present(value)
     if not orders:
         return _list_forms(value, used, value.data_type, "concat", finish)
     keys = {f"k{i}": o.child for i, o in enumerate(orders)}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ..conf import Conf
 from ..errors import AnalysisError
+from ..evaluation import evaluate
 from ..expressions import Call, Expression, Literal, lit
-from ..registry import AggregateForms, Buffer, FunctionSpec, Show
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start
 from ..types import (
     BINARY,
     DOUBLE,
@@ -23,15 +24,18 @@ from ..types import (
     StringType,
     StructField,
     StructType,
+    YearMonthIntervalType,
 )
 from .aggregates_common import (
     always,
     first_type,
+    gathered_forms,
     is_ansi_interval,
     mismatch,
     not_nullable,
     nullable,
     planned_only,
+    present,
     require_count,
     typed_text,
     with_arguments,
@@ -180,6 +184,23 @@ def _check_histogram(call: Call, conf: Conf) -> Expression:
     return typed
 
 
+def _histogram_forms(call: Call) -> AggregateForms:
+    value, bins = call.arguments
+    known = evaluate(bins)
+    most = None if known is None else known.value
+    if not isinstance(most, int) or isinstance(value.data_type, YearMonthIntervalType):
+        return _OBJECT
+    return gathered_forms(
+        value,
+        present(value),
+        Merge("histograms", (0,), (most,)),
+        buffer=ArrayType(StructType((StructField("x", DOUBLE), StructField("y", DOUBLE))), False),
+        start=Start("histogram", (most,), value.data_type),
+        finish=Finish("histogram_points", (value.data_type,)),
+        plan=_OBJECT.plan_buffers,
+    )
+
+
 def _histogram_type(call: Call) -> DataType:
     point = StructType((StructField("x", first_type(call)), StructField("y", DOUBLE)))
     return ArrayType(point, True)
@@ -307,7 +328,12 @@ SPECS = (
         sql=mode_sql,
         forms=mode_forms,
     ),
-    _object("histogram_numeric", data_type=_histogram_type, check=_check_histogram),
+    _object(
+        "histogram_numeric",
+        data_type=_histogram_type,
+        check=_check_histogram,
+        forms=_histogram_forms,
+    ),
     *(
         _object(
             name,

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from ..conf import Conf
+from ..evaluation import evaluate
 from ..expressions import Call, Expression, LambdaFunction, LambdaVariable, Literal
 from ..registry import (
     AggregateForms,
     Buffer,
+    Finish,
     FunctionSpec,
     Merge,
     Over,
+    Start,
     null_if_any,
     register,
 )
@@ -25,8 +31,18 @@ from ..types import (
     STRING,
     ArrayType,
     DataType,
+    StructField,
+    StructType,
 )
-from .aggregates_common import always, not_nullable, nullable, planned_only, typed_text
+from .aggregates_common import (
+    always,
+    gathered_forms,
+    not_nullable,
+    nullable,
+    planned_only,
+    present,
+    typed_text,
+)
 from .build import call as build
 from .build import double, long, when
 from .mismatch import non_foldable, wrong_argument_count
@@ -104,6 +120,55 @@ def _check_bitmaps(call: Call, conf: Conf) -> Expression:
     return check_types(call, ["!binary"], conf)
 
 
+def _bitmap_forms(operation: str, empty: int) -> Callable[[Call], AggregateForms]:
+    def forms(call: Call) -> AggregateForms:
+        (value,) = call.arguments
+        return AggregateForms(
+            buffers=(Buffer("bitmap", BINARY),),
+            merges=(Merge(operation, (0,)),),
+            partial=lambda over: (over(call),),
+            row=lambda: (value,),
+            finish=Finish("padded", (empty,)),
+        )
+
+    return forms
+
+
+def _positions_forms(call: Call) -> AggregateForms:
+    (position,) = call.arguments
+    return gathered_forms(
+        position,
+        present(position),
+        Merge("bytes_or", (0,)),
+        buffer=BINARY,
+        start=Start("bitmap", (), LONG),
+        finish=Finish("padded", (0,)),
+        plan=(Buffer("bitmap", BINARY),),
+    )
+
+
+def _count_min_forms(call: Call) -> AggregateForms:
+    plan = Buffer("buf", BINARY)
+    value, *constants = call.arguments
+    known = [found.value for found in map(evaluate, constants) if found is not None]
+    match known:
+        case [float(error), float(confidence), int(seed)] if error > 0 and 0 < confidence < 1:
+            width = math.ceil(2 / error)
+            depth = math.ceil(-math.log1p(-confidence) / math.log(2))
+        case _:
+            return planned_only(plan)
+    cell = StructType((StructField("v", INT), StructField("n", LONG)))
+    return gathered_forms(
+        value,
+        present(value),
+        Merge("counts", (0,)),
+        buffer=ArrayType(cell, False),
+        start=Start("cells", (depth, width, seed), value.data_type),
+        finish=Finish("count_min_sketch", (depth, width, seed)),
+        plan=(plan,),
+    )
+
+
 def _check_path(call: Call, conf: Conf) -> Expression:
     """The path of an XPath is a constant."""
     if len(call.arguments) != 2:
@@ -126,12 +191,33 @@ register(
         codegen=False,
     ),
     _aggregate("hll_union_agg", BINARY, "buf", check=_check_union, object_hash=True),
-    _aggregate("count_min_sketch", BINARY, "buf", check=_check_count_min, object_hash=True),
     _aggregate(
-        "bitmap_construct_agg", BINARY, "bitmap", check=_check_positions, nullable=not_nullable
+        "count_min_sketch",
+        BINARY,
+        "buf",
+        check=_check_count_min,
+        object_hash=True,
+        forms=_count_min_forms,
     ),
-    _aggregate("bitmap_or_agg", BINARY, "bitmap", check=_check_bitmaps, nullable=not_nullable),
-    _aggregate("bitmap_and_agg", BINARY, "bitmap", check=_check_bitmaps, nullable=not_nullable),
+    _aggregate(
+        "bitmap_construct_agg",
+        BINARY,
+        "bitmap",
+        check=_check_positions,
+        nullable=not_nullable,
+        forms=_positions_forms,
+    ),
+    *(
+        _aggregate(
+            f"bitmap_{name}_agg",
+            BINARY,
+            "bitmap",
+            check=_check_bitmaps,
+            nullable=not_nullable,
+            forms=_bitmap_forms(f"bytes_{name}", empty),
+        )
+        for name, empty in (("or", 0), ("and", 0xFF))
+    ),
     # DataFrames' product() makes it; SQL has no name for it.
     _aggregate("product", DOUBLE, "product", check=_check_product, text=None, forms=_product_forms),
     invoked("bitmap_bit_position", "bigint", LONG, f"{_BITMAPS}.bitmapBitPosition"),

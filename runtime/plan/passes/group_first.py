@@ -65,7 +65,9 @@ def _grouped(kernel: Kernel, spec: AggregateSpec) -> RuntimeNode:
     partials = [
         Alias(child=value, name=buffer.name, expr_id=buffer.expr_id)
         for f in spec.functions
-        for value, buffer in zip(f.forms.partial_over(f.aggregate.filter), f.buffers, strict=True)
+        for value, buffer in zip(
+            f.forms.partial_over(f.aggregate.filter), f.travelling, strict=True
+        )
     ]
     count = AggregateExpression(function=Call(name="count", arguments=(lit(1),)))
     number = Alias(child=count, name="rows")
@@ -79,7 +81,7 @@ def _grouped(kernel: Kernel, spec: AggregateSpec) -> RuntimeNode:
         aggregates=(*partials, number),
         placed=not kernel.single,
     )
-    buffers = [b for f in spec.functions for b in f.buffers]
+    buffers = [b for f in spec.functions for b in f.travelling]
     columns = (*travelling(keys), *buffers, number.to_attribute())
     taken = (*keys, *map(plain, buffers), plain(replace(number.to_attribute(), type_=LONG)))
     return replace(

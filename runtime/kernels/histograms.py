@@ -1,0 +1,182 @@
+"""histogram_numeric: at most so many points, of which the nearest become one.
+
+Spark takes one value after the other, and chooses at random between gaps of one width: by random
+numbers that are always the same, so its result depends on the order of rows alone. This is that
+algorithm, so that results are equal.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...planner.model.types import DataType
+from ..arrow_types import arrow_type
+from .floats import doubles
+from .java_random import JavaRandom
+from .merge_lists import elements_of
+from .ordering import list_parts, spread
+
+Int64 = npt.NDArray[np.int64]
+Points = tuple[list[float], list[float]]
+"""Places and weights, by place."""
+
+_SEED = 31183
+POINTS = pa.list_(
+    pa.field("element", pa.struct([pa.field("x", pa.float64()), pa.field("y", pa.float64())]))
+)
+
+
+def histogram(values: Any, most: int) -> Any:
+    """The points of each list of values: numbers, dates, times, durations."""
+    items, lengths = elements_of(values)
+    numbers = doubles(items)
+    made: list[Points] = []
+    start = 0
+    for length in lengths.tolist():
+        made.append(_points(numbers[start : start + length], most))
+        start += length
+    return _lists(made)
+
+
+def _points(numbers: npt.NDArray[np.float64], most: int) -> Points:
+    search = _place if np.isnan(numbers).any() else bisect_left
+    if search is bisect_left:
+        _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+        if len(first) <= most:
+            return numbers[first].tolist(), counts.astype(np.float64).tolist()
+    xs: list[float] = []
+    ys: list[float] = []
+    random = JavaRandom(_SEED)
+    for number in numbers.tolist():
+        place = search(xs, number)
+        if place < len(xs) and xs[place] == number:
+            ys[place] += 1.0
+        else:
+            xs.insert(place, number)
+            ys.insert(place, 1.0)
+            _trim(xs, ys, most, random)
+    return xs, ys
+
+
+def _place(xs: list[float], number: float) -> int:
+    """Where a number belongs; not a number stops Spark's search wherever it meets one."""
+    low, high, place = 0, len(xs), 0
+    while low < high:
+        place = (low + high) // 2
+        if xs[place] > number:
+            high = place
+        elif xs[place] < number:
+            place += 1
+            low = place
+        else:
+            break
+    return place
+
+
+def _trim(xs: list[float], ys: list[float], most: int, random: JavaRandom) -> None:
+    """Make one point of the two nearest until there are no more than so many."""
+    while len(xs) > most:
+        chosen, ties = 0, 1
+        least = xs[1] - xs[0]
+        for i in range(1, len(xs) - 1):
+            gap = xs[i + 1] - xs[i]
+            if gap < least:
+                least, chosen, ties = gap, i, 1
+            elif gap == least:
+                ties += 1
+                if random.double() <= 1.0 / ties:
+                    chosen = i
+        after = chosen + 1
+        weight = ys[chosen] + ys[after]
+        # The order of the operations decides about the last digit.
+        xs[chosen] = xs[chosen] * (ys[chosen] / weight) + xs[after] / weight * ys[after]
+        ys[chosen] = weight
+        del xs[after], ys[after]
+
+
+def fold_histograms(column: Any, starts: Int64, most: int) -> Any:
+    """Runs of histograms, merged one after the other."""
+    pairs, begins, lengths = list_parts(column)
+    xs, ys = (pc.struct_field(pairs, [i]).to_pylist() for i in (0, 1))
+    parts = [
+        (xs[begin : begin + length], ys[begin : begin + length])
+        for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True)
+    ]
+    bounds = [*starts.tolist(), len(parts)]
+    made = []
+    for first, end in pairwise(bounds):
+        merged = parts[first]
+        for part in parts[first + 1 : end]:
+            merged = _merged(merged, part, most)
+        made.append(merged)
+    return _lists(made)
+
+
+def merge_histograms(earlier: list[Any], later: list[Any], most: int) -> list[Any]:
+    """`histograms` (list of points): those of both, the nearest made one."""
+    count = len(earlier[0])
+    order = np.arange(2 * count).reshape(2, count).T.ravel()
+    both = pa.concat_arrays([earlier[0], later[0]]).take(pa.array(order))
+    return [fold_histograms(both, np.arange(0, 2 * count, 2), most)]
+
+
+def _merged(one: Points, other: Points, most: int) -> Points:
+    if not one[0] or not other[0]:
+        return one if one[0] else other
+    pairs = [*zip(*one, strict=True), *zip(*other, strict=True)]
+    pairs.sort(key=lambda pair: (math.isnan(pair[0]), pair[0]))
+    xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
+    _trim(xs, ys, most, JavaRandom(_SEED))
+    return xs, ys
+
+
+def _lists(made: Sequence[Points]) -> Any:
+    sizes = [len(xs) for xs, _ in made]
+    columns = [pa.array([v for part in made for v in part[i]], pa.float64()) for i in (0, 1)]
+    points = pa.StructArray.from_arrays(columns, fields=list(POINTS.value_type))
+    offsets = pa.array(np.append(0, np.cumsum(sizes, dtype=np.int64)), pa.int32())
+    return pa.ListArray.from_arrays(offsets, points, type=POINTS)
+
+
+def histogram_points(buffers: Sequence[Any], data_type: DataType) -> Any:
+    """The points of each histogram, their places of the type of its values; null of none.
+
+    Args:
+        buffers: the histograms.
+        data_type: that type.
+    """
+    kind = arrow_type(data_type)
+    pairs, starts, lengths = list_parts(buffers[0])
+    pairs = pairs.take(pa.array(spread(starts, lengths)))
+    places, weights = (pc.struct_field(pairs, [i]) for i in (0, 1))
+    fields = [pa.field("x", kind), pa.field("y", pa.float64())]
+    points = pa.StructArray.from_arrays([_places(places, kind), weights], fields=fields)
+    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
+    return pa.ListArray.from_arrays(offsets, points, mask=pa.array(lengths == 0))
+
+
+def _places(numbers: Any, kind: Any) -> Any:
+    if pa.types.is_floating(kind):
+        return numbers.cast(kind)
+    if pa.types.is_decimal(kind):
+        digits = decimal.Context(prec=kind.precision, rounding=decimal.ROUND_HALF_UP)
+        step = decimal.Decimal(1).scaleb(-kind.scale)
+        exact = [digits.create_decimal(repr(number)) for number in numbers.to_pylist()]
+        rounded = [value.quantize(step, decimal.ROUND_HALF_UP, digits) for value in exact]
+        return pa.array(rounded, kind)
+    whole = pa.array(np.trunc(numbers.to_numpy(zero_copy_only=False)).astype(np.int64))
+    if pa.types.is_date32(kind):
+        return whole.cast(pa.int32()).view(kind)
+    if pa.types.is_integer(kind):
+        return whole.cast(kind)
+    return whole.view(kind)
