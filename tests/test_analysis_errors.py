@@ -45,6 +45,8 @@ def refused(sql: str) -> AnalysisError:
         ("SELECT v.x FROM STREAM other", "INVALID_EXTRACT_BASE_FIELD_TYPE"),
         ("SELECT x.* FROM STREAM other", "CANNOT_RESOLVE_STAR_EXPAND"),
         ("SELECT user FROM STREAM events, STREAM other", "AMBIGUOUS_REFERENCE"),
+        ("SELECT qty AS n, count(*) AS n FROM STREAM events GROUP BY qty ORDER BY n",
+         "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
         ("SELECT 1 FROM STREAM events JOIN STREAM other USING (qty)",
          "UNRESOLVED_USING_COLUMN_FOR_JOIN"),
         ("SELECT 1 FROM STREAM events JOIN STREAM other ON qty",

@@ -53,11 +53,22 @@ class Scope:
         Raises:
             AnalysisError: several columns have the name (AMBIGUOUS_REFERENCE).
         """
+        found, rest = self._candidates(parts)
+        return (self._only(found, parts), rest) if found else None
+
+    def find_one(self, parts: tuple[str, ...]) -> Match | None:
+        """The same, but a name that several columns have means none of them."""
+        found, rest = self._candidates(parts)
+        return (found[0], rest) if len(found) == 1 else None
+
+    def _candidates(
+        self, parts: tuple[str, ...]
+    ) -> tuple[list[AttributeReference], tuple[str, ...]]:
         for depth in range(min(len(parts) - 1, 3), -1, -1):
             found = self._qualified(parts[:depth], parts[depth])
             if found:
-                return self._only(found, parts), parts[depth + 1 :]
-        return None
+                return found, parts[depth + 1 :]
+        return [], ()
 
     def _qualified(self, table: tuple[str, ...], name: str) -> list[AttributeReference]:
         found: dict[int, AttributeReference] = {}

@@ -67,11 +67,19 @@ _RENAMED = {"first_value": "first", "last_value": "last"}
 
 
 class Resolver:
-    """Resolves expressions over the columns of one operator's input."""
+    """Resolves expressions over the columns of one operator's input.
 
-    def __init__(self, scope: Scope, context: Context) -> None:
+    Args:
+        scope: the columns.
+        context: what holds for the whole query.
+        ambiguous: whether a name that several columns have is an error; if not, it is left
+            unresolved, as in HAVING and ORDER BY, where another column may be meant.
+    """
+
+    def __init__(self, scope: Scope, context: Context, *, ambiguous: bool = True) -> None:
         self.scope = scope
         self.context = context
+        self._find = scope.find if ambiguous else scope.find_one
 
     def resolve(self, expression: Expression) -> Expression:
         """The expression with all that can be resolved over the scope.
@@ -104,7 +112,7 @@ class Resolver:
     def column(self, parts: tuple[str, ...], at: Expression) -> Expression | None:
         """The column or field that a name means, if it means one."""
         try:
-            found = self.scope.find(parts)
+            found = self._find(parts)
         except AnalysisError as error:
             raise located(error, at.origin) from None
         if found is None:

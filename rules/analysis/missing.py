@@ -56,7 +56,7 @@ def resolve_over(
     if behind and any(map(_has_aggregate_function, expressions)):
         # A HAVING that needs more than the select list gives has a Project above: ORDER BY then
         # finds grouping columns, but no aggregates, as in Spark.
-        resolver = Resolver(context.scope(child.output), context)
+        resolver = Resolver(context.scope(child.output), context, ambiguous=False)
         return tuple(resolver.resolve(e) for e in expressions), child
     if aggregate is not None and is_expanded(aggregate):
         over = having_over_sets if input_first else ordered_over_sets
@@ -65,7 +65,7 @@ def resolve_over(
         cut = _is_cut(child)
         resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first, cut)
     else:
-        resolver = Resolver(context.scope(child.output), context)
+        resolver = Resolver(context.scope(child.output), context, ambiguous=False)
         resolved = tuple(resolver.resolve(e) for e in expressions)
     if all(e.resolved and _is_covered(e, child) for e in resolved):
         return resolved, child
@@ -79,7 +79,7 @@ def resolve_over(
     if aggregate is not None and aggregate is _under_filters(child):
         return _as_far_as_possible(expressions, resolved, child, aggregate, context)
     # What lies below cannot be reached from here: such names stay unresolved.
-    resolver = Resolver(context.scope(child.output), context)
+    resolver = Resolver(context.scope(child.output), context, ambiguous=False)
     return tuple(resolver.resolve(e) for e in expressions), child
 
 
@@ -113,8 +113,8 @@ def _as_far_as_possible(
     If the input has the names at all, the aggregation gives what is aggregated, as for a condition
     that could be resolved: Spark proposes these columns, too.
     """
-    above = Resolver(context.scope(child.output), context)
-    below = Resolver(context.scope(aggregate.child.output), context)
+    above = Resolver(context.scope(child.output), context, ambiguous=False)
+    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False)
     known = all(_is_known(e, above.scope, below.scope) for e in expressions)
     if not is_expanded(aggregate):
 
@@ -188,8 +188,8 @@ def _over_aggregate(
     cut: bool,
 ) -> Expressions:
     # Columns that HAVING added are cut off: an aggregate function has nothing to stand on there.
-    above = Resolver(context.scope(output), context)
-    below = Resolver(context.scope(aggregate.child.output), context)
+    above = Resolver(context.scope(output), context, ambiguous=False)
+    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False)
     grouping = {canonical(e) for e in aggregate.grouping}
 
     def resolve(expression: Expression) -> Expression:
@@ -227,7 +227,7 @@ def _add_missing(
         return _extend_aggregate(expressions, plan)
     if isinstance(plan, Distinct | SubqueryAlias) or not isinstance(plan, UnaryNode):
         return expressions, plan
-    resolver = Resolver(context.scope(plan.child.output), context)
+    resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False)
     resolved = tuple(resolver.resolve(e) for e in expressions)
     new, child = resolved, plan.child
     if not all(e.resolved and _is_covered_by(e, plan, plan.child) for e in resolved):
