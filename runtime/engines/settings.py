@@ -16,8 +16,9 @@ def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
 
     Adaptive execution would coalesce partitions and part the stores from their tasks. The excluded
     optimizer rules would drop an exchange, or a whole stateful operator, over an empty batch or
-    below a filter that is never true. With a limit on an Arrow batch's bytes Spark sums up the batch's size row by row, which takes more
-    than all the rest of the way to Python: rows alone limit it, unless the query says otherwise.
+    below a filter that is never true. With a limit on an Arrow batch's bytes Spark sums up the
+    batch's size row by row, which takes more than all the rest of the way to Python: rows alone
+    limit it, unless the query says otherwise.
     """
     rules = (
         "PropagateEmptyRelation",

@@ -140,8 +140,8 @@ class Buffers:
             if column.finish is None:
                 columns.append(inputs[0])
             else:
-                done = finish_column(column.finish, inputs)
-                columns.append(_typed(done, self.output.field(i).type))
+                kind = self.output.field(i).type
+                columns.append(_typed(finish_column(column.finish, inputs, kind), kind))
         return columns_of(columns, self.output, rows.num_rows)
 
 

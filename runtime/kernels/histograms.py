@@ -19,8 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...planner.model.types import DataType
-from ..arrow_types import arrow_type
 from .floats import doubles
 from .java_random import JavaRandom
 from .merge_lists import elements_of
@@ -148,21 +146,21 @@ def _lists(made: Sequence[Points]) -> Any:
     return pa.ListArray.from_arrays(offsets, points, type=POINTS)
 
 
-def histogram_points(buffers: Sequence[Any], data_type: DataType) -> Any:
+def histogram_points(buffers: Sequence[Any], result: Any) -> Any:
     """The points of each histogram, their places of the type of its values; null of none.
 
     Args:
         buffers: the histograms.
-        data_type: that type.
+        result: the Arrow type of the lists.
     """
-    kind = arrow_type(data_type)
     pairs, starts, lengths = list_parts(buffers[0])
     pairs = pairs.take(pa.array(spread(starts, lengths)))
     places, weights = (pc.struct_field(pairs, [i]) for i in (0, 1))
-    fields = [pa.field("x", kind), pa.field("y", pa.float64())]
-    points = pa.StructArray.from_arrays([_places(places, kind), weights], fields=fields)
+    fields = list(result.value_type)
+    columns = [_places(places, fields[0].type), weights]
+    points = pa.StructArray.from_arrays(columns, fields=fields)
     offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, points, mask=pa.array(lengths == 0))
+    return pa.ListArray.from_arrays(offsets, points, type=result, mask=pa.array(lengths == 0))
 
 
 def _places(numbers: Any, kind: Any) -> Any:

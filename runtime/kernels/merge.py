@@ -97,16 +97,20 @@ def start_column(kernel: str, values: Any, constants: Sequence[object]) -> Any:
     return STARTS[kernel](values, *constants)
 
 
-def finish_column(finish: Finish, buffers: Sequence[Any]) -> Any:
+def finish_column(finish: Finish, buffers: Sequence[Any], result: Any) -> Any:
     """The one column that an aggregate's result is made of, of all its buffers.
 
     Args:
         finish: the kernel and its constants.
         buffers: an Arrow array per buffer.
+        result: the Arrow type of the column.
 
     Raises:
         KernelError: a result does not fit its type where the session's mode does not let it.
     """
+    typed = TYPED_FINISHERS.get(finish.kernel)
+    if typed is not None:
+        return typed(buffers, result)
     return FINISHERS[finish.kernel](buffers, *finish.constants)
 
 
@@ -133,8 +137,11 @@ FINISHERS: dict[str, Callable[..., Any]] = {
     "listagg": listagg,
     "padded": padded,
     "count_min_sketch": count_min_sketch,
-    "histogram_points": histogram_points,
     "ordered_values": ordered_values,
+}
+
+TYPED_FINISHERS: dict[str, Callable[[Sequence[Any], Any], Any]] = {
+    "histogram_points": histogram_points,
 }
 
 

@@ -196,7 +196,7 @@ def _histogram_forms(call: Call) -> AggregateForms:
         Merge("histograms", (0,), (most,)),
         buffer=ArrayType(StructType((StructField("x", DOUBLE), StructField("y", DOUBLE))), False),
         start=Start("histogram", (most,), value.data_type),
-        finish=Finish("histogram_points", (value.data_type,)),
+        finish=Finish("histogram_points", ()),
         plan=_OBJECT.plan_buffers,
     )
 
