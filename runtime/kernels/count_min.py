@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from .hash_functions import Murmur3
 from .java_random import JavaRandom
 from .merge_lists import elements_of, lists_of
+from .murmur128 import bytes_of
 from .ordering import list_parts
 
 Int64 = npt.NDArray[np.int64]
@@ -66,11 +67,7 @@ def _of_numbers(items: Any, depth: int, width: int, seed: int) -> Int64:
 
 
 def _of_bytes(items: Any, depth: int, width: int) -> Int64:
-    plain = items.cast(pa.binary())
-    offsets = np.frombuffer(plain.buffers()[1], np.int32)[plain.offset :][: len(plain) + 1]
-    data = plain.buffers()[2]
-    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
+    content, starts, lengths = bytes_of(items)
     first = Murmur3.texts(content, starts, lengths, np.zeros(len(starts), np.uint32))
     second = Murmur3.texts(content, starts, lengths, first)
     with np.errstate(over="ignore"):

@@ -17,6 +17,7 @@ from ..state.rows import Int64
 from .bitmaps import fold_bytes
 from .errors import interval_sum_overflow, sum_overflow
 from .histograms import fold_histograms
+from .hll_sketches import fold_sketches
 from .merge_lists import LIST_MERGES, fold_lists
 
 Reduce = Callable[[npt.NDArray[Any], Int64], npt.NDArray[Any]]
@@ -182,6 +183,7 @@ def _bits(reduce: Reduce, neutral: int) -> Callable[[Any, Int64], Any | None]:
 _FOLDS: dict[str, Callable[..., Any | None]] = {
     **{name: fold_lists(name) for name in LIST_MERGES},
     "histograms": fold_histograms,
+    "hll_sketches": fold_sketches,
     "bytes_and": fold_bytes("and"),
     "bytes_or": fold_bytes("or"),
     "sum": _sum,

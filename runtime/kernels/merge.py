@@ -19,6 +19,7 @@ from .decimal_average import decimal_average
 from .distinct_estimate import distinct_estimate
 from .floats import normalised
 from .histograms import histogram, histogram_points, merge_histograms
+from .hll_sketches import hll_sketches, merge_sketches
 from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
 from .merge_lists import LIST_MERGES, merge_lists, start_lists
 from .merge_moments import merge_covariance, merge_moments
@@ -56,6 +57,7 @@ OPERATIONS: dict[str, Operation] = {
     "bytes_and": merge_bytes("and"),
     "bytes_or": merge_bytes("or"),
     "histograms": merge_histograms,
+    "hll_sketches": merge_sketches,
     "moments": merge_moments,
     "covariance": merge_covariance,
 }
@@ -149,5 +151,6 @@ STARTS: dict[str, Callable[..., Any]] = {
     "bitmap": bitmap,
     "cells": cells,
     "histogram": histogram,
+    "hll_sketches": hll_sketches,
     "top": start_lists("top"),
 }

@@ -160,6 +160,7 @@ def gathered_forms(
     buffer: DataType,
     start: Start | None = None,
     finish: Finish | None = None,
+    empty: object = (),
     plan: tuple[Buffer, ...],
 ) -> AggregateForms:
     """One buffer of the values that the used rows bring.
@@ -171,6 +172,7 @@ def gathered_forms(
         buffer: what they are: arrays of values, or what `start` makes of these.
         start: see `AggregateForms`.
         finish: what makes the result.
+        empty: the buffer of no values.
         plan: Spark's buffers.
     """
 
@@ -179,7 +181,7 @@ def gathered_forms(
 
     element = value.data_type if start is None else start.element
     return AggregateForms(
-        buffers=(Buffer("buf", buffer, empty=() if isinstance(buffer, ArrayType) else b""),),
+        buffers=(Buffer("buf", buffer, empty=empty),),
         merges=(merge,),
         partial=partial,
         row=lambda: (listed(value, used, element),),

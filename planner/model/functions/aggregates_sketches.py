@@ -251,6 +251,24 @@ def _check_sketch(call: Call, conf: Conf) -> Expression:
     return check_types(call, ["!int|bigint|string|binary", "!int"], conf)
 
 
+def _sketch_forms(call: Call) -> AggregateForms:
+    """HyperLogLog: the sketch as Spark serialises it."""
+    value, slots = call.arguments
+    known = evaluate(slots)
+    bits = None if known is None else known.value
+    if not isinstance(bits, int) or not 4 <= bits <= 21:
+        return _OBJECT
+    return gathered_forms(
+        value,
+        present(value),
+        Merge("hll_sketches", (0,)),
+        buffer=BINARY,
+        start=Start("hll_sketches", (bits,), value.data_type),
+        empty=bytes((2, 1, 7, bits, 3, 4, 0, 8)) + bytes(32),
+        plan=_OBJECT.plan_buffers,
+    )
+
+
 # ------------------------------------------------------------------------------------ grouping
 
 
@@ -346,7 +364,7 @@ SPECS = (
         )
         for name in ("listagg", "string_agg")
     ),
-    _object("hll_sketch_agg", data_type=always(BINARY), check=_check_sketch),
+    _object("hll_sketch_agg", data_type=always(BINARY), check=_check_sketch, forms=_sketch_forms),
     *(
         FunctionSpec(
             name=name,

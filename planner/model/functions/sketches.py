@@ -142,6 +142,7 @@ def _positions_forms(call: Call) -> AggregateForms:
         Merge("bytes_or", (0,)),
         buffer=BINARY,
         start=Start("bitmap", (), LONG),
+        empty=b"",
         finish=Finish("padded", (0,)),
         plan=(Buffer("bitmap", BINARY),),
     )
