@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .errors import bitmap_position
-from .merge_lists import elements_of
+from .lists import elements_of, in_turns
 from .ordering import spread, valid
 
 Int64 = npt.NDArray[np.int64]
@@ -72,10 +72,7 @@ def merge_bytes(operation: str) -> Callable[[list[Any], list[Any]], list[Any]]:
     fold = fold_bytes(operation)
 
     def merge(earlier: list[Any], later: list[Any]) -> list[Any]:
-        count = len(earlier[0])
-        order = np.arange(2 * count).reshape(2, count).T.ravel()
-        both = pa.concat_arrays([earlier[0], later[0]]).take(pa.array(order))
-        return [fold(both, np.arange(0, 2 * count, 2))]
+        return [fold(*in_turns(earlier[0], later[0]))]
 
     return merge
 

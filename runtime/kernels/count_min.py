@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from .hash_functions import Murmur3
 from .java_random import JavaRandom
-from .merge_lists import elements_of, lists_of
+from .lists import elements_of, lists_of
 from .murmur128 import bytes_of
 from .ordering import list_parts
 

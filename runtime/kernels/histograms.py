@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from .floats import doubles
 from .java_random import JavaRandom
-from .merge_lists import elements_of
+from .lists import elements_of, in_turns
 from .ordering import list_parts, spread
 
 Int64 = npt.NDArray[np.int64]
@@ -122,10 +122,7 @@ def fold_histograms(column: Any, starts: Int64, most: int) -> Any:
 
 def merge_histograms(earlier: list[Any], later: list[Any], most: int) -> list[Any]:
     """`histograms` (list of points): those of both, the nearest made one."""
-    count = len(earlier[0])
-    order = np.arange(2 * count).reshape(2, count).T.ravel()
-    both = pa.concat_arrays([earlier[0], later[0]]).take(pa.array(order))
-    return [fold_histograms(both, np.arange(0, 2 * count, 2), most)]
+    return [fold_histograms(*in_turns(earlier[0], later[0]), most)]
 
 
 def _merged(one: Points, other: Points, most: int) -> Points:

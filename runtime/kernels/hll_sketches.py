@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .merge_lists import elements_of
+from .lists import elements_of, in_turns
 from .murmur128 import bytes_of, hashed
 
 Registers = npt.NDArray[np.uint8]
@@ -300,6 +300,4 @@ def fold_sketches(column: Any, starts: Int64) -> Any:
 
 def merge_sketches(earlier: list[Any], later: list[Any]) -> list[Any]:
     """`hll_sketches`: the union of both."""
-    pairs = zip(earlier[0].to_pylist(), later[0].to_pylist(), strict=True)
-    united = [Sketch.of(one).united(Sketch.of(other)).serialised() for one, other in pairs]
-    return [pa.array(united, pa.binary())]
+    return [fold_sketches(*in_turns(earlier[0], later[0]))]

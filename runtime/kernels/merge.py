@@ -32,6 +32,7 @@ from .merge_sums import (
     merge_try_sum_count,
 )
 from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
+from .theta_sketches import hashes, theta_sketches
 from .top_values import ordered_values
 
 Columns = list[Any]
@@ -138,6 +139,7 @@ FINISHERS: dict[str, Callable[..., Any]] = {
     "mode": mode,
     "listagg": listagg,
     "padded": padded,
+    "theta_sketches": theta_sketches,
     "count_min_sketch": count_min_sketch,
     "ordered_values": ordered_values,
 }
@@ -149,6 +151,7 @@ TYPED_FINISHERS: dict[str, Callable[[Sequence[Any], Any], Any]] = {
 
 STARTS: dict[str, Callable[..., Any]] = {
     "bitmap": bitmap,
+    "hashes": hashes,
     "cells": cells,
     "histogram": histogram,
     "hll_sketches": hll_sketches,

@@ -14,7 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .ordering import codes, list_parts, spread
+from .lists import elements_of, joined, lists_of
+from .ordering import codes
+from .theta_sketches import least_hashes
 from .top_values import top
 
 Columns = list[Any]
@@ -26,7 +28,7 @@ def merge_lists(operation: str) -> Callable[..., Columns]:
     of_elements = LIST_MERGES[operation]
 
     def merge(earlier: Columns, later: Columns, *constants: object) -> Columns:
-        values, lengths = _joined(earlier[0], later[0])
+        values, lengths = joined(earlier[0], later[0])
         return [of_elements(values, lengths, earlier[0].type, *constants)]
 
     return merge
@@ -50,14 +52,6 @@ def start_lists(operation: str) -> Callable[..., Any]:
         return LIST_MERGES[operation](*elements_of(column), column.type, *constants)
 
     return start
-
-
-def elements_of(column: Any) -> tuple[Any, Positions]:
-    """The elements of all lists one behind the other, and how many a row has."""
-    values, starts, lengths = list_parts(column)
-    if len(values) == lengths.sum():
-        return values, lengths
-    return values.take(pa.array(spread(starts, lengths))), lengths
 
 
 def _distinct(values: Any, lengths: Positions, kind: Any) -> Any:
@@ -109,28 +103,11 @@ def highest_ranks(values: Any, lengths: Positions) -> tuple[Positions, Positions
     return keys >> 32, keys & 0xFFFFFFFF
 
 
-def _joined(earlier: Any, later: Any) -> tuple[Any, Positions]:
-    """The elements of each row's two lists one behind the other, and how many a row has."""
-    values1, starts1, lengths1 = list_parts(earlier)
-    values2, starts2, lengths2 = list_parts(later)
-    starts = np.column_stack([starts1, starts2 + len(values1)]).ravel()
-    lengths = np.column_stack([lengths1, lengths2]).ravel()
-    positions = spread(starts, lengths)
-    return pa.concat_arrays([values1, values2]).take(pa.array(positions)), lengths1 + lengths2
-
-
-def lists_of(values: Any, lengths: Positions, kind: Any) -> Any:
-    """`concat`: lists of so many elements each, one behind the other."""
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    if pa.types.is_large_list(kind):
-        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), values, type=kind)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
-
-
 LIST_MERGES: dict[str, Callable[..., Any]] = {
     "concat": lists_of,
     "union": _distinct,
     "counts": _counted,
     "registers": _registers,
     "top": top,
+    "least_hashes": least_hashes,
 }

@@ -1,14 +1,24 @@
-"""Theta and KLL sketches: plans know their types, and only Spark computes them."""
+"""Theta and KLL sketches: plans know their types; of the aggregates theta_sketch_agg is run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..conf import Conf
+from ..evaluation import evaluate
 from ..expressions import Call, Expression
-from ..registry import Buffer, FunctionSpec, Show, register
+from ..registry import (
+    AggregateForms,
+    Buffer,
+    Finish,
+    FunctionSpec,
+    Merge,
+    Show,
+    Start,
+    register,
+)
 from ..types import BINARY, DOUBLE, FLOAT, LONG, STRING, ArrayType, DataType
-from .aggregates_common import always, planned_only, typed_text
+from .aggregates_common import always, gathered_forms, planned_only, present, typed_text
 from .shapes import always_null, check_arguments, parameters, scalar
 
 _KINDS: tuple[tuple[str, str, DataType], ...] = (
@@ -19,9 +29,41 @@ _KINDS: tuple[tuple[str, str, DataType], ...] = (
 _SKETCHED = "!array|binary|double|float|int|bigint|string"
 
 
-def _aggregate(name: str, takes: str, *, optional_size: bool = False) -> FunctionSpec:
+_BUFFER = Buffer("buf", BINARY)
+_PLANNED = planned_only(_BUFFER)
+
+
+def _planned(call: Call) -> AggregateForms:
+    return _PLANNED
+
+
+def _theta_forms(call: Call) -> AggregateForms:
+    """The least hashes of all values, 2^size of them and one more."""
+    value, size = call.arguments
+    known = evaluate(size)
+    bits = None if known is None else known.value
+    if not isinstance(bits, int) or not 4 <= bits <= 26 or isinstance(value.data_type, ArrayType):
+        return _PLANNED
+    constants = (1 << bits,)
+    return gathered_forms(
+        value,
+        present(value),
+        Merge("least_hashes", (0,), constants),
+        buffer=ArrayType(LONG, False),
+        start=Start("hashes", constants, value.data_type),
+        finish=Finish("theta_sketches", constants),
+        plan=(_BUFFER,),
+    )
+
+
+def _aggregate(
+    name: str,
+    takes: str,
+    *,
+    optional_size: bool = False,
+    forms: Callable[[Call], AggregateForms] = _planned,
+) -> FunctionSpec:
     wanted = parameters(takes)
-    forms = planned_only(Buffer("buf", BINARY))
 
     def check(call: Call, conf: Conf) -> Expression:
         return check_arguments(call, wanted, conf)
@@ -37,7 +79,7 @@ def _aggregate(name: str, takes: str, *, optional_size: bool = False) -> Functio
         nullable=lambda call: False,
         check=check,
         text=with_size if optional_size else typed_text("0", "0"),
-        forms=lambda call: forms,
+        forms=forms,
         object_hash=True,
     )
 
@@ -69,7 +111,7 @@ def _asked(kind: str, result: DataType) -> Iterator[FunctionSpec]:
 
 
 register(
-    _aggregate("theta_sketch_agg", f"{_SKETCHED}, [!int=12]"),
+    _aggregate("theta_sketch_agg", f"{_SKETCHED}, [!int=12]", forms=_theta_forms),
     _aggregate("theta_union_agg", "!binary, [!int=12]"),
     _aggregate("theta_intersection_agg", "!binary"),
     _function("theta_sketch_estimate", "!binary", LONG),
