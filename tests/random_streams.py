@@ -77,6 +77,34 @@ FUNCTIONS = [
     "first(tags)",
     "sum(CAST(qty AS BIGINT)) / count(*)",
 ]
+GATHERED = [
+    "max_by(user, qty, 2)",
+    "min_by(qty, amount, 3)",
+    "max_by(amount, big, 4)",
+    "min_by(user, day, 1)",
+    "histogram_numeric(qty, 3)",
+    "histogram_numeric(amount, 4)",
+    "histogram_numeric(price, 2)",
+    "histogram_numeric(day, 2)",
+    "histogram_numeric(small, 5)",
+    "md5(bitmap_construct_agg(abs(qty) * 1000))",
+    "md5(bitmap_or_agg(CAST(user AS BINARY)))",
+    "md5(bitmap_and_agg(CAST(user AS BINARY)))",
+    "hex(count_min_sketch(qty, 0.8D, 0.7D, 5))",
+    "hex(count_min_sketch(user, 0.9D, 0.5D, 42))",
+    "hex(hll_sketch_agg(qty, 4))",
+    "md5(hll_sketch_agg(user))",
+    "md5(hll_sketch_agg(CAST(ts AS STRING), 8))",
+    "hex(theta_sketch_agg(qty, 4))",
+    "md5(theta_sketch_agg(CAST(ts AS STRING), 4))",
+    "hex(theta_sketch_agg(amount))",
+    "median(amount)",
+    "percentile(price, array(0.1, 0.75))",
+    "percentile_approx(qty, 0.4)",
+    "mode(user, true)",
+    "listagg(user, '-') WITHIN GROUP (ORDER BY qty DESC, ts, user)",
+    "hex(listagg(CAST(user AS BINARY)))",
+]
 FILTERS = ["", "", "", " FILTER (WHERE qty > 3)", " FILTER (WHERE amount > 0 OR ok)"]
 GAPS = [
     "'5 seconds'",
@@ -142,8 +170,8 @@ def rows(rng: random.Random, step: int) -> list[Case]:
     return made + [rng.choice(made) for _ in range(len(made) // 6)]
 
 
-def aggregates(rng: random.Random, count: int) -> str:
-    chosen = rng.sample(FUNCTIONS, count)
+def aggregates(rng: random.Random, count: int, functions: list[str] = FUNCTIONS) -> str:
+    chosen = rng.sample(functions, count)
     found = []
     for i, function in enumerate(chosen):
         plain = function.endswith(")") and function.count("(") == 1
@@ -175,6 +203,22 @@ def windowed(rng: random.Random) -> Case:
         f"FROM {watermarked(rng)} GROUP BY 1{', 2' if key else ''}"
     )
     return {"sql": sql, "output_mode": rng.choice(["append", "append", "update", "complete"])}
+
+
+def gathered(rng: random.Random) -> Case:
+    """Functions whose state starts from a batch's values."""
+    functions = aggregates(rng, 5, GATHERED)
+    key, mode = rng.choice(
+        [
+            ("user", rng.choice(["update", "complete"])),
+            ("window(ts, '10 seconds', '5 seconds')", rng.choice(["append", "update"])),
+            ("session_window(ts, '5 seconds') AS s, qty % 2", "append"),
+            ("", rng.choice(["update", "complete"])),
+        ]
+    )
+    grouping = f"SELECT {key} AS k, {functions}" if key else f"SELECT {functions}"
+    sql = f"{grouping} FROM {watermarked(rng)}{' GROUP BY ALL' if key else ''}"
+    return {"sql": sql, "output_mode": mode}
 
 
 def by_time(rng: random.Random) -> Case:
@@ -308,6 +352,7 @@ SHAPES: dict[str, Callable[[random.Random], Case]] = {
     shape.__name__: shape
     for shape in (
         keyed,
+        gathered,
         windowed,
         sessions,
         united,

@@ -113,9 +113,9 @@ def fold_histograms(column: Any, starts: Int64, most: int) -> Any:
     bounds = [*starts.tolist(), len(parts)]
     made = []
     for first, end in pairwise(bounds):
-        merged = parts[first]
+        merged, random = parts[first], JavaRandom(_SEED)
         for part in parts[first + 1 : end]:
-            merged = _merged(merged, part, most)
+            merged = _merged(merged, part, most, random)
         made.append(merged)
     return _lists(made)
 
@@ -125,14 +125,23 @@ def merge_histograms(earlier: list[Any], later: list[Any], most: int) -> list[An
     return [fold_histograms(*in_turns(earlier[0], later[0]), most)]
 
 
-def _merged(one: Points, other: Points, most: int) -> Points:
-    if not one[0] or not other[0]:
-        return one if one[0] else other
-    pairs = [*zip(*one, strict=True), *zip(*other, strict=True)]
-    pairs.sort(key=lambda pair: (math.isnan(pair[0]), pair[0]))
-    xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
-    _trim(xs, ys, most, JavaRandom(_SEED))
+def _merged(one: Points, other: Points, most: int, random: JavaRandom) -> Points:
+    if not one[0]:
+        return other
+    # With nothing, too: points that not a number has brought out of order are sorted then.
+    xs, ys = _sorted([*one[0], *other[0]], [*one[1], *other[1]])
+    _trim(xs, ys, most, random)
     return xs, ys
+
+
+def _sorted(xs: list[float], ys: list[float]) -> Points:
+    """Points by place as Java compares: -0.0 below 0.0, not a number last."""
+
+    def place(i: int) -> tuple[bool, float, float]:
+        return math.isnan(xs[i]), xs[i], math.copysign(1.0, xs[i])
+
+    order = sorted(range(len(xs)), key=place)
+    return [xs[i] for i in order], [ys[i] for i in order]
 
 
 def _lists(made: Sequence[Points]) -> Any:

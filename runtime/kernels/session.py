@@ -94,7 +94,7 @@ class SessionKernel(OneStoreKernel):
         return None if self.mode == "complete" else self.evict
 
     def run(self, rows: Input, store: StateStore) -> Outcome:
-        batch, dropped = self._in_time(self._read(rows), _origins(rows))
+        batch, dropped = self._in_time(*self._read(rows))
         order, new = by_key(batch.keys)
         touched = batch.keys.take(order[new])
         found = store.get(touched)
@@ -136,7 +136,8 @@ class SessionKernel(OneStoreKernel):
         figures = replace(figures, removed=figures.removed + count, added=figures.added - count)
         return Outcome(emitted, kept, figures, touched)
 
-    def _read(self, rows: Input) -> StateRows:
+    def _read(self, rows: Input) -> tuple[StateRows, Int32]:
+        """The sessions of the rows, and the partitions they came from."""
         width = len(self.keys)
         start, *given = rows.rows.columns[width:]
         start = start.cast(pa.int64())
@@ -145,12 +146,18 @@ class SessionKernel(OneStoreKernel):
             end = end.cast(pa.int64())
         else:
             end = pc.add_checked(start, self.gap)
+        keys, origins = grouping_keys(rows, self.keys), _origins(rows)
         if self.made is not None:
             made = self.made.make(given, self.buffers.travelling, len(rows.hashes))
-            given = self.buffers.started(made).columns
+            if self.buffers.starts:
+                order, heads = _equal_sessions(keys, start.to_numpy(), end.to_numpy(), origins)
+                made = self.buffers.gathered(take(made, order), heads)
+                first = order[heads]
+                keys, origins = keys.take(first), origins[first]
+                start, end = (bound.take(pa.array(first)) for bound in (start, end))
+            given = made.columns
         values = pa.RecordBatch.from_arrays([start, end, *given], schema=self._values)
-        keys = grouping_keys(rows, self.keys)
-        return StateRows(keys, event_times(values.column(1)), values)
+        return StateRows(keys, event_times(values.column(1)), values), origins
 
     def _in_time(self, batch: StateRows, origins: Int32) -> tuple[StateRows, int]:
         """The sessions that are not late, and how many are: Spark counts behind each partition's
@@ -229,6 +236,20 @@ class SessionKernel(OneStoreKernel):
         buffers = select(values, tuple(range(2, len(self._values))), self.buffers.schema)
         columns += self.buffers.finish(buffers).columns
         return pa.RecordBatch.from_arrays(columns, schema=self.output)
+
+
+def _equal_sessions(keys: Keys, starts: Int64, ends: Int64, origins: Int32) -> tuple[Int64, Mask]:
+    """Positions that put rows of equal sessions of one partition together, as Spark's partial
+    aggregation does, and which of them are the first of theirs."""
+    order, new = by_key(keys)
+    number = np.cumsum(new) - 1
+    within = np.lexsort((origins[order], ends[order], starts[order], number))
+    order = order[within]
+    heads = np.zeros(len(order), np.bool_)
+    heads[:1] = True
+    for values in (number[within], starts[order], ends[order], origins[order]):
+        heads[1:] |= values[1:] != values[:-1]
+    return order, heads
 
 
 def _by_end(group: Int64, starts: Int64, ends: Int64, order: Int64, stored: int) -> Int64:
