@@ -469,6 +469,7 @@ def test_approximate_counts_equal_sparks_from_two_to_sixty_thousand_values(
             "make_dt_interval(if(b = 0, 106751990, 2), 5)",
             "INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION",
         ),
+        ("bitmap_construct_agg(v)", "32767L + b", "INVALID_BITMAP_POSITION"),
         (
             "avg(v)",
             "CAST(12345678 AS DECIMAL(38, 30))",
