@@ -111,11 +111,15 @@ class Buffers:
 
     def gathered(self, rows: Any, heads: Mask) -> Any:
         """The buffers of runs of rows that come; a run starts where `heads` is True."""
+        return self.started(self.collected(rows, heads))
+
+    def collected(self, rows: Any, heads: Mask) -> Any:
+        """Runs of rows that come as one row each, which goes on like these."""
         gathering = [
             MergeStep("concat", step.columns) if step.columns[0] in self.starts else step
             for step in self.merges
         ]
-        return self.started(_folded(rows, heads, gathering, self.travelling))
+        return _folded(rows, heads, gathering, self.travelling)
 
     def merge(self, earlier: Any, later: Any) -> Any:
         """Two record batches of buffers, merged row by row."""

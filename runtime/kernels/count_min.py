@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .hash_functions import Murmur3
+from .hash_functions import Murmur3, Texts
 from .java_random import JavaRandom
 from .lists import elements_of, lists_of
 from .murmur128 import bytes_of
@@ -68,8 +68,12 @@ def _of_numbers(items: Any, depth: int, width: int, seed: int) -> Int64:
 
 def _of_bytes(items: Any, depth: int, width: int) -> Int64:
     content, starts, lengths = bytes_of(items)
-    first = Murmur3.texts(content, starts, lengths, np.zeros(len(starts), np.uint32))
-    second = Murmur3.texts(content, starts, lengths, first)
+    order = np.argsort(-lengths, kind="stable")
+    texts = Texts(content, starts[order], lengths[order])
+    first = np.empty(len(order), np.uint32)
+    second = np.empty_like(first)
+    once = Murmur3.texts(texts, np.zeros(len(order), np.uint32))
+    first[order], second[order] = once, Murmur3.texts(texts, once)
     with np.errstate(over="ignore"):
         hashed = first + np.arange(depth, dtype=np.uint32)[:, None] * second
     # Java's remainder has the sign of the dividend.

@@ -67,7 +67,7 @@ class EarlyGroups:
         starts = np.flatnonzero(heads)
         positions, first = pa.array(order), order[starts]
         rows = self._buffers([column.take(positions) for column in columns[self.width :]], count)
-        folded = self.kernel.buffers.fold(rows, heads)
+        folded = self.kernel.buffers.collected(rows, heads)
         keys = [column.take(pa.array(first)) for column in columns[: self.width]]
         sizes = np.diff(np.append(starts, count))
         return first, [*keys, *folded.columns, pa.array(sizes)]
@@ -78,7 +78,7 @@ class EarlyGroups:
         return [*columns[: self.width], *rows.columns, pa.array(np.ones(count, np.int64))]
 
     def _buffers(self, columns: Sequence[Any], count: int) -> Any:
-        rows, schema = self.kernel.rows, self.kernel.buffers.schema
+        rows, schema = self.kernel.rows, self.kernel.buffers.travelling
         assert rows is not None
         kinds = [field.type for field in rows.columns]
         typed = [c if c.type == k else c.cast(k) for c, k in zip(columns, kinds, strict=True)]
