@@ -282,7 +282,8 @@ def _leading_zeros(words: npt.NDArray[np.uint64]) -> Int64:
         none = left >> np.uint64(64 - step) == 0
         count[none] += step
         left[none] <<= np.uint64(step)
-    return count + (words == 0)
+    count += words == 0
+    return count
 
 
 def fold_sketches(column: Any, starts: Int64) -> Any:
