@@ -118,7 +118,7 @@ CASES = [
     *calls("bitmap_construct_agg", ["z"]),
     *calls("percentile", ["dt, 0.3"]),
     *calls("percentile", ["i, 0.3", "d, 0.25", "m, 0.9", "n, 0.5", "f, 1.0", "i, 0.5, k"]),
-    *calls("percentile_approx", ["i, 0.5", "d, 0.9", "m, 0.3"]),
+    *calls("percentile_approx", ["i, 0.5", "d, 0.9", "m, 0.3", "t, 0.4", "ts, 0.7", "dt, 0.2"]),
     *calls("median", ["i", "d", "mm", "dt"]),
     *calls("mode", ["i, true", "s, true", "t, true", "n, true", "r, true", "a, true"]),
     *calls("first_value last_value", ["i", "s, true"]),

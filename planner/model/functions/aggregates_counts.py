@@ -14,11 +14,10 @@ from ..types import (
     LONG,
     ArrayType,
     DataType,
-    DayTimeIntervalType,
-    NumericType,
     StringType,
     StructField,
     StructType,
+    YearMonthIntervalType,
 )
 from .aggregates_common import first_type, gathered_forms, planned_only, present
 from .build import call as build
@@ -60,7 +59,7 @@ def _count_forms(call: Call, finish: Finish, count: Expression | None = None) ->
 def _shares(call: Call) -> tuple[tuple[float, ...], bool] | None:
     """The shares and whether they are an array; None if only Spark knows them."""
     found = evaluate(call.arguments[1])
-    if found is None or not isinstance(first_type(call), NumericType | DayTimeIntervalType):
+    if found is None or isinstance(first_type(call), YearMonthIntervalType):
         return None
     several = isinstance(found.value, tuple)
     given = found.value if isinstance(found.value, tuple) else (found.value,)
