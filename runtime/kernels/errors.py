@@ -77,3 +77,23 @@ def bitmap_position(position: int, size: int) -> KernelError:
         f"[INVALID_BITMAP_POSITION] The 0-indexed bitmap position {position} is out of bounds. The "
         f"bitmap has {size * 8} bits ({size} bytes). SQLSTATE: 22003",
     )
+
+
+def hll_sizes_differ(left: int, right: int) -> KernelError:
+    """Sketches of two sizes are united."""
+    return KernelError(
+        "HLL_UNION_DIFFERENT_LG_K",
+        f"[HLL_UNION_DIFFERENT_LG_K] Sketches have different `lgConfigK` values: {left} and "
+        f"{right}. Set the `allowDifferentLgConfigK` parameter to true to call `hll_union_agg` "
+        "with different `lgConfigK` values. SQLSTATE: 22000",
+    )
+
+
+def hll_invalid_sketch() -> KernelError:
+    """What is united is no sketch, or one in a form of another program."""
+    return KernelError(
+        "HLL_INVALID_INPUT_SKETCH_BUFFER",
+        "[HLL_INVALID_INPUT_SKETCH_BUFFER] Invalid call to `hll_union_agg`; only valid HLL sketch "
+        "buffers are supported as inputs (such as those produced by the `hll_sketch_agg` "
+        "function). SQLSTATE: 22546",
+    )

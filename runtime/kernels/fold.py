@@ -18,6 +18,7 @@ from .bitmaps import fold_bytes
 from .errors import interval_sum_overflow, sum_overflow
 from .histograms import fold_histograms
 from .hll_sketches import fold_sketches
+from .hll_unions import fold_unions
 from .merge_lists import LIST_MERGES, fold_lists
 
 Reduce = Callable[[npt.NDArray[Any], Int64], npt.NDArray[Any]]
@@ -184,6 +185,7 @@ _FOLDS: dict[str, Callable[..., Any | None]] = {
     **{name: fold_lists(name) for name in LIST_MERGES},
     "histograms": fold_histograms,
     "hll_sketches": fold_sketches,
+    "hll_unions": fold_unions,
     "bytes_and": fold_bytes("and"),
     "bytes_or": fold_bytes("or"),
     "sum": _sum,

@@ -77,6 +77,11 @@ class Sketch:
             else:
                 self._add_to_table(coupon)
 
+    @property
+    def has_registers(self) -> bool:
+        """Whether it is past its lists of coupons."""
+        return self.mode == _HLL
+
     def coupons(self) -> list[int]:
         """The coupons of a list or a hash table, as they lie there."""
         return [coupon for coupon in self.table if coupon]
@@ -209,6 +214,15 @@ class Sketch:
         start, count = (12, struct.unpack_from("<i", content, 8)[0]) if mode else (8, content[6])
         table = np.frombuffer(content, "<u4", 1 << content[4], start).tolist()
         return cls(bits=bits, mode=mode, table=table, count=count)
+
+
+def is_sketch(content: bytes) -> bool:
+    """Whether it is a sketch as `Sketch.serialised` has it, with a byte a register."""
+    if len(content) < 40 or content[1:3] != bytes((1, 7)) or not 4 <= content[3] <= 21:
+        return False
+    mode, size = content[7] & 3, 1 << min(content[4], 18) + 2
+    expected = {_LIST: 8 + size, _SET: 12 + size, _HLL: 40 + (1 << content[3])}.get(mode)
+    return len(content) == expected and content[7] & ~3 == _HLL_8
 
 
 def _put(table: list[int], coupon: int) -> bool:

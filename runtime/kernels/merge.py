@@ -20,6 +20,7 @@ from .distinct_estimate import distinct_estimate
 from .floats import normalised
 from .histograms import histogram, histogram_points, merge_histograms
 from .hll_sketches import hll_sketches, merge_sketches
+from .hll_unions import merge_unions, union_or_empty, unions
 from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
 from .merge_lists import LIST_MERGES, merge_lists, start_lists
 from .merge_moments import merge_covariance, merge_moments
@@ -59,6 +60,7 @@ OPERATIONS: dict[str, Operation] = {
     "bytes_or": merge_bytes("or"),
     "histograms": merge_histograms,
     "hll_sketches": merge_sketches,
+    "hll_unions": merge_unions,
     "moments": merge_moments,
     "covariance": merge_covariance,
 }
@@ -139,6 +141,7 @@ FINISHERS: dict[str, Callable[..., Any]] = {
     "mode": mode,
     "listagg": listagg,
     "padded": padded,
+    "union_or_empty": union_or_empty,
     "theta_sketches": theta_sketches,
     "count_min_sketch": count_min_sketch,
     "ordered_values": ordered_values,
@@ -155,5 +158,6 @@ STARTS: dict[str, Callable[..., Any]] = {
     "cells": cells,
     "histogram": histogram,
     "hll_sketches": hll_sketches,
+    "hll_unions": unions,
     "top": start_lists("top"),
 }

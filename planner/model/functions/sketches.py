@@ -170,6 +170,25 @@ def _count_min_forms(call: Call) -> AggregateForms:
     )
 
 
+def _union_forms(call: Call) -> AggregateForms:
+    """Unions of sketches of one size: others would have to be cut to the least."""
+    plan = Buffer("buf", BINARY)
+    value, several = call.arguments
+    known = evaluate(several)
+    if known is None or known.value:
+        return planned_only(plan)
+    return gathered_forms(
+        value,
+        present(value),
+        Merge("hll_unions", (0,)),
+        buffer=BINARY,
+        start=Start("hll_unions", (), BINARY),
+        finish=Finish("union_or_empty", ()),
+        empty=None,
+        plan=(plan,),
+    )
+
+
 def _check_path(call: Call, conf: Conf) -> Expression:
     """The path of an XPath is a constant."""
     if len(call.arguments) != 2:
@@ -191,7 +210,9 @@ register(
         null_intolerant=True,
         codegen=False,
     ),
-    _aggregate("hll_union_agg", BINARY, "buf", check=_check_union, object_hash=True),
+    _aggregate(
+        "hll_union_agg", BINARY, "buf", check=_check_union, object_hash=True, forms=_union_forms
+    ),
     _aggregate(
         "count_min_sketch",
         BINARY,
