@@ -455,8 +455,8 @@ def test_approximate_counts_equal_sparks_from_two_to_sixty_thousand_values(
     assert in_steps(frame, texts, Conf(), by_row=True) == expected
 
 
-_NO_VALUES = "0201070403040008" + "00" * 32
-"""An HLL sketch of 2^4 slots, of no values."""
+_SKETCH = "0201070403000208862ff90dcbd7c204" + "00" * 24
+"""An HLL sketch of 2^4 slots, of two values."""
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ _NO_VALUES = "0201070403040008" + "00" * 32
         ("hll_union_agg(v)", "X'0102'", "HLL_INVALID_INPUT_SKETCH_BUFFER"),
         (
             "hll_union_agg(v)",
-            f"unhex(if(b = 0, '{_NO_VALUES}', '{_NO_VALUES.replace('07040304', '07080304')}'))",
+            f"unhex(if(b = 0, '{_SKETCH}', '{_SKETCH.replace('070403', '070803')}'))",
             "HLL_UNION_DIFFERENT_LG_K",
         ),
         (

@@ -82,6 +82,11 @@ class Sketch:
         """Whether it is past its lists of coupons."""
         return self.mode == _HLL
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has seen no value."""
+        return self.mode == _LIST and not self.count
+
     def coupons(self) -> list[int]:
         """The coupons of a list or a hash table, as they lie there."""
         return [coupon for coupon in self.table if coupon]
@@ -166,9 +171,9 @@ class Sketch:
 
     def united(self, other: Sketch) -> Sketch:
         """The union with a sketch of as many slots; this one may become it."""
-        if not other.count and other.mode == _LIST:
+        if other.is_empty:
             return self
-        if not self.count and self.mode == _LIST:
+        if self.is_empty:
             return other
         if other.mode != _HLL:
             self.add(other.coupons())

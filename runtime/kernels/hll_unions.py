@@ -48,8 +48,10 @@ def _united(union: Sketch | None, content: bytes, given: bool) -> Sketch:
     if not is_sketch(content):
         raise hll_invalid_sketch()
     sketch = Sketch.of(content)
-    if union is None:
-        union = Sketch(sketch.bits)
+    if union is not None and sketch.is_empty:
+        return union
+    if union is None or (union.is_empty and not sketch.has_registers):
+        union = Sketch(sketch.bits)  # sketches without values may be of any size
     if union.bits != sketch.bits:
         raise hll_sizes_differ(union.bits, sketch.bits)
     if given and not sketch.has_registers:
