@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .errors import hll_invalid_sketch, hll_sizes_differ
-from .hll_sketches import Sketch, is_sketch
+from .hll_sketch import Sketch, is_sketch
 from .lists import elements_of, in_turns
 
 Int64 = npt.NDArray[np.int64]
