@@ -27,8 +27,8 @@ _LIST_SIZE = 8
 _FIRST_TABLE = 5  # the base-2 logarithm of the first hash table's size
 _EMPTY, _OUT_OF_ORDER = 4, 16
 _HLL_8 = 8
-# How many coupons there are, and of how many values: they are drawn from 2^26 addresses. The figures
-# are those of DataSketches (CouponMapping), which Spark uses.
+# How many coupons there are, and of how many values: they are drawn from 2^26 addresses. These are
+# the figures of DataSketches (CouponMapping), which Spark uses.
 _COUNTS = (0.0, 1.0, 20.0, 400.0, 8000.0, 160000.0, 300000.0, 600000.0)
 _VALUES = (
     *(0.0, 1.0, 20.0000009437402611, 400.0003963713384110, 8000.1589294602090376),
