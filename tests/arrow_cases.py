@@ -333,6 +333,10 @@ def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterato
             there = PreciseTimestampConversion(child=arguments[0], from_type=source, to_type=target)
             yield there
             yield PreciseTimestampConversion(child=there, from_type=target, to_type=source)
+        case "from_json":
+            fields = (StructField("i", INT), StructField("s", STRING), StructField("t", TIMESTAMP))
+            schema = StructType(fields)
+            yield Call(name=name, arguments=arguments, options=(schema, ()), time_zone="UTC")
         case "named_struct":
             named = [
                 part

@@ -223,7 +223,7 @@ def test_tasks_on_spark_leave_bytes_to_spark() -> None:
     column = AttributeReference(name="b", type_=BINARY, expr_id=1)
     for data_type, refuses in ((STRING, True), (BINARY, False)):
         program = compile_program([Cast(child=column, type_=data_type)], [column])
-        assert program is not None and program.reads_bytes_as_text == refuses
+        assert program is not None and program.refuses_values == refuses
 
 
 def test_explain_knows_the_columns() -> None:

@@ -73,7 +73,7 @@ def read_json(
     """
     mode = next((value for name, value in options.items() if name.lower() == "mode"), "PERMISSIVE")
     lines = LineReader(list(schema), mode.upper(), time_zone, path, filters)
-    reader = _Reader(schema, lines, time_zone)
+    reader = BlockReader(schema, lines, time_zone)
     number = 1
     for block in _blocks(path):
         for batch in reader.batches(block, number):
@@ -105,8 +105,15 @@ def _one_ending(block: bytes) -> bytes:
     return block
 
 
-class _Reader:
-    """Reads blocks of lines."""
+UNLIKE = (_Unlike, BadValue, Uncertain, pa.ArrowException, OverflowError)
+
+
+class BlockReader:
+    """Reads blocks of lines.
+
+    Attributes:
+        whole: whether whole blocks of this schema can be read at all.
+    """
 
     def __init__(self, schema: Any, lines: LineReader, zone: str) -> None:
         self._schema = schema
@@ -114,8 +121,8 @@ class _Reader:
         self._zone = zone
         kinds = [_read_as(field.type) for field in schema]
         self._failures = 0
-        self._whole = None not in kinds
-        if self._whole:
+        self.whole = None not in kinds
+        if self.whole:
             fields = list(zip(schema.names, kinds, strict=True)) or [_NO_FIELD]
             self._parse = pyarrow.json.ParseOptions(
                 explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"
@@ -127,12 +134,12 @@ class _Reader:
         yield from self._divide(block, number)
 
     def _divide(self, block: bytes, number: int) -> Iterator[Any]:
-        if not self._whole or self._failures >= _FAILURES:
+        if not self.whole or self._failures >= _FAILURES:
             yield from self._one_by_one(block, number)
             return
         try:
-            batch = self._as_block(block)
-        except (_Unlike, BadValue, Uncertain, pa.ArrowException, OverflowError):
+            batch = self.as_block(block)
+        except UNLIKE:
             self._failures += 1
         else:
             self._failures = 0
@@ -145,7 +152,12 @@ class _Reader:
             yield from self._divide(part, number)
             number += part.count(b"\n")
 
-    def _as_block(self, block: bytes) -> Any:
+    def as_block(self, block: bytes) -> Any:
+        """The record batch of a block.
+
+        Raises:
+            one of UNLIKE: Arrow does not read it, or something in it otherwise than Spark.
+        """
         count = _check(block)
         table = pyarrow.json.read_json(
             pa.BufferReader(block),

@@ -11,13 +11,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from .expressions.evaluator import Evaluator
 from .json_errors import Uncertain
 from .json_values import Partial, space, struct_reader
+
+
+class Condition(Protocol):
+    """Computes a condition."""
+
+    def evaluate(self, batch: Any) -> list[Any]:
+        """One boolean array over the rows of a record batch."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class PushedFilter:
     """
 
     columns: frozenset[int]
-    evaluator: Evaluator | None
+    evaluator: Condition | None
 
 
 class SkippedRecords:

@@ -30,6 +30,7 @@ class LineReader:
         zone: the session's time zone.
         path: the file, for messages.
         filters: the conditions that Spark's reader is given.
+        copied: see `struct_reader`.
     """
 
     def __init__(
@@ -39,10 +40,12 @@ class LineReader:
         zone: str,
         path: str,
         filters: Sequence[PushedFilter] = (),
+        *,
+        copied: bool = False,
     ) -> None:
         self._partial = Partial()
         self._fields = fields
-        self._read = struct_reader(fields, zone, self._partial)
+        self._read = struct_reader(fields, zone, self._partial, copied=copied)
         self._skipped = SkippedRecords(fields, filters, zone).skipped if filters else None
         self._nothing: Row = (None,) * len(fields)
         self._mode = mode
@@ -66,6 +69,25 @@ class LineReader:
             return self._kept(text, self._rows(text))
         except Uncertain as error:
             raise self._failure(number, f"has {error}") from None
+
+    def record(self, text: str) -> Row | None:
+        """The record that from_json makes of a text; None: there is no value in it.
+
+        Raises:
+            Uncertain: nobody knows what Spark makes of it.
+        """
+        self._partial.reset()
+        if text.startswith("\ufeff"):
+            raise Uncertain("a byte order mark")
+        if len(text) > _LONG:
+            _check_long(text)
+        start = space(text, 0)
+        if start == len(text):
+            return None
+        if text[start] == "[":
+            return self._nothing
+        (row,) = self._rows(text)
+        return row
 
     def _kept(self, text: str, rows: list[Row]) -> list[Row]:
         """Of the rows of a line those that the mode keeps."""

@@ -27,6 +27,7 @@ _BETWEEN = re.compile(r"[ \t\n\r]*([,}\]])[ \t\n\r]*")
 _PLAIN_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NOT_A_NUMBER = re.compile(r"NaN|-?Infinity")
+_CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -35,6 +36,9 @@ _SPECIAL = {
     **dict.fromkeys(("+INF", "+Infinity", "Infinity"), float("inf")),
     **dict.fromkeys(("-INF", "-Infinity"), float("-inf")),
 }
+_NEAR_THE_END = 3.4e38
+_HALF_A_STEP_BEYOND = Decimal(2**128 - 2**103)
+"""From here on a number is no float any more: half a step above the largest."""
 _WIDE = Context(prec=2200)
 _LONGEST_NUMBER = 1000
 """Jackson reads no number with more letters."""
@@ -84,16 +88,16 @@ def written(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("?", text)
 
 
-def reader_of(kind: Any, zone: str, partial: Partial) -> Reader:
-    """The reader of values of an Arrow type."""
+def reader_of(kind: Any, zone: str, partial: Partial, *, copied: bool = False) -> Reader:
+    """The reader of values of an Arrow type; `copied`: see `struct_reader`."""
     if pa.types.is_struct(kind):
-        return struct_reader(list(kind), zone, partial)
+        return struct_reader(list(kind), zone, partial, copied=copied)
     if pa.types.is_list(kind):
-        return _list_reader(reader_of(kind.value_type, zone, partial))
+        return _list_reader(reader_of(kind.value_type, zone, partial, copied=copied))
     if pa.types.is_map(kind):
-        return _map_reader(reader_of(kind.item_type, zone, partial))
+        return _map_reader(reader_of(kind.item_type, zone, partial, copied=copied))
     if pa.types.is_string(kind):
-        return _read_string
+        return _copy_string if copied else _read_string
     return _scalar_reader(_converter(kind, zone))
 
 
@@ -137,6 +141,8 @@ def struct_reader(
     zone: str,
     partial: Partial,
     passes: Callable[[int, list[Any]], bool] | None = None,
+    *,
+    copied: bool = False,
 ) -> Reader:
     """The reader of objects: the last value of a name counts, a bad one is as none.
 
@@ -144,11 +150,13 @@ def struct_reader(
         fields: the Arrow fields.
         zone: the session's time zone.
         partial: is told what is odd.
+        copied: whether a string is written anew of a value that is none, as from_json does; the
+            readers of files take its text as it stands.
         passes: is asked, with a field's place and the values so far, behind each value that could
             be read. If it says no the object is None, and its end is not looked for.
     """
     readers = {
-        field.name: (place, reader_of(field.type, zone, partial))
+        field.name: (place, reader_of(field.type, zone, partial, copied=copied))
         for place, field in enumerate(fields)
     }
     count = len(fields)
@@ -243,6 +251,48 @@ def _read_string(text: str, start: int) -> tuple[Any, int]:
     return text[start:end], end
 
 
+def _copy_string(text: str, start: int) -> tuple[Any, int]:
+    """A string; all that is none as Jackson writes it.
+
+    Raises:
+        Uncertain: Jackson may write it otherwise.
+    """
+    value, end = _read_string(text, start)
+    if value is None or text.startswith('"', start):
+        return value, end
+    if _CONTROL.search(value):
+        raise Uncertain("an escaped letter in a value that is read as a string")
+    numbers: Any = {"parse_int": _copied_int, "parse_float": _copied_float}
+    found = json.loads(value, object_pairs_hook=_Pairs, **numbers)
+    return _written_anew(found), end
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The fields of an object, also those that stand twice."""
+
+
+def _copied_int(token: str) -> int:
+    if token == "-0":
+        raise Uncertain("a zero with a sign in a value that is read as a string")
+    return int(token)
+
+
+def _copied_float(token: str) -> float:
+    number = float(token)
+    if repr(number) != token or not 1e-3 <= abs(number) < 1e7:
+        raise Uncertain("such a number in a value that is read as a string")
+    return number
+
+
+def _written_anew(value: Any) -> str:
+    if isinstance(value, _Pairs):
+        fields = (f"{json.dumps(k, ensure_ascii=False)}:{_written_anew(v)}" for k, v in value)
+        return "{" + ",".join(fields) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written_anew, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _scalar_reader(convert: Callable[[str, str], Any]) -> Reader:
     """The reader of a value without parts.
 
@@ -332,7 +382,7 @@ def _float(token: str, sort: str, *, single: bool) -> float:
     number = float(token)
     if not single:
         return number
-    if abs(number) >= 3.4028235677973366e38:  # half a step above the largest float
+    if abs(number) >= _NEAR_THE_END and abs(Decimal(token)) >= _HALF_A_STEP_BEYOND:
         return float("inf") if number > 0 else float("-inf")
     # By way of a double it would be rounded twice.
     return float(pa.scalar(token).cast(pa.float32()).as_py())

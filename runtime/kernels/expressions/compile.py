@@ -5,7 +5,8 @@ Nothing here needs Arrow: a pass asks `unsupported`, and `compile_program` gives
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ....planner.model.expressions import (
     Alias,
@@ -27,6 +28,7 @@ from ....planner.model.types import (
     YearMonthIntervalType,
 )
 from ....planner.model.windows import PreciseTimestampConversion
+from ..json_support import unsupported as json_unsupported
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
 from .supported import (
     FLOATS,
@@ -183,11 +185,26 @@ class _Compiler:
             return self.place(call.spec.replacement(call))
         if name in ("if", "coalesce", "and", "or"):
             return self._branches(name, call, call.arguments)
+        if name == "from_json":
+            return self._from_json(call)
         if name == "named_struct":
             return self._operation(name, call, call.arguments[1::2])
         mode: Mode = "TRY" if "TRY" in call.options else "ANSI" if call.ansi else "LEGACY"
         options = () if mode == "TRY" or name in ("negative",) else call.options
         return self._operation(name, call, call.arguments, mode, call.time_zone, options)
+
+    def _from_json(self, call: Call) -> int:
+        schema, given = call.options
+        options = dict(given) if isinstance(given, tuple) else {}
+        if not isinstance(schema, StructType):
+            raise Unsupported("from_json to another type than a struct")
+        reason = json_unsupported(schema, options)
+        mode = next((v for name, v in options.items() if name.lower() == "mode"), "PERMISSIVE")
+        if reason is not None or mode.upper() != "PERMISSIVE":
+            raise Unsupported(f"from_json: {reason or mode}")
+        place = self._operation("from_json", call, call.arguments)
+        zone = self._zone(call.time_zone, *_leaves(self.steps[place].kind))
+        return self._add(replace(self.steps[place], zone=zone))
 
     def _operation(
         self,
@@ -250,6 +267,15 @@ class _Compiler:
         """The value of a literal; `...` for anything else."""
         step = self.steps[place]
         return step.options[0] if step.name == "literal" else ...
+
+
+def _leaves(kind: Kind) -> Iterator[Kind]:
+    """The kinds of all values in one."""
+    if isinstance(kind, tuple):
+        for part in kind[2]:
+            yield from _leaves(part)
+    else:
+        yield kind
 
 
 def _context(expression: Expression) -> str:

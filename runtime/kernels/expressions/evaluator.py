@@ -88,6 +88,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "extractansiintervaldays": times.whole_days,
     "named_struct": structs.struct,
     "get_struct_field": structs.field,
+    "from_json": structs.from_json,
     **dict.fromkeys(("hash", "xxhash64"), structs.hashed),
 }
 

@@ -60,10 +60,12 @@ class Program:
     results: tuple[int, ...]
 
     @property
-    def reads_bytes_as_text(self) -> bool:
-        """Whether it refuses bytes as strings that Spark takes."""
+    def refuses_values(self) -> bool:
+        """Whether it refuses values that Spark takes: some bytes as strings, some texts as JSON."""
         return any(
-            s.name == "cast" and (*s.kinds, s.kind) == ("binary", "string") for s in self.steps
+            s.name == "from_json"
+            or (s.name == "cast" and (*s.kinds, s.kind) == ("binary", "string"))
+            for s in self.steps
         )
 
 

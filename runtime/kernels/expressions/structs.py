@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..hashing import hashes_of, places_of
+from ..json_texts import read_texts
 from .program import Step, decimal_of
-from .vectors import Value, made, numbers, plain_type, repeated
+from .vectors import Value, made, numbers, plain, plain_type, repeated, shown_type
 
 
 def struct(step: Step, *values: Value) -> Any:
@@ -25,6 +26,11 @@ def field(step: Step, value: Any) -> Any:
     place = step.options[0]
     assert isinstance(place, int)
     return pc.struct_field(value, [place])
+
+
+def from_json(step: Step, text: Any) -> Any:
+    """`from_json` to a struct, in PERMISSIVE mode."""
+    return plain(read_texts(text, shown_type(step.kind), step.zone), step.kind)
 
 
 def hashed(step: Step, *values: Value) -> Any:

@@ -113,6 +113,10 @@ def _default_seed(kinds: Sequence[Kind], values: object, options: Sequence[objec
     return small and tuple(options) in ((), (42,))
 
 
+def _is_column(kinds: object, values: Sequence[object], options: object) -> bool:
+    return values[0] is ...
+
+
 _TEXT_AND_CONSTANT = (("string", "=string"),)
 _WHOLES = ("floor", "ceil", "ceiling")
 _SMALL = ("tinyint", "smallint", "int")
@@ -232,6 +236,7 @@ OPERATIONS: dict[str, Operation] = {
     # Structs and hashes.
     "named_struct": Operation(_same(("any",), 1), variadic=True, eager=True),
     "get_struct_field": Operation((("struct",),)),
+    "from_json": Operation((("string",),), raises="always", accepts=_is_column),
     "hash": Operation((("hashed",),), variadic=True, eager=True, accepts=_default_seed),
     "xxhash64": Operation((("hashed",),), variadic=True, eager=True, accepts=_default_seed),
 }

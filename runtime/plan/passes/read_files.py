@@ -133,4 +133,4 @@ def _computable(files: ReadFiles, facts: BatchFacts) -> bool:
     program = compile_program(files.expressions, files.attributes)
     if program is None:
         return False
-    return facts.engine.exactness is not None or not program.reads_bytes_as_text
+    return facts.engine.exactness is not None or not program.refuses_values

@@ -1,0 +1,98 @@
+"""`from_json`: texts as structs, as Spark's JacksonParser reads them in PERMISSIVE mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .errors import KernelError
+from .json_errors import Uncertain
+from .json_files import UNLIKE, BlockReader
+from .json_lines import LineReader
+
+_FEW = 64  # texts that are read one by one where Arrow does not read them
+_PARTS = 4
+_FAILURES = 8
+"""After so many blocks in a row that Arrow does not read, it is not asked again."""
+
+
+def read_texts(texts: Any, kind: Any, zone: str) -> Any:
+    """Structs of texts: null for null, and for a text without a value.
+
+    Args:
+        texts: an array of strings.
+        kind: the Arrow type of the structs.
+        zone: the session's time zone.
+
+    Raises:
+        KernelError: a text of which it is not known what Spark makes of it
+            (`STATEPLAN_NOT_EXACT`).
+    """
+    parts = list(_Texts(kind, zone).structs(texts))
+    return pa.concat_arrays(parts) if parts else pa.array([], kind)
+
+
+class _Texts:
+    """Reads texts: many at once, those that are odd one by one."""
+
+    def __init__(self, kind: Any, zone: str) -> None:
+        self._kind = kind
+        self._lines = LineReader(list(kind), "PERMISSIVE", zone, "", copied=True)
+        self._blocks = BlockReader(pa.schema(list(kind)), self._lines, zone)
+        self._failures = 0
+
+    def structs(self, texts: Any) -> Iterator[Any]:
+        """The structs of texts, part by part."""
+        if not len(texts):
+            return
+        if self._blocks.whole and self._failures < _FAILURES:
+            found = self._at_once(texts)
+            if found is not None:
+                self._failures = 0
+                yield found
+                return
+            self._failures += 1
+            if len(texts) > _FEW:
+                size = -(-len(texts) // _PARTS)
+                for start in range(0, len(texts), size):
+                    yield from self.structs(texts.slice(start, size))
+                return
+        yield self._one_by_one(texts)
+
+    def _at_once(self, texts: Any) -> Any | None:
+        ends = pa.array([0, len(texts)], pa.int32())
+        whole = pa.ListArray.from_arrays(ends, texts.fill_null("{}"))
+        block = pc.binary_join(whole, "\n")[0].as_py().encode() + b"\n"
+        if b"\r" in block or b"\0" in block or block.count(b"\n") != len(texts):
+            return None
+        try:
+            columns = self._blocks.as_block(block).columns
+        except UNLIKE:
+            return None
+        return self._structs(columns, texts.is_null().to_numpy(zero_copy_only=False))
+
+    def _one_by_one(self, texts: Any) -> Any:
+        try:
+            rows = [
+                None if text is None else self._lines.record(text) for text in texts.to_pylist()
+            ]
+        except Uncertain as error:
+            condition = "STATEPLAN_NOT_EXACT"
+            raise KernelError(
+                condition,
+                f"[{condition}] A text that from_json takes has {error} and is not read as Spark "
+                "would here. Run the query with --engine spark.",
+            ) from None
+        nothing = (None,) * len(self._kind)
+        values = zip(*(nothing if row is None else row for row in rows), strict=True)
+        columns = [pa.array(list(v), f.type) for v, f in zip(values, self._kind, strict=True)]
+        return self._structs(columns, np.array([row is None for row in rows], np.bool_))
+
+    def _structs(self, columns: list[Any], missing: Any) -> Any:
+        fields = [field.with_nullable(True) for field in self._kind]
+        mask = pa.array(missing) if missing.any() else None
+        return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
