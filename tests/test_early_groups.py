@@ -68,7 +68,7 @@ def answer(checkpoint: Path, mode: str) -> tuple[list[Any], list[Any]]:
 
 
 def _comparable(row: Any) -> Any:
-    return [sorted(v) if isinstance(v, list) else repr(v) for v in row]
+    return [sorted(v, key=repr) if isinstance(v, list) else repr(v) for v in row]
 
 
 @pytest.mark.embedded

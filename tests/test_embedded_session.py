@@ -53,7 +53,7 @@ def second_client(port: int, marked: Path) -> list[str]:
     script = marked.with_suffix(".py")
     script.write_text(_SECOND_CLIENT)
     command = [sys.executable, str(script), str(port), str(marked)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -186,7 +186,8 @@ if not child:
     except RuntimeFailure as failure:
         print(failure.condition, flush=True)
     os._exit(0)
-os.waitpid(child, 0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
 print(spark.range(10).count())
 """
     )

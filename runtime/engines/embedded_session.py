@@ -37,6 +37,8 @@ _DEFAULTS = {
     "SAIL_SPARK__SESSION_TIMEOUT_SECS": str(10 * 365 * 24 * 3600),
 }
 _ALWAYS = {"SAIL_MODE": "local"}
+# A forked process may not use the engine: what gRPC would do for it at a fork only logs and waits.
+_NO_FORKS = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
 ctypes.pythonapi.PyOS_getsig.restype = ctypes.c_void_p
 ctypes.pythonapi.PyOS_setsig.argtypes = [ctypes.c_int, ctypes.c_void_p]
 
@@ -58,7 +60,7 @@ class _Sail:
     def __init__(self) -> None:
         # In a process without a main file (python -c) the client looks for its tests' Spark, and
         # ends the process if there is none.
-        with _environment(_absent({"SPARK_HOME": os.curdir})):
+        with _environment(_absent({"SPARK_HOME": os.curdir, **_NO_FORKS})):
             from .embedded_channel import connect
 
         self.process = os.getpid()
@@ -66,7 +68,8 @@ class _Sail:
         with _ctrl_c_is_pythons():
             self._server, self.door = _start_behind_door()
             self.address: tuple[str, int] = self._server.listening_address
-            self._channel = connect(self.address)
+            with _environment(_absent(_NO_FORKS)):
+                self._channel = connect(self.address)
             if self.door is not None:
                 self.door.watch(self._channel)
                 started = self.door.wait(_SECONDS_TO_START)
