@@ -73,7 +73,7 @@ def table(name: str, schema: str, **source: Any) -> QueryBuilder:
 
 
 def _start(name: str, *, streaming: bool, **source: Any) -> QueryBuilder:
-    from .query import described_sources
+    from .described_sources import described_sources
 
     plan = UnresolvedRelation(parts=(name,), streaming=streaming)
     return QueryBuilder(plan=plan, sources=described_sources({name: source}))

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from .described_sources import catalog_source, described_sources
 from .description import SourceDescription, read_file
 from .model.catalog import Source
 from .model.errors import DescriptionError
-from .query import catalog_source, described_sources
 
 
 def load_catalog(path: str | Path) -> dict[str, SourceDescription]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..physical.stateful import OutputMode
 from .collecting import without_collections
+from .described_sources import catalog_source
 from .description import Description, SinkDescription, SourceDescription
 from .model.catalog import Source
 from .model.conf import Conf
@@ -17,13 +18,11 @@ from .model.conf_checks import check_settings
 from .model.ddl import parse_schema, timestamp_type
 from .model.errors import DescriptionError
 from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
-from .model.formats import fixed_schema
 from .model.ids import fresh_id, id_scope
 from .model.literal_text import time_zone_scope
 from .model.query_plan import LogicalPlan
 from .model.tree import replace
 from .model.types import StructType
-from .table_size import files_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -350,7 +349,7 @@ class Query:
         from ..runtime.sources.tables import FilesTable, RowsTable
 
         source = self.sources[name]
-        schema = _schema(source)
+        schema = StructType(()) if source.schema_ is None else parse_schema(source.schema_)
         if source.rows is not None:
             return RowsTable(source.rows, schema)
         path = self._path(source.path) or ""
@@ -379,65 +378,3 @@ def renumbered(plan: LogicalPlan) -> LogicalPlan:
         return node.transform_expressions(new_id)
 
     return plan.transform_up(new_ids)
-
-
-def _schema(source: SourceDescription) -> StructType:
-    return StructType(()) if source.schema_ is None else parse_schema(source.schema_)
-
-
-def catalog_source(
-    name: str, source: SourceDescription, path: str | None, *, either: bool
-) -> Source:
-    """A described source as the planner knows it; `path` is where its files are.
-
-    Raises:
-        DescriptionError: its columns are neither given nor known from its format.
-    """
-    schema = fixed_schema(source.format.lower(), source.options)
-    if source.schema_ is not None:
-        schema = parse_schema(source.schema_)
-    if schema is None and source.format.lower() == "delta" and path is not None:
-        from ..runtime.sources.delta import delta_schema
-
-        schema = delta_schema(path)
-    if schema is None:
-        raise DescriptionError(
-            "STATEPLAN_SOURCE_SCHEMA_MISSING",
-            f"The source '{name}' has no schema.",
-            hint="Add 'schema:' with its columns, such as 'user STRING, ts TIMESTAMP'.",
-        )
-    size: int | None = source.size
-    if size is None and (source.static or either):
-        size = files_size(path)
-    return Source(
-        name=name,
-        schema=schema,
-        streaming=not source.static,
-        format=source.format,
-        location=source.path or "",
-        either=either,
-        size_in_bytes=size or 0,
-        given_name=source.name,
-    )
-
-
-def described_sources(
-    sources: Mapping[str, Any] | None, origin: str = "the query"
-) -> dict[str, SourceDescription]:
-    """Sources as `stateplan.sql` takes them: by name, each a schema text or a mapping of keys.
-
-    `origin` is what errors call the place where they are written.
-
-    Raises:
-        DescriptionError: a key is unknown or a value of the wrong kind.
-    """
-    from .description import parse_description
-
-    written = {
-        name: {"schema": source} if isinstance(source, str) else source
-        for name, source in (sources or {}).items()
-        if not isinstance(source, SourceDescription)
-    }
-    parsed = parse_description({"sql": "", "sources": written}, origin).sources
-    given = {n: s for n, s in (sources or {}).items() if isinstance(s, SourceDescription)}
-    return {**parsed, **given}

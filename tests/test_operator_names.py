@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import stateplan
+from stateplan.planner.described_sources import described_sources
 from stateplan.planner.evolution.names import CONDITION, NAMES_FILE
 from stateplan.planner.evolution.printing import report_text
 from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import PlanningError, RuntimeFailure
-from stateplan.planner.query import Query, described_sources
+from stateplan.planner.query import Query
 from stateplan.runtime import operator_names
 
 if TYPE_CHECKING:

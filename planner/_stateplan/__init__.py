@@ -96,8 +96,9 @@ def sql(
     Raises:
         DescriptionError: a source is not usable.
     """
+    from stateplan.planner.described_sources import described_sources
     from stateplan.planner.model.conf import Conf
-    from stateplan.planner.query import Query, described_sources
+    from stateplan.planner.query import Query
 
     return Query(
         text,

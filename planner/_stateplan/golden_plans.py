@@ -2,8 +2,8 @@
 
 `test_jobs.golden.yaml` has an entry for each plan that `test_jobs.py` asks for, by the test's name:
 the output mode, the settings, the columns that come out, what is kept (`state`), the plan, and
-`packed`, the plan as the checkpoints of our runtime hold it (JSON, compressed), which the
-differences are told from.
+`packed`, the plan as the checkpoints of our runtime hold it (JSON, compressed), from which
+differences are computed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import yaml
 from stateplan.physical.explain.normalise import normalise
 from stateplan.physical.explain.stateful import stateful_text
 from stateplan.physical.explain.tree import tree_text
+from stateplan.planner.described_sources import described_sources
 from stateplan.planner.evolution.check import Asked, planned
 from stateplan.planner.evolution.diff import diff_plans
 from stateplan.planner.evolution.diff_printing import diff_text
 from stateplan.planner.evolution.documents import document_of, side_from
 from stateplan.planner.evolution.inputs import load_asked
 from stateplan.planner.model.literal_text import time_zone_scope
-from stateplan.planner.query import Query, described_sources
+from stateplan.planner.query import Query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,7 +44,7 @@ _PACKED = 96  # characters in a line
 
 
 class GoldenPlanChanged(AssertionError):
-    """A plan is not the golden one; the message tells the difference."""
+    """A plan differs from the golden plan; the message shows how."""
 
 
 class GoldenFile:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ..model.registered import SOURCES, register
 from . import batch_writes, catalog_calls, streams
 from .console import Console
 from .empty_rows import empty_rows, empty_text
@@ -23,6 +22,7 @@ _ACTIONS = {"show_string": "show()", "html_string": "Showing a DataFrame"}
 _UNSUPPORTED = {
     "merge_into_table_command": "MERGE INTO",
     "ml_command": "Machine learning",
+    "register_data_source": "A Python data source",
     "pipeline_command": "A pipeline",
     "execute_external_command": "An external command",
 }
@@ -106,21 +106,6 @@ def register_function(
     return []
 
 
-def register_data_source(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
-    """`spark.dataSource.register` of a script: the class is asked for its columns.
-
-    It came pickled: one of another process is refused, it might do anything here.
-    """
-    if not session.scripted:
-        raise unsupported("A Python data source", caller[0] if caller else None)
-    from pyspark import cloudpickle
-
-    register(SOURCES, message.name, cloudpickle.loads(message.python_data_source.command))
-    return []
-
-
 def resources(
     session: PlannerSession, message: Message, console: Console, caller: Caller
 ) -> list[Message]:
@@ -162,7 +147,6 @@ _COMMANDS: dict[str | None, Command] = {
     "write_operation_v2": batch_writes.write_to,
     "register_function": register_function,
     "register_table_function": register_function,
-    "register_data_source": register_data_source,
     "get_resources_command": resources,
     "remove_cached_remote_relation_command": nothing,
     "write_stream_operation_start": streams.start,

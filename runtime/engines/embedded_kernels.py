@@ -58,13 +58,12 @@ class ArrivedRows:
     def take(self, batches: Iterable[Any]) -> None:
         """Take in a partition that the engine has computed."""
         for batch in batches if self._early is None else _in_chunks(batches):
-            count, columns = batch.num_rows, list(batch.columns)
-            groups = None if self._early is None else self._early.group(columns, count)
-            if groups is not None:
-                first, columns = groups
-                batch, count = batch.take(pa.array(first)), len(first)
-            keys = None if self._placing is None else self._placing(batch)
-            self._keep(_dealt(keys, columns, count, groups is not None, self._spec.tasks))
+            if not batch.num_rows:
+                continue
+            first, columns, count = self._grouped(list(batch.columns), batch.num_rows)
+            heads = batch if first is None else batch.take(first)
+            keys = None if self._placing is None else self._placing(heads)
+            self._keep(_dealt(keys, columns, count, first is not None, self._spec.tasks))
 
     def scan(self, scan: Scan) -> None:
         """Read files, several row groups at a time."""
@@ -80,12 +79,20 @@ class ArrivedRows:
                     self._keep(parts)
 
     def _scanned(self, chunk: Chunk) -> Dealt:
-        keys, columns, count = chunk.keys, chunk.columns, chunk.count
+        first, columns, count = self._grouped(chunk.columns, chunk.count)
+        keys = chunk.keys if first is None else [key.take(first) for key in chunk.keys]
+        return _dealt(keys, columns, count, first is not None, self._spec.tasks, chunk.origin)
+
+    def _grouped(self, columns: list[Any], count: int) -> tuple[Any, list[Any], int]:
+        """Where the first row of each group is, the groups' columns, and how many they are.
+
+        The rows themselves, and no positions, where their groups would not be few.
+        """
         groups = None if self._early is None else self._early.group(columns, count)
-        if groups is not None:
-            first, columns = groups
-            keys, count = [key.take(pa.array(first)) for key in keys], len(first)
-        return _dealt(keys, columns, count, groups is not None, self._spec.tasks, chunk.origin)
+        if groups is None:
+            return None, columns, count
+        first, columns = groups
+        return pa.array(first), columns, len(first)
 
     def _keep(self, parts: Dealt) -> None:
         for task, own in enumerate(parts):
@@ -129,11 +136,13 @@ def _as_groups(early: EarlyGroups, rows: ScannedRows) -> ScannedRows:
 def _in_chunks(batches: Iterable[Any]) -> Iterator[Any]:
     """Rows as they come, in batches of about CHUNK rows."""
     waiting: list[Any] = []
+    count = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= CHUNK:
+        count += batch.num_rows
+        if count >= CHUNK:
             yield concat(waiting)
-            waiting = []
+            waiting, count = [], 0
     if waiting:
         yield concat(waiting)
 

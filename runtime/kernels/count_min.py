@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .hash_functions import Murmur3, Texts
+from .hash_functions import Murmur3
+from .hashed_columns import hashed_column
 from .java_random import JavaRandom
 from .lists import elements_of, lists_of
-from .murmur128 import bytes_of
 from .ordering import list_parts
 
 Int64 = npt.NDArray[np.int64]
@@ -67,17 +67,14 @@ def _of_numbers(items: Any, depth: int, width: int, seed: int) -> Int64:
 
 
 def _of_bytes(items: Any, depth: int, width: int) -> Int64:
-    content, starts, lengths = bytes_of(items)
-    order = np.argsort(-lengths, kind="stable")
-    texts = Texts(content, starts[order], lengths[order])
-    first = np.empty(len(order), np.uint32)
-    second = np.empty_like(first)
-    once = Murmur3.texts(texts, np.zeros(len(order), np.uint32))
-    first[order], second[order] = once, Murmur3.texts(texts, once)
+    column = hashed_column(items)
+    first = column.folded(Murmur3, np.zeros(len(items), np.uint32))
+    second = column.folded(Murmur3, first)
     with np.errstate(over="ignore"):
         hashed = first + np.arange(depth, dtype=np.uint32)[:, None] * second
     # Java's remainder has the sign of the dividend.
-    return np.abs(hashed.view(np.int32).astype(np.int64)) % width
+    columns: Int64 = np.abs(hashed.view(np.int32).astype(np.int64)) % width
+    return columns
 
 
 def count_min_sketch(buffers: Sequence[Any], depth: int, width: int, seed: int) -> Any:

@@ -40,13 +40,18 @@ class Texts:
 
     def longer(self, least: int) -> int:
         """How many of the first values have at least so many bytes."""
-        return int(np.searchsorted(-self.lengths, -least, side="right"))
+        return len(self.lengths) - int(np.searchsorted(self.lengths[::-1], least))
 
     def words(self, at: Int64, kind: Any) -> Any:
         """The little-endian numbers from some places on."""
-        size = np.dtype(kind).itemsize
-        whole = max(len(self.content) - size + 1, 0)
-        return np.ndarray((whole,), np.dtype(kind).newbyteorder("<"), self.content, 0, (1,))[at]
+        return words(self.content, at, kind)
+
+
+def words(content: NDArray[np.uint8], at: Int64, kind: Any) -> Any:
+    """The little-endian numbers of some type that begin at some bytes."""
+    size = np.dtype(kind).itemsize
+    whole = max(len(content) - size + 1, 0)
+    return np.ndarray((whole,), np.dtype(kind).newbyteorder("<"), content, 0, (1,))[at]
 
 
 def _rotated(values: Any, bits: int, width: int) -> Any:
@@ -88,7 +93,7 @@ class Murmur3:
     def texts(cls, texts: Texts, seeds: Words32) -> Words32:
         state = seeds.copy()
         whole = texts.lengths >> 2
-        for word in range(int(whole[:1].sum())):
+        for word in range(int(whole.max(initial=0))):
             count = texts.longer(4 * word + 4)
             words = texts.words(texts.starts[:count] + 4 * word, np.uint32)
             state[:count] = cls._mixed(state[:count], words)

@@ -1,4 +1,4 @@
-"""What can be wrong with a value of a JSON file."""
+"""What can be wrong with a value of a JSON file, or with its record."""
 
 from __future__ import annotations
 
@@ -21,3 +21,31 @@ class BadValue(Exception):
 
 class Uncertain(Exception):
     """Text of which it is not certain what Spark makes of it."""
+
+
+class Partial:
+    """What is odd about the current record.
+
+    Attributes:
+        found: whether a value was malformed, and is null for that reason.
+        cause: the first such value.
+        field: the name of its field.
+        repeated: whether a field stands twice in an object.
+    """
+
+    found: bool
+    cause: BadValue
+    field: str
+    repeated: bool
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin a record."""
+        self.found = self.repeated = False
+
+    def malformed(self, field: str, cause: BadValue) -> None:
+        """Take in a malformed value."""
+        if not self.found:
+            self.found, self.field, self.cause = True, field, cause

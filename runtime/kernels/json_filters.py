@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from .json_errors import Uncertain
-from .json_values import Partial, space, struct_reader
+from .json_errors import Partial, Uncertain
+from .json_values import space, struct_reader
 
 
 class Condition(Protocol):

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .errors import KernelError
-from .json_errors import BadValue, Uncertain
+from .json_errors import BadValue, Partial, Uncertain
 from .json_filters import PushedFilter, SkippedRecords
 from .json_malformed import malformed
-from .json_values import Partial, skip, space, struct_reader
+from .json_values import skip, space, struct_reader
 
 _BOM = b"\xef\xbb\xbf"
 _LONG = 1000

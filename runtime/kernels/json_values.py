@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from .expressions.dates import read_date
-from .json_errors import BadValue, Uncertain
+from .json_copies import written_anew
+from .json_errors import BadValue, Partial, Uncertain
 from .json_times import read_timestamp
 
 Reader = Callable[[str, int], tuple[Any, int]]
@@ -27,7 +28,6 @@ _BETWEEN = re.compile(r"[ \t\n\r]*([,}\]])[ \t\n\r]*")
 _PLAIN_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NOT_A_NUMBER = re.compile(r"NaN|-?Infinity")
-_CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -42,34 +42,6 @@ _HALF_A_STEP_BEYOND = Decimal(2**128 - 2**103)
 _WIDE = Context(prec=2200)
 _LONGEST_NUMBER = 1000
 """Jackson reads no number with more letters."""
-
-
-class Partial:
-    """What is odd about the current record.
-
-    Attributes:
-        found: whether a value was malformed, and is null for that reason.
-        cause: the first such value.
-        field: the name of its field.
-        repeated: whether a field stands twice in an object.
-    """
-
-    found: bool
-    cause: BadValue
-    field: str
-    repeated: bool
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin a record."""
-        self.found = self.repeated = False
-
-    def malformed(self, field: str, cause: BadValue) -> None:
-        """Take in a malformed value."""
-        if not self.found:
-            self.found, self.field, self.cause = True, field, cause
 
 
 def skip(text: str, start: int) -> int:
@@ -252,45 +224,11 @@ def _read_string(text: str, start: int) -> tuple[Any, int]:
 
 
 def _copy_string(text: str, start: int) -> tuple[Any, int]:
-    """A string; all that is none as Jackson writes it.
-
-    Raises:
-        Uncertain: Jackson may write it otherwise.
-    """
+    """A string; all that is none as Jackson writes it."""
     value, end = _read_string(text, start)
     if value is None or text.startswith('"', start):
         return value, end
-    if _CONTROL.search(value):
-        raise Uncertain("an escaped letter in a value that is read as a string")
-    numbers: Any = {"parse_int": _copied_int, "parse_float": _copied_float}
-    found = json.loads(value, object_pairs_hook=_Pairs, **numbers)
-    return _written_anew(found), end
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """The fields of an object, also those that stand twice."""
-
-
-def _copied_int(token: str) -> int:
-    if token == "-0":
-        raise Uncertain("a zero with a sign in a value that is read as a string")
-    return int(token)
-
-
-def _copied_float(token: str) -> float:
-    number = float(token)
-    if repr(number) != token or not 1e-3 <= abs(number) < 1e7:
-        raise Uncertain("such a number in a value that is read as a string")
-    return number
-
-
-def _written_anew(value: Any) -> str:
-    if isinstance(value, _Pairs):
-        fields = (f"{json.dumps(k, ensure_ascii=False)}:{_written_anew(v)}" for k, v in value)
-        return "{" + ",".join(fields) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_written_anew, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return written_anew(value), end
 
 
 def _scalar_reader(convert: Callable[[str, str], Any]) -> Reader:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .hash_functions import Words64
+from .hash_functions import Words64, words
 from .ordering import valid
 
 SEED = 9001
@@ -41,16 +41,16 @@ def bytes_of(items: Any) -> tuple[Bytes, Int64, Int64]:
     return content, offsets[:-1].astype(np.int64), lengths.astype(np.int64)
 
 
-def _rotated(words: Words64, bits: int) -> Words64:
-    return (words << np.uint64(bits)) | (words >> np.uint64(64 - bits))
+def _rotated(word: Words64, bits: int) -> Words64:
+    return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
-def _first(words: Words64) -> Words64:
-    return _rotated(words * _C1, 31) * _C2
+def _first(word: Words64) -> Words64:
+    return _rotated(word * _C1, 31) * _C2
 
 
-def _second(words: Words64) -> Words64:
-    return _rotated(words * _C2, 33) * _C1
+def _second(word: Words64) -> Words64:
+    return _rotated(word * _C2, 33) * _C1
 
 
 def _hash(content: Bytes, starts: Int64, lengths: Int64) -> tuple[Words64, Words64]:
@@ -60,7 +60,7 @@ def _hash(content: Bytes, starts: Int64, lengths: Int64) -> tuple[Words64, Words
     done = np.zeros(len(starts), np.int64)
     while len(rows):
         at = starts[rows] + done[rows]
-        low, high = _word(content, at, 8), _word(content, at + 8, 8)
+        low, high = words(content, at, np.uint64), words(content, at + 8, np.uint64)
         first = _rotated(one[rows] ^ _first(low), 27) + other[rows]
         one[rows] = first * np.uint64(5) + np.uint64(0x52DCE729)
         second = _rotated(other[rows] ^ _second(high), 31) + one[rows]
@@ -81,13 +81,6 @@ def _hash(content: Bytes, starts: Int64, lengths: Int64) -> tuple[Words64, Words
     return one, other
 
 
-def _word(content: Bytes, at: Int64, size: int) -> Words64:
-    word = np.zeros(len(at), np.uint64)
-    for i in range(size):
-        word |= content[at + i].astype(np.uint64) << np.uint64(8 * i)
-    return word
-
-
 def _rest(content: Bytes, at: Int64, sizes: Int64) -> Words64:
     """The little-endian number of fewer than nine bytes a row."""
     word = np.zeros(len(at), np.uint64)
@@ -97,10 +90,10 @@ def _rest(content: Bytes, at: Int64, sizes: Int64) -> Words64:
     return word
 
 
-def _ended(words: Words64) -> Words64:
-    words = words ^ (words >> np.uint64(33))
-    words *= np.uint64(0xFF51AFD7ED558CCD)
-    words ^= words >> np.uint64(33)
-    words *= np.uint64(0xC4CEB9FE1A85EC53)
-    words ^= words >> np.uint64(33)
-    return words
+def _ended(word: Words64) -> Words64:
+    word = word ^ (word >> np.uint64(33))
+    word *= np.uint64(0xFF51AFD7ED558CCD)
+    word ^= word >> np.uint64(33)
+    word *= np.uint64(0xC4CEB9FE1A85EC53)
+    word ^= word >> np.uint64(33)
+    return word

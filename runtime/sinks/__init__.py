@@ -2,7 +2,7 @@
 
 `SINKS` is all there are of our own that a description can name: a format, and the class behind it.
 A package adds its own by an entry point of the group `stateplan.sinks`: the name, and a subclass of
-`Sink` or of PySpark's `DataSource`; a program by `stateplan.register_sink`.
+`Sink` or of PySpark's `DataSource`; a program by `stateplan.register`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `SOURCES` is all there are of our own: a format's name, and the class behind it. A package adds its
 own by an entry point of the group `stateplan.sources`: the name, and a subclass of `Source` or of
-PySpark's `DataSource`; a program by `stateplan.register_source`.
+PySpark's `DataSource`; a program by `stateplan.register`.
 """
 
 from __future__ import annotations

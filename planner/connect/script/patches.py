@@ -24,6 +24,8 @@ from pyspark.sql import types as sql_types
 from pyspark.sql.connect import functions as connect_functions
 from pyspark.sql.connect.client import core
 from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.datasource import DataSourceRegistration
+from pyspark.sql.connect.readwriter import DataFrameReader
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.connect.streaming import readwriter
 
@@ -67,6 +69,7 @@ class Patches:
         self._starts()
         self._contexts()
         self._functions_in_python()
+        self._data_sources()
         self._frames()
         self._placeholders()
         self._errors()
@@ -147,6 +150,19 @@ class Patches:
         kinds = {module.CloudPickleSerializer for module in _picklers()}
         for kind in kinds:
             kind.dumps = _dumps(kind.dumps)
+
+    def _data_sources(self) -> None:
+        """Data sources in Python stay here, too, and readers of them are given their columns."""
+        kinds: dict[str, Any] = {}
+
+        def register(self: Any, source: Any) -> None:
+            kinds[source.name().lower()] = source
+
+        registration: Any = DataSourceRegistration
+        registration.register = register
+        readers: tuple[Any, ...] = (readwriter.DataStreamReader, DataFrameReader)
+        for reader in readers:
+            reader.load = _with_columns(reader.load, kinds)
 
     def _frames(self) -> None:
         """What DataFrames have on a cluster, and on Databricks, besides."""
@@ -282,6 +298,21 @@ def _dumps(pickled: Callable[..., bytes]) -> Callable[..., bytes]:
             return f"{type(value).__name__} {id(value)}".encode()
 
     return dumps
+
+
+def _with_columns(loaded: Callable[..., Any], kinds: dict[str, Any]) -> Callable[..., Any]:
+    """A reader's `load` that asks a registered class for the columns that nobody has given."""
+
+    def load(
+        self: Any, path: Any = None, format: Any = None, schema: Any = None, **options: Any
+    ) -> Any:
+        kind = kinds.get(str(format or self._format).lower())
+        if kind is not None and not (schema or self._schema):
+            given = self._options | options | ({} if path is None else {"path": path})
+            schema = kind(options=given).schema()
+        return loaded(self, path, format, schema, **options)
+
+    return load
 
 
 def _with_types(made: Callable[..., None], places: tuple[int, ...]) -> Callable[..., None]:

@@ -9,7 +9,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
@@ -46,7 +46,6 @@ class Program:
     strict_imports: bool = False
     call: str | None = None
     into_batches: bool = False
-    folders: list[str] = field(default_factory=list, compare=False)
 
     def to_json(self) -> str:
         """As one argument of the process that runs it."""
@@ -56,11 +55,6 @@ class Program:
     def from_json(text: str) -> Program:
         """What `to_json` wrote."""
         return Program(**json.loads(text))
-
-    @property
-    def name(self) -> str:
-        """The file's name without its folder."""
-        return os.path.basename(self.path)
 
     @cached_property
     def folder(self) -> Path:

@@ -106,10 +106,12 @@ def date_trunc(step: Step, unit: Value, value: Any) -> Any:
 
 def trunc(step: Step, value: Any, unit: Value) -> Any:
     """`trunc(date, unit)`, the unit a constant, a week or longer."""
-    days = _truncated_days(numbers(value).astype(np.int64), unit.as_py().upper())
-    if unit.as_py().upper() == "WEEK":  # Java subtracts in 32 bits
-        return made(days.astype(np.int32), value)
-    return _dates(step, days, value)
+    days, word = numbers(value), unit.as_py().upper()
+    if word == "WEEK":  # the Monday after the day a week earlier, in 32 bits, as Java counts
+        earlier = days.astype(np.int32) - np.int32(7)
+        monday = earlier + np.int32(1) + np.fmod(np.fmod(np.int32(3) - earlier, 7) + 7, 7)
+        return made(monday.astype(np.int32), value)
+    return _dates(step, _truncated_days(days.astype(np.int64), word), value)
 
 
 def _in_range(step: Step, days: Any) -> Any:

@@ -1,0 +1,49 @@
+"""JSON values that from_json reads as strings: as Jackson writes them anew, without blanks."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .json_errors import Uncertain
+
+_CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")
+
+
+def written_anew(value: str) -> str:
+    """The text of a value that is no string.
+
+    Raises:
+        Uncertain: Jackson may write it otherwise.
+    """
+    if _CONTROL.search(value):
+        raise Uncertain("an escaped letter in a value that is read as a string")
+    numbers: Any = {"parse_int": _copied_int, "parse_float": _copied_float}
+    return _written(json.loads(value, object_pairs_hook=_Pairs, **numbers))
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The fields of an object, also those that stand twice."""
+
+
+def _copied_int(token: str) -> int:
+    if token == "-0":
+        raise Uncertain("a zero with a sign in a value that is read as a string")
+    return int(token)
+
+
+def _copied_float(token: str) -> float:
+    number = float(token)
+    if repr(number) != token or not 1e-3 <= abs(number) < 1e7:
+        raise Uncertain("such a number in a value that is read as a string")
+    return number
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, _Pairs):
+        fields = (f"{json.dumps(k, ensure_ascii=False)}:{_written(v)}" for k, v in value)
+        return "{" + ",".join(fields) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
