@@ -15,7 +15,7 @@ import pytest
 import stateplan
 from stateplan.planner.model.ddl import parse_schema
 from stateplan.runtime.kernels import early_groups
-from stateplan.runtime.kernels.early_groups import group_codes
+from stateplan.runtime.kernels.early_groups import key_codes
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import MemorySource
 
@@ -77,14 +77,21 @@ def test_groups_and_rows_give_the_same(tmp_path: Path, mode: str) -> None:
     seen: list[bool] = []
 
     def watched(columns: Any, count: int) -> Any:
-        codes = group_codes(columns, count)
-        seen.append(codes is not None)
-        return codes
+        coded = key_codes(columns, count)
+        seen.append(None if coded is None else coded.are_few)
+        return coded
 
-    with mock.patch.object(early_groups, "group_codes", watched):
+    with mock.patch.object(early_groups, "key_codes", watched):
         grouped = answer(tmp_path / "grouped", mode)
-    assert True in seen and False in seen
-    with mock.patch.object(early_groups, "group_codes", lambda columns, count: None):
+    assert True in seen and None in seen
+    with (
+        mock.patch.object(early_groups, "_SHRINK", 1 << 20),
+        mock.patch.object(early_groups, "key_codes", watched),
+    ):
+        seen.clear()
+        assert answer(tmp_path / "keys", mode) == grouped
+    assert False in seen and True not in seen
+    with mock.patch.object(early_groups, "key_codes", lambda columns, count: None):
         assert answer(tmp_path / "rows", mode) == grouped
     assert len(grouped[0]) > 50
 
@@ -93,16 +100,28 @@ def test_codes_are_the_same_where_the_columns_are() -> None:
     generator = np.random.default_rng(5)
     numbers, names = generator.integers(0, 40, 9_000), generator.integers(0, 7, 9_000)
     text = pa.array([None if n == 3 else f"n{n}" for n in names])
-    codes = group_codes([pa.array(numbers * 10**12), text], 9_000)
-    assert codes is not None
+    coded = key_codes([pa.array(numbers * 10**12), text], 9_000)
+    assert coded is not None and coded.are_few
+    codes = coded.codes
+    _, first = np.unique(codes, return_index=True)
+    assert (coded.first == first).all()
     pairs = {(int(a), int(b)) for a, b in zip(codes, numbers * 7 + names, strict=True)}
     assert len(pairs) == len(set(codes.tolist())) == len(set((numbers * 7 + names).tolist()))
-    assert (group_codes([], 9_000) == 0).all()
+    alone = key_codes([], 9_000)
+    assert alone is not None and not alone.codes.any() and alone.first == [0]
+
+
+def test_keys_that_are_not_few_have_codes_too() -> None:
+    names = (np.random.default_rng(5).random(300_000) ** 4 * 200_000).astype(np.int64)
+    coded = key_codes([pa.array(names).cast(pa.string())], 300_000)
+    assert coded is not None and not coded.are_few
+    assert len(coded.first) == len(set(names.tolist()))
+    assert (coded.codes[coded.first] == np.arange(len(coded.first))).all()
 
 
 def test_nothing_is_grouped_that_stays_as_long() -> None:
-    assert group_codes([pa.array(np.arange(9_000))], 9_000) is None
-    assert group_codes([pa.array(np.arange(9_000) % 3)], 3_000) is None  # nor a few rows
-    assert group_codes([pa.array([[1]] * 9_000)], 9_000) is None
+    assert key_codes([pa.array(np.arange(9_000))], 9_000) is None
+    assert key_codes([pa.array(np.arange(9_000) % 3)], 3_000) is None  # nor a few rows
+    assert key_codes([pa.array([[1]] * 9_000)], 9_000) is None
     late = np.concatenate([np.zeros(3_000, np.int64), np.arange(6_000)])
-    assert group_codes([pa.array(late)], 9_000) is None
+    assert key_codes([pa.array(late)], 9_000) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from os import cpu_count
@@ -27,11 +27,14 @@ from ..kernels.scan import (
     scan_part,
 )
 from ..kernels.task import StartedTask, TaskSpec, arrived_input, emitted_batches, start_task
+from ..state.rows import Int32, Int64
 from .engine import Reports
 from .placing import Placing
 
 Dealt = list[list[ScannedRows]]
 """Rows by task."""
+KeysOf = Callable[[Any], list[Any] | None]
+"""The keys of some rows by their positions (None: of all); None: they have no keys."""
 
 
 class KeptRows:
@@ -60,10 +63,7 @@ class ArrivedRows:
         for batch in batches if self._early is None else _in_chunks(batches):
             if not batch.num_rows:
                 continue
-            first, columns, count = self._grouped(list(batch.columns), batch.num_rows)
-            heads = batch if first is None else batch.take(first)
-            keys = None if self._placing is None else self._placing(heads)
-            self._keep(_dealt(keys, columns, count, first is not None, self._spec.tasks))
+            self._keep(self._dealt(list(batch.columns), batch.num_rows, self._keys_in(batch)))
 
     def scan(self, scan: Scan) -> None:
         """Read files, several row groups at a time."""
@@ -79,20 +79,36 @@ class ArrivedRows:
                     self._keep(parts)
 
     def _scanned(self, chunk: Chunk) -> Dealt:
-        first, columns, count = self._grouped(chunk.columns, chunk.count)
-        keys = chunk.keys if first is None else [key.take(first) for key in chunk.keys]
-        return _dealt(keys, columns, count, first is not None, self._spec.tasks, chunk.origin)
+        def keys(rows: Any) -> list[Any]:
+            return chunk.keys if rows is None else [key.take(rows) for key in chunk.keys]
 
-    def _grouped(self, columns: list[Any], count: int) -> tuple[Any, list[Any], int]:
-        """Where the first row of each group is, the groups' columns, and how many they are.
+        return self._dealt(chunk.columns, chunk.count, keys, chunk.origin)
 
-        The rows themselves, and no positions, where their groups would not be few.
-        """
-        groups = None if self._early is None else self._early.group(columns, count)
-        if groups is None:
-            return None, columns, count
-        first, columns = groups
-        return pa.array(first), columns, len(first)
+    def _keys_in(self, batch: Any) -> KeysOf:
+        def keys(rows: Any) -> list[Any] | None:
+            if self._placing is None:
+                return None
+            return self._placing(batch if rows is None else batch.take(rows))
+
+        return keys
+
+    def _dealt(self, columns: list[Any], count: int, keys: KeysOf, origin: int = 0) -> Dealt:
+        """Rows by task: placed by the hash of their keys, or all in one place."""
+        if not count:
+            return [[] for _ in range(self._spec.tasks)]
+        grouped = False
+        coded = None if self._early is None else self._early.codes(columns, count)
+        if self._early is None or coded is None:
+            places, hashes = _placed(keys(None), count)
+        else:
+            places, hashes = _placed(keys(pa.array(coded.first)), len(coded.first))
+            if coded.are_few:
+                columns, grouped = self._early.group(columns, count, coded), True
+                count = len(coded.first)
+            else:
+                places, hashes = places[coded.codes], hashes[coded.codes]
+        rows = ScannedRows(places, hashes, batch_of(columns, count), origin, grouped)
+        return list(rows.by_task(self._spec.tasks))
 
     def _keep(self, parts: Dealt) -> None:
         for task, own in enumerate(parts):
@@ -108,23 +124,11 @@ class ArrivedRows:
         return spec, arrived_input(spec, parts)
 
 
-def _dealt(
-    keys: list[Any] | None,
-    columns: list[Any],
-    count: int,
-    grouped: bool,
-    tasks: int,
-    origin: int = 0,
-) -> Dealt:
-    """Rows by task: placed by the hash of their keys, or all in one place."""
-    if not count:
-        return [[] for _ in range(tasks)]
+def _placed(keys: list[Any] | None, count: int) -> tuple[Int32, Int64]:
+    """What places some rows, given their keys; None: all lie in one place."""
     if keys is None:
-        places, hashes = np.zeros(count, np.int32), np.zeros(count, np.int64)
-    else:
-        places, hashes = places_and_hashes(keys, count)
-    rows = ScannedRows(places, hashes, batch_of(columns, count), origin, grouped)
-    return list(rows.by_task(tasks))
+        return np.zeros(count, np.int32), np.zeros(count, np.int64)
+    return places_and_hashes(keys, count)
 
 
 def _as_groups(early: EarlyGroups, rows: ScannedRows) -> ScannedRows:

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from ...planner.model.registry import Finish
 from ..state.rows import Int64, Mask, columns_of
+from .floats import is_list
 from .fold import fold_column
+from .lists import lists_of
 from .merge import finish_column, merge_columns, start_column
 
 
@@ -62,15 +64,36 @@ class RowBuffers:
     empty: tuple[Any, ...] = ()
 
     def make(self, columns: Sequence[Any], schema: Any, count: int) -> Any:
-        """The buffers, or what they start from, row by row, under their schema."""
+        """The buffers, or what they start from, row by row, under their schema.
+
+        A list of one element, or of none, comes as the element, or null.
+        """
         ones = pa.array(np.ones(count, np.int64)) if None in self.sources else None
-        arrays = [ones if source is None else columns[source] for source in self.sources]
+        arrays = [
+            ones if source is None else _as_buffer(columns[source], field.type)
+            for source, field in zip(self.sources, schema, strict=True)
+        ]
         return columns_of(arrays, schema, count)
 
     def of_no_rows(self, schema: Any) -> Any:
         """The buffers of a group without rows: one row."""
         arrays = [pa.array([value], f.type) for value, f in zip(self.empty, schema, strict=True)]
         return columns_of(arrays, schema, 1)
+
+
+def _as_buffer(column: Any, kind: Any) -> Any:
+    if _depth(column.type) == _depth(kind):
+        return column
+    lengths = column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+    values = column.drop_null() if column.null_count else column
+    if values.type != kind.value_type:
+        values = values.cast(kind.value_type)
+    return lists_of(values, lengths, kind)
+
+
+def _depth(kind: Any) -> int:
+    """How many lists stand around each value."""
+    return 1 + _depth(kind.value_type) if is_list(kind) else 0
 
 
 @dataclass(frozen=True)

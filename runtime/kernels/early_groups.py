@@ -1,4 +1,4 @@
-"""Groups the rows of an aggregation before they are hashed and dealt out, where that leaves few."""
+"""Groups the rows of an aggregation before they are dealt out, or hashes each key once."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ Codes = npt.NDArray[np.int64]
 _LEAST = 4_096  # rows that are grouped sooner than hashed
 _SAMPLE = 1_024
 _SHRINK = 4  # rows a group
+_REPEATED = 2  # rows a key: its hash is computed once
 _MOST_CODES = 1 << 20
 
 
@@ -49,28 +50,27 @@ class EarlyGroups:
         """The kernel that takes groups."""
         return replace(self.kernel, rows=None)
 
-    def group(self, columns: Sequence[Any], count: int) -> tuple[Int64, list[Any]] | None:
-        """The groups of some rows: where the first row of each is, and the columns that travel.
+    def codes(self, columns: Sequence[Any], count: int) -> KeyCodes | None:
+        """Numbers of the rows' keys; None where these are many."""
+        return key_codes(columns[: self.width], count)
 
-        None where they would not be few.
+    def group(self, columns: Sequence[Any], count: int, coded: KeyCodes) -> list[Any]:
+        """The columns of the groups of some rows, in the order of their numbers.
 
         Raises:
             KernelError: a partial result does not fit its type.
         """
-        codes = group_codes(columns[: self.width], count)
-        if codes is None:
-            return None
-        order = np.argsort(codes, kind="stable")
-        codes = codes[order]
+        order = np.argsort(coded.codes, kind="stable")
+        codes = coded.codes[order]
         heads = np.ones(count, np.bool_)
         heads[1:] = codes[1:] != codes[:-1]
         starts = np.flatnonzero(heads)
-        positions, first = pa.array(order), order[starts]
+        positions, first = pa.array(order), pa.array(coded.first)
         rows = self._buffers([column.take(positions) for column in columns[self.width :]], count)
         folded = self.kernel.buffers.collected(rows, heads)
-        keys = [column.take(pa.array(first)) for column in columns[: self.width]]
+        keys = [column.take(first) for column in columns[: self.width]]
         sizes = np.diff(np.append(starts, count))
-        return first, [*keys, *folded.columns, pa.array(sizes)]
+        return [*keys, *folded.columns, pa.array(sizes)]
 
     def singles(self, columns: Sequence[Any], count: int) -> list[Any]:
         """Rows as groups of one row each."""
@@ -85,11 +85,29 @@ class EarlyGroups:
         return rows.make(typed, schema, count)
 
 
-def group_codes(columns: Sequence[Any], count: int) -> npt.NDArray[np.uint16] | None:
-    """A number for each row, the same where all columns are; None where there are not few.
+@dataclass(frozen=True)
+class KeyCodes:
+    """Numbers of rows, the same only where their keys are.
 
     Equal floats of several forms may have several numbers.
+
+    Attributes:
+        codes: of each row, below the length of `first`; of 16 bits where that is enough.
+        first: for each number the first row that has it.
     """
+
+    codes: npt.NDArray[Any]
+    first: Int64
+
+    @property
+    def are_few(self) -> bool:
+        """Whether grouping the rows pays."""
+        # numpy sorts 16-bit numbers by radix.
+        return _SHRINK * len(self.first) <= len(self.codes) and self.codes.dtype == np.uint16
+
+
+def key_codes(columns: Sequence[Any], count: int) -> KeyCodes | None:
+    """Numbers of keys, given by their columns; None where it is not worth while to have them."""
     if count < _LEAST or any(pa.types.is_nested(column.type) for column in columns):
         return None
     sample, _ = _codes([column.slice(0, _SAMPLE) for column in columns], _SAMPLE)
@@ -101,10 +119,14 @@ def group_codes(columns: Sequence[Any], count: int) -> npt.NDArray[np.uint16] | 
         return None
     present = np.zeros(space, np.bool_)
     present[codes] = True
-    if _SHRINK * np.count_nonzero(present) > count or np.count_nonzero(present) > 1 << 16:
+    number = int(np.count_nonzero(present))
+    if _REPEATED * number > count:
         return None
-    # numpy sorts 16-bit numbers by radix.
-    return (np.cumsum(present) - 1).astype(np.uint16)[codes]
+    kind = np.uint16 if number <= 1 << 16 else np.int32
+    dense = (np.cumsum(present) - 1).astype(kind)[codes]
+    first = np.empty(number, np.int64)
+    first[dense[::-1]] = np.arange(count - 1, -1, -1)  # of several the last one stays
+    return KeyCodes(dense, first)
 
 
 def _codes(columns: Sequence[Any], count: int) -> tuple[Codes, int]:

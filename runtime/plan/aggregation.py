@@ -36,7 +36,7 @@ from ...planner.model.expressions import (
     to_attribute,
 )
 from ...planner.model.tree import replace
-from ...planner.model.types import LONG
+from ...planner.model.types import LONG, ArrayType
 from ...rules.preparation.state import refuse_several_event_times
 from .carried import Carried, constant_length, key, plain, window
 from .facts import BatchFacts
@@ -237,7 +237,8 @@ def row_buffers(
 ) -> tuple[tuple[Alias, ...], tuple[int | None, ...]]:
     """The columns that make the buffers of single rows, each once; per buffer, which it is.
 
-    None for a buffer that is 1 for every row: it needs no column.
+    None for a buffer that is 1 for every row: it needs no column. Of a list of one element or none
+    the column is the element (`RowBuffers.make`).
     """
     found: dict[tuple[Expression, object], Alias] = {}
     sources: list[int | None] = []
@@ -247,10 +248,27 @@ def row_buffers(
             if isinstance(value, Literal) and value.value == 1 and buffer.data_type == LONG:
                 sources.append(None)
                 continue
-            made = Alias(child=value, name=buffer.name)
-            known = found.setdefault((value, buffer.data_type), made)
+            element: Expression | None = None
+            if isinstance(buffer.data_type, ArrayType) and not buffer.data_type.contains_null:
+                element = _element(value)
+            made = Alias(child=value if element is None else element, name=buffer.name)
+            known = found.setdefault((made.child, buffer.data_type), made)
             sources.append(list(found.values()).index(known))
     return tuple(found.values()), tuple(sources)
+
+
+def _element(value: Expression) -> Expression | None:
+    """The one element of a list, null where the list has none; None: it may have several."""
+    match value:
+        case Call(name="array", arguments=(element,)):
+            return element
+        case Call(name="if", arguments=(used, chosen, Literal(value=()))):
+            inner = _element(chosen)
+            if inner is None:
+                return None
+            none = Literal(value=None, type_=inner.data_type)
+            return replace(value, arguments=(used, inner, none))
+    return None
 
 
 def _keyed_rows(

@@ -52,6 +52,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("floor", "ceil", "ceiling"), arithmetic.whole),
     "sqrt": arithmetic.square_root,
     **dict.fromkeys(("signum", "sign"), arithmetic.signum),
+    "bin": texts.binary_digits,
     **dict.fromkeys(("upper", "lower"), texts.cased),
     "length": texts.length,
     **dict.fromkeys(("octet_length", "bit_length"), texts.octets),

@@ -183,6 +183,7 @@ OPERATIONS: dict[str, Operation] = {
     "signum": Operation((("double",),)),
     "sign": Operation((("double",),)),
     # Strings.
+    "bin": Operation((("bigint",),)),
     "upper": Operation((("string",),)),
     "lower": Operation((("string",),)),
     "length": Operation((("string",), ("binary",))),

@@ -12,9 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .program import Step
-from .vectors import Value, repeated
+from .vectors import Value, nulled, numbers, repeated
 
 _MAX = 2**31 - 1
+
+
+def binary_digits(step: Step, value: Any) -> Any:
+    """`bin`: the digits of a number in two's complement, without leading zeros."""
+    bits = np.unpackbits(numbers(value).astype(">i8").view(np.uint8)).reshape(-1, 64)
+    shown = np.logical_or.accumulate(bits, axis=1)
+    shown[:, -1] = True  # of 0, too, one digit is shown
+    ends = np.cumsum(shown.sum(axis=1), dtype=np.int32)
+    offsets = np.concatenate([np.zeros(1, np.int32), ends])
+    digits = bits[shown] + np.uint8(ord("0"))
+    found = pa.StringArray.from_buffers(len(bits), pa.py_buffer(offsets), pa.py_buffer(digits))
+    return nulled(found, value)
 
 
 def cased(step: Step, text: Any) -> Any:
