@@ -13,6 +13,22 @@ import random_tables
 from .cases import Name
 
 Expectation = Mapping[str, Any]
+# Short streams cost what is around them: the compiler of hot code, a process for each link and
+# permission that Hadoop's files ask for, checksums. None of it changes what Spark emits.
+SETTINGS = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # What Spark keeps of past queries for its web page, plans and all, would fill the heap.
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+}
 
 
 class Answers:
