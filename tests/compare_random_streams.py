@@ -21,7 +21,9 @@ import argparse
 import logging
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from functools import cache, partial
 from importlib.util import find_spec
@@ -51,6 +53,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--suite", action="store_true", help="add what the tests' file has not")
     parser.add_argument("--answers", type=Path, help="a file that keeps the native answers")
     parser.add_argument("--results", type=Path, help="verdicts so far; new ones are added")
+    parser.add_argument("--ahead", type=int, default=0, help="native answers asked for at once")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no stream after so long")
     return parser.parse_args()
 
@@ -71,6 +74,18 @@ def names(chosen: argparse.Namespace) -> Iterator[Name]:
                         batches=chosen.batches,
                         restarts=chosen.engine == "turns",
                     )
+
+
+def asked(names: Iterator[Name], answers: Answers, ahead: int) -> Iterator[Name]:
+    """The streams, while Spark is asked about those that come next."""
+    waiting: deque[tuple[Name, Future[Any]]] = deque()
+    with ThreadPoolExecutor(max(ahead, 1)) as pool:
+        for name in names:
+            waiting.append((name, pool.submit(answers.of, name)))
+            if len(waiting) > ahead:
+                wait([waiting[0][1]])
+                yield waiting.popleft()[0]
+        yield from (name for name, _ in waiting)
 
 
 def judge(answers: Answers, name: Name, run: Callable[[Name], Emitted], refuses: bool) -> Verdict:
@@ -114,7 +129,8 @@ def main() -> int:
         } or {"turns": partial(run_in_turns, list(runners.values()))}
         tally = Tally(chosen.results)
         deadline = time.monotonic() + chosen.seconds
-        for name in names(chosen):
+        open_ = (name for name in names(chosen) if not all(tally.has(how, name) for how in ways))
+        for name in asked(open_, answers, chosen.ahead):
             if time.monotonic() > deadline:
                 break
             for how, run in ways.items():
