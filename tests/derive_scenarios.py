@@ -184,8 +184,11 @@ def derive(spark: Any, scenario: dict[str, Any]) -> dict[str, Any]:
 
 def _condition(error: Any) -> str | None:
     """That of the innermost Spark error."""
-    condition = error.getCondition()
-    origin = getattr(error, "_origin", None)
+    from pyspark.errors import PySparkException
+
+    condition = error.getCondition() if isinstance(error, PySparkException) else None
+    # What is not Spark's own comes as it is, with Java's exception in it.
+    origin = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     while origin is not None:
         try:
             condition = origin.getCondition() or condition

@@ -14,11 +14,10 @@ import random_tables
 from .cases import Name
 
 Expectation = Mapping[str, Any]
-# Short streams cost what is around them: the compiler of hot code, a process for each link and
-# permission that Hadoop's files ask for, checksums. None of it changes what Spark emits.
+# Short streams cost what is around them: the compiler of hot code, a process for each link that
+# renaming a file looks for, checksums. None of it changes what Spark emits.
 SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
