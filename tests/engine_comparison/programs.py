@@ -92,7 +92,11 @@ def step_programs() -> list[Program]:
                 add(f"join {how.replace('left_', '')}", kind, f"{left}.join({right}, 'k', '{how}')")
             right = f"rows.selectExpr('id AS other', '{two} AS j')"
             equal = "(k = j) OR (k = j) IS NULL"
-            add("join null-aware anti", kind, f"{left}.join({right}, F.expr('{equal}'), 'left_anti')")
+            add(
+                "join null-aware anti",
+                kind,
+                f"{left}.join({right}, F.expr('{equal}'), 'left_anti')",
+            )
             marked = "SELECT *, EXISTS(SELECT 1 FROM {r} WHERE k = j) AS mark FROM {l}"
             add("join existence", kind, f"spark.sql('{marked}', l={left}, r={right})")
         for direction in ("asc", "desc"):
