@@ -69,11 +69,11 @@ def state_rows(state: StoredState) -> list[str]:
     """The live rows of a version of an operator's state."""
     found = []
     for _, rows in state.rows():
-        kept = rows.values
-        if tuple(kept.schema)[-len(FLAGS) :] == FLAGS:
+        kept = rows.values.columns
+        if [c.type for c in kept[-len(FLAGS) :]] == [flag.type for flag in FLAGS]:
             # A join numbers its rows as they come, and tasks may read them in any order.
-            kept = kept.drop_columns([FLAGS[0].name])
-        columns = [*rows.keys.columns.columns, pa.array(rows.times), *kept.columns]
+            kept = [*kept[: -len(FLAGS)], kept[-1]]
+        columns = [*rows.keys.columns.columns, pa.array(rows.times), *kept]
         values = (column.to_pylist() for column in columns)
         found += [
             json.dumps(list(map(_plain, row)), default=str) for row in zip(*values, strict=True)
