@@ -344,6 +344,9 @@ def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterato
                 for part in (Literal(value=f"f{i}", type_=STRING), value)
             ]
             yield Call(name=name, arguments=tuple(named))
+        case "makedecimal":
+            for options in ((18, 2), (12, 0), (18, 18)):
+                yield Call(name=name, arguments=arguments, ansi=ansi, options=options)
         case _:
             yield Call(name=name, arguments=arguments, ansi=ansi, time_zone="UTC")
 

@@ -72,6 +72,8 @@ def table_of(expressions: list[Expression], seed: int) -> pa.Table:
 
 
 def cases_of(chosen: argparse.Namespace) -> dict[bool, dict[Signature, Case]]:
+    if chosen.part == "programs":
+        return {True: {}, False: {}}
     if chosen.cases and chosen.cases.exists():
         kept: dict[bool, dict[Signature, Case]] = pickle.loads(chosen.cases.read_bytes())
         return kept

@@ -11,15 +11,19 @@ must be the native ones, batch by batch. The embedded engine may refuse a query 
 STATEPLAN_NOT_EXACT: these are counted by reason. `turns` changes the engine,
 and the number of tasks, at a restart behind each batch.
 Native answers are kept in a file, so that an environment without Spark can compare with them;
-`--suite` adds what that of the tests does not have. Status 1 if a stream differs.
+`--suite` adds what that of the tests does not have. With --results a run can be cut into pieces:
+the same command again goes on. Status 1 if a stream differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from functools import cache, partial
 from importlib.util import find_spec
@@ -28,7 +32,7 @@ from typing import Any
 
 import embedded_environment
 from stream_comparison.cases import ANSWERS, OPERATORS, SHAPES, SUITE, Name, what
-from stream_comparison.native import Answers
+from stream_comparison.native import SETTINGS, Answers
 from stream_comparison.runs import Emitted, run_in_turns, run_part, run_whole
 from stream_comparison.verdicts import Tally, Verdict, verdict
 from stream_comparison.worker import Worker
@@ -48,6 +52,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--case", action="append", default=[], help="only this stream, by its name")
     parser.add_argument("--suite", action="store_true", help="add what the tests' file has not")
     parser.add_argument("--answers", type=Path, help="a file that keeps the native answers")
+    parser.add_argument("--results", type=Path, help="verdicts so far; new ones are added")
+    parser.add_argument("--ahead", type=int, default=0, help="native answers asked for at once")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no stream after so long")
     return parser.parse_args()
 
@@ -70,6 +76,18 @@ def names(chosen: argparse.Namespace) -> Iterator[Name]:
                     )
 
 
+def asked(names: Iterator[Name], answers: Answers, ahead: int) -> Iterator[Name]:
+    """The streams, while Spark is asked about those that come next."""
+    waiting: deque[tuple[Name, Future[Any]]] = deque()
+    with ThreadPoolExecutor(max(ahead, 1)) as pool:
+        for name in names:
+            waiting.append((name, pool.submit(answers.of, name)))
+            if len(waiting) > ahead:
+                wait([waiting[0][1]])
+                yield waiting.popleft()[0]
+        yield from (name for name, _ in waiting)
+
+
 def judge(answers: Answers, name: Name, run: Callable[[Name], Emitted], refuses: bool) -> Verdict:
     """What came of a stream; a run that raises what it should not differs."""
     want = answers.of(name)
@@ -82,13 +100,14 @@ def judge(answers: Answers, name: Name, run: Callable[[Name], Emitted], refuses:
 
 def main() -> int:
     chosen = arguments()
+    logging.disable(logging.CRITICAL)  # PySpark logs each error that it raises
     with ExitStack() as stack:
 
         @cache
         def spark() -> Any:
             from faults.sparks import local_session
 
-            session = local_session()
+            session = local_session(SETTINGS)
             stack.callback(session.stop)
             return session
 
@@ -108,20 +127,22 @@ def main() -> int:
         ways: dict[str, Callable[[Name], Emitted]] = {
             engine: partial(run_whole, runners[engine]) for engine in ENGINES.get(chosen.engine, ())
         } or {"turns": partial(run_in_turns, list(runners.values()))}
-        tallies = {how: Tally(how) for how in ways}
+        tally = Tally(chosen.results)
         deadline = time.monotonic() + chosen.seconds
-        for name in names(chosen):
+        open_ = (name for name in names(chosen) if not all(tally.has(how, name) for how in ways))
+        for name in asked(open_, answers, chosen.ahead):
             if time.monotonic() > deadline:
                 break
             for how, run in ways.items():
+                if tally.has(how, name):
+                    continue
                 found = judge(answers, name, run, how != "spark")
-                tallies[how].add(name, found)
+                tally.add(how, name, found)
                 if found.kind == "differs":
                     print("\n".join([f"{how}: {name}: {what(name.case())}", *found.texts]))
                     sys.stdout.flush()
-        for tally in tallies.values():
-            print("\n".join(tally.lines()))
-    return 1 if any(tally.differing for tally in tallies.values()) else 0
+        print("\n".join(tally.lines()))
+    return 1 if tally.differs else 0
 
 
 if __name__ == "__main__":

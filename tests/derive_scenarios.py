@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import sys
-import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import yaml
 
 from stateplan.planner.model.ddl import parse_type
 from stateplan.runtime.comparison import as_text, plain
+from stateplan.runtime.scenario_run import scenario_folder
 from stateplan.runtime.testing.update import write_expectation
 
 SCENARIOS = Path(__file__).resolve().parent / "scenarios"
@@ -153,12 +153,12 @@ def derive(spark: Any, scenario: dict[str, Any]) -> dict[str, Any]:
     settings = {"spark.sql.shuffle.partitions": "3", **(scenario.get("conf") or {})}
     for key, value in settings.items():
         session.conf.set(key, str(value))
-    folder = Path(tempfile.mkdtemp(prefix="scenario-"))
     run: LiveRun | None = None
     phase, step = "analysis", -1
     expect: dict[str, Any] = {}
+    stack = ExitStack()
     try:
-        run = LiveRun(session, scenario, folder)
+        run = LiveRun(session, scenario, stack.enter_context(scenario_folder()))
         expect["columns"] = run.columns
         phase = "start"
         run.start()
@@ -178,14 +178,17 @@ def derive(spark: Any, scenario: dict[str, Any]) -> dict[str, Any]:
     finally:
         if run is not None and run.query is not None:
             run.query.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        stack.close()
     return expect
 
 
 def _condition(error: Any) -> str | None:
     """That of the innermost Spark error."""
-    condition = error.getCondition()
-    origin = getattr(error, "_origin", None)
+    from pyspark.errors import PySparkException
+
+    condition = error.getCondition() if isinstance(error, PySparkException) else None
+    # What is not Spark's own comes as it is, with Java's exception in it.
+    origin = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     while origin is not None:
         try:
             condition = origin.getCondition() or condition

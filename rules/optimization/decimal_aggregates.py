@@ -54,7 +54,12 @@ def _rewritten(expression: Expression, conf: Conf) -> Expression:
     if name == "sum":
         if precision + 10 > MAX_LONG_DIGITS:
             return expression
-        return Call(name="makedecimal", arguments=(over_longs,), options=(precision + 10, scale))
+        return Call(
+            name="makedecimal",
+            arguments=(over_longs,),
+            options=(precision + 10, scale),
+            ansi=conf.ansi,
+        )
     if precision + 4 > MAX_DOUBLE_DIGITS:
         return expression
     divisor = Literal(value=10.0**scale, type_=DOUBLE)

@@ -128,6 +128,11 @@ def comparable(key: Expression) -> Expression:
     """
     if not isinstance(key.data_type, FloatType | DoubleType) or isinstance(key, ExactForm):
         return key
+    return normalized(key)
+
+
+def normalized(key: Expression) -> ExactForm:
+    """A float with one NaN and one zero, as keys of groups and orders have it."""
     kind = key.data_type.simple
     form = f"(CASE WHEN isnan({{0}}) THEN CAST('NaN' AS {kind}) ELSE {{0}} + CAST(0 AS {kind}) END)"
     original = Call(name="normalizenanandzero", arguments=(key,))

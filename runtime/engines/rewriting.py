@@ -9,7 +9,7 @@ from ...planner.model.tree import replace
 from ...planner.model.types import DAY_TIME_FIELDS, CalendarIntervalType, DayTimeIntervalType
 from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
 from .exact import ExactForm
-from .rewrites import GUARDED, REWRITES, Rewrite
+from .rewrites import GUARDED, REWRITES, Rewrite, normalized
 
 _SECOND = DAY_TIME_FIELDS.index("second")
 _SECONDS = DayTimeIntervalType(_SECOND, _SECOND)
@@ -73,6 +73,11 @@ def _rebuilt(part: Expression, setting: Setting) -> Expression:
 
 
 def _exact(part: Expression, setting: Setting) -> Expression:
+    match part:
+        case Call(name="normalizenanandzero", arguments=(key,)):
+            return normalized(key)
+        case Call(name="knownfloatingpointnormalized", arguments=(key,)):
+            return key  # a mark for the optimizer
     if guards_a_failure(part, setting):
         return next(_forms(part, GUARDED, setting), part)
     if plain_reason(part, setting) is None:

@@ -90,6 +90,15 @@ def step_programs() -> list[Program]:
                 left = f"rows.selectExpr('id', '{one} AS k')"
                 right = f"rows.selectExpr('id AS other', '{two} AS k')"
                 add(f"join {how.replace('left_', '')}", kind, f"{left}.join({right}, 'k', '{how}')")
+            right = f"rows.selectExpr('id AS other', '{two} AS j')"
+            equal = "(k = j) OR (k = j) IS NULL"
+            add(
+                "join null-aware anti",
+                kind,
+                f"{left}.join({right}, F.expr('{equal}'), 'left_anti')",
+            )
+            marked = "SELECT *, EXISTS(SELECT 1 FROM {r} WHERE k = j) AS mark FROM {l}"
+            add("join existence", kind, f"spark.sql('{marked}', l={left}, r={right})")
         for direction in ("asc", "desc"):
             for nulls in ("first", "last"):
                 if not kind.startswith("map"):
@@ -110,8 +119,39 @@ def step_programs() -> list[Program]:
     return found
 
 
+_CONDITIONS = ("n < m", "s = t OR n = m", "v >= w AND s <> t", "n IS NULL", "true")
+
+
+def keyless_programs() -> list[Program]:
+    """Joins that compare no keys: each row with every other one."""
+    found = []
+    sides = [
+        "rows.filter('id < 40').selectExpr("
+        + ", ".join(
+            f"'{column_of(type_of(kind), number).name} AS {name}'"
+            for kind, name in zip(("int", "double", "string"), names, strict=True)
+        )
+        + ")"
+        for number, names in ((1, "nvs"), (2, "mwt"))
+    ]
+    left, right = sides
+
+    def add(how: str, text: str) -> None:
+        signature = Signature(f"join {how} without keys", "boolean")
+        found.append(Program("steps", signature, f"result = {text}"))
+
+    for condition in _CONDITIONS:
+        for how in ("inner", "left", "right", "full", "left_semi", "left_anti"):
+            joined = f"{left}.join({right}, F.expr({condition!r}), '{how}')"
+            add(how.replace("left_", ""), joined)
+        marked = f"SELECT *, EXISTS(SELECT 1 FROM {{r}} WHERE {condition}) AS mark FROM {{l}}"
+        add("existence", f"spark.sql({marked!r}, l={left}, r={right})")
+    add("inner", f"{left}.crossJoin({right})")
+    return found
+
+
 def all_programs() -> list[Program]:
     """All of them; those of one signature stand together."""
     readers = [Program("readers", signature, text) for signature, text in reader_programs()]
-    found = [*guard_programs(), *readers, *step_programs()]
+    found = [*guard_programs(), *readers, *step_programs(), *keyless_programs()]
     return sorted(found, key=lambda program: (program.section, program.signature))

@@ -192,6 +192,17 @@ def _two_branches(rng: random.Random) -> Made:
     return sql, ("update",)
 
 
+def _joined(rng: random.Random) -> Made:
+    kind = rng.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN"])
+    events = _events(rng)
+    columns = "a.user, a.ts, a.n" + ("" if "SEMI" in kind else ", b.ts AS u, b.n AS m")
+    sql = (
+        f"SELECT {columns} FROM {events} AS a {kind} {events} AS b ON a.user = b.user "
+        "AND b.ts >= a.ts AND b.ts <= a.ts + INTERVAL 10 SECONDS AND a.n < b.n"
+    )
+    return sql, ("append",)
+
+
 def _watermarked() -> QueryBuilder:
     return stream("events", SCHEMA).with_watermark("ts", "10 seconds")
 
@@ -219,6 +230,7 @@ SHAPES: dict[str, Callable[[random.Random], Made]] = {
     "limited": _limited,
     "whole": _whole,
     "two branches": _two_branches,
+    "joined": _joined,
 }
 KINDS = (*SHAPES, *DEDUPLICATIONS)
 

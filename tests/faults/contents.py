@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from stateplan.runtime.inspection.stored import StoredState, StoredStates
 from stateplan.runtime.output_log import visible_files
+from stateplan.runtime.state.marks import FLAGS
 
 from .cases import Case
 from .sinks import row_text
@@ -68,7 +69,11 @@ def state_rows(state: StoredState) -> list[str]:
     """The live rows of a version of an operator's state."""
     found = []
     for _, rows in state.rows():
-        columns = [*rows.keys.columns.columns, pa.array(rows.times), *rows.values.columns]
+        kept = rows.values.columns
+        if [c.type for c in kept[-len(FLAGS) :]] == [flag.type for flag in FLAGS]:
+            # A join numbers its rows as they come, and tasks may read them in any order.
+            kept = [*kept[: -len(FLAGS)], kept[-1]]
+        columns = [*rows.keys.columns.columns, pa.array(rows.times), *kept]
         values = (column.to_pylist() for column in columns)
         found += [
             json.dumps(list(map(_plain, row)), default=str) for row in zip(*values, strict=True)

@@ -125,3 +125,19 @@ def test_keys_of_an_order_are_given_in_the_engines_form() -> None:
     sql = "SELECT user, max(price) AS p FROM STREAM events GROUP BY user ORDER BY p"
     plan = compute_exactly(first_plan(sql, "complete"), known)
     assert "Sort [exact[comparable]" in text(plan)
+
+
+def test_sums_of_short_decimals_are_computed_in_arrow() -> None:
+    known = BatchFacts(conf=STORES, engine=EMBEDDED, readers={"events": EVENTS})
+    price = "CAST(qty AS DECIMAL(8,2))"
+    sql = f"SELECT user, sum({price}) AS s, avg({price}) AS a FROM STREAM events GROUP BY user"
+    above, *below = text(compute_exactly(first_plan(sql, "update"), known)).split("\n")
+    assert above.startswith("Select (in Arrow) [user#") and "MakeDecimal(sum(" in above
+    assert any("Select (in Arrow) [" in line and "UnscaledValue(" in line for line in below)
+
+
+def test_floats_within_keys_have_one_nan_and_one_zero() -> None:
+    known = BatchFacts(conf=STORES, engine=EMBEDDED, readers={"events": EVENTS})
+    sql = "SELECT array(price) AS k, count(*) AS n FROM STREAM events GROUP BY 1"
+    plan = text(compute_exactly(first_plan(sql, "update"), known))
+    assert "transform(" in plan and "exact[comparable]" in plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import derive_scenarios
@@ -13,6 +14,21 @@ import random_tables
 from .cases import Name
 
 Expectation = Mapping[str, Any]
+# Short streams cost what is around them: the compiler of hot code, a process for each link that
+# renaming a file looks for, checksums. None of it changes what Spark emits.
+SETTINGS = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # What Spark keeps of past queries for its web page, plans and all, would fill the heap.
+    "spark.sql.ui.retainedExecutions": "5",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+}
 
 
 class Answers:
@@ -25,6 +41,7 @@ class Answers:
 
     def __init__(self, path: Path | None, spark: Callable[[], Any] | None) -> None:
         self._path, self._spark = path, spark
+        self._lock = Lock()  # answers are asked for in several threads
         self._known: dict[str, Expectation] = {}
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -41,10 +58,12 @@ class Answers:
         if text not in self._known:
             if self._spark is None:
                 raise LookupError(f"no answer for {text} in {self._path}, and no Spark to ask")
-            self._known[text] = derived(self._spark(), name)
+            with self._lock:
+                spark = self._spark()
+            self._known[text] = derived(spark, name)
             if self._path is not None:
-                with open(self._path, "a", encoding="utf-8") as file:
-                    entry = {"case": text, "expect": self._known[text]}
+                entry = {"case": text, "expect": self._known[text]}
+                with self._lock, open(self._path, "a", encoding="utf-8") as file:
                     file.write(json.dumps(entry, ensure_ascii=False) + "\n")
         return self._known[text]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, pairwise
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stateplan.planner.description import Scenario
-from stateplan.runtime.scenario_run import SCENARIO_CONF, ScenarioRun
+from stateplan.runtime.scenario_run import SCENARIO_CONF, ScenarioRun, scenario_folder
 
 from .cases import Case, Name
 
@@ -54,7 +52,7 @@ def run_part(spark: Any, part: Part) -> Emitted:
 
 def run_whole(runner: Runner, name: Name) -> Emitted:
     """What a case emits on one engine."""
-    with _Folder() as folder:
+    with scenario_folder() as folder:
         return runner(Part(name=name, folder=folder))
 
 
@@ -63,7 +61,7 @@ def run_in_turns(runners: Sequence[Runner], name: Name) -> Emitted:
     case = name.case()
     parts = list(pairwise([*starts(case), len(case["steps"])]))
     emitted: Emitted = {}
-    with _Folder() as folder:
+    with scenario_folder() as folder:
         for number, ((first, end), runner) in enumerate(zip(parts, cycle(runners), strict=False)):
             before = emitted.get("batches", [])
             tasks = number % 3 + 1
@@ -78,12 +76,3 @@ def run_in_turns(runners: Sequence[Runner], name: Name) -> Emitted:
 def starts(case: Case) -> list[int]:
     """The steps at which the query of a case starts: the first, and each restart."""
     return [n for n, step in enumerate(case["steps"]) if n == 0 or step.get("restart")]
-
-
-class _Folder:
-    def __enter__(self) -> Path:
-        self._path = Path(tempfile.mkdtemp(prefix="stateplan-stream-"))
-        return self._path
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._path, ignore_errors=True)

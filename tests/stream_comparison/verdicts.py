@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from stateplan.runtime.comparison import differences
 
 from .cases import Name
 
 NOT_EXACT = "STATEPLAN_NOT_EXACT"
+Kind = Literal["equal", "refused", "differs"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +26,7 @@ class Verdict:
         texts: why it was refused, or how it differs.
     """
 
-    kind: Literal["equal", "refused", "differs"]
+    kind: Kind
     texts: tuple[str, ...] = ()
 
 
@@ -56,28 +59,56 @@ def reason(message: str) -> str:
     return why.rstrip(".") if kind.startswith("the expression ") else f"{kind}: {why.rstrip('.')}"
 
 
-@dataclass
 class Tally:
-    """The verdicts of one engine, or of both in turns."""
+    """The verdicts of each engine, or of both in turns.
 
-    how: str
-    counts: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    differing: list[Name] = field(default_factory=list)
+    Args:
+        path: a file of JSON lines that verdicts are added to, and that holds those of runs before;
+            None: none is kept.
+    """
 
-    def add(self, name: Name, found: Verdict) -> None:
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._found: dict[tuple[str, str], Verdict] = {}
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                verdict = Verdict(kind=entry["kind"], texts=tuple(entry["texts"]))
+                self._found[entry["how"], entry["case"]] = verdict
+
+    def has(self, how: str, name: Name) -> bool:
+        """Whether a case has a verdict."""
+        return (how, str(name)) in self._found
+
+    def add(self, how: str, name: Name, found: Verdict) -> None:
         """Take in a case."""
-        self.counts[found.kind] += 1
-        if found.kind == "refused":
-            self.reasons.update(found.texts)
-        elif found.kind == "differs":
-            self.differing.append(name)
+        self._found[how, str(name)] = found
+        if self._path is not None:
+            entry = {"how": how, "case": str(name), "kind": found.kind, "texts": found.texts}
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+    @property
+    def differs(self) -> bool:
+        """Whether any case does."""
+        return any(found.kind == "differs" for found in self._found.values())
 
     def lines(self) -> list[str]:
-        """The figures, for people."""
-        counts = ", ".join(
-            f"{self.counts[kind]} {kind}" for kind in ("equal", "refused", "differs")
-        )
-        lines = [f"{self.how}: {self.counts.total()} streams: {counts}"]
-        lines += [f"  refused {count}: {text}" for text, count in self.reasons.most_common()]
-        return lines + [f"  differs: {name}" for name in self.differing]
+        """The figures, for people: of each engine, and of each family on it."""
+        lines = []
+        for how in dict.fromkeys(how for how, _ in self._found):
+            mine = {name: found for (way, name), found in self._found.items() if way == how}
+            lines.append(f"{how}: {_counts(mine.values())}")
+            for family in dict.fromkeys(name.split("/")[0] for name in mine):
+                of_family = (v for name, v in mine.items() if name.split("/")[0] == family)
+                lines.append(f"  {family}: {_counts(of_family)}")
+            refused = (text for v in mine.values() if v.kind == "refused" for text in v.texts)
+            lines += [f"  refused {n}: {text}" for text, n in Counter(refused).most_common()]
+            lines += [f"  differs: {name}" for name, v in mine.items() if v.kind == "differs"]
+        return lines
+
+
+def _counts(found: Iterable[Verdict]) -> str:
+    counts = Counter(verdict.kind for verdict in found)
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in get_args(Kind))
+    return f"{counts.total()} streams: {kinds}"

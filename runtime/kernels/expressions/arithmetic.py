@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ import pyarrow.compute as pc
 from . import messages
 from .program import Step, decimal_of
 from .saturation import saturated
-from .vectors import Value, first_where, made, null_where, numbers, plain_type
+from .vectors import (
+    Value,
+    first_where,
+    made,
+    null_where,
+    numbers,
+    plain_type,
+    unscaled_words,
+)
 
 _SYMBOLS = {
     "+": (pc.add, pc.add_checked, "try_add"),
@@ -197,3 +206,21 @@ def whole(step: Step, value: Any) -> Any:
         if np.any((data >= float(limits.max)) | (data < float(limits.min))):
             raise messages.overflow(step)
     return made(saturated(data, np.int64), value)
+
+
+def unscaled(step: Step, value: Any) -> Any:
+    """`UnscaledValue(m)`: 1.25 as 125."""
+    return made(unscaled_words(value), value)
+
+
+def scaled(step: Step, value: Any) -> Any:
+    """`MakeDecimal(whole, precision, scale)`: 125 as 1.25."""
+    precision, scale = decimal_of(step.kind) or (0, 0)
+    data, limit = numbers(value), 10**precision
+    bad = (data >= limit) | (data <= -limit)
+    if bad.any():
+        if step.mode == "ANSI":
+            number = Decimal(first_where(value, bad)).scaleb(-scale)
+            raise messages.does_not_fit_decimal(step, number, step.kind)
+        value = null_where(value, bad)
+    return value.cast(pa.decimal128(19, 0)).view(pa.decimal128(precision, scale))

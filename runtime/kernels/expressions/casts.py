@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from .vectors import (
     nulled,
     numbers,
     plain_type,
+    unscaled_words,
 )
 from .zones import DAY, MICROS, MOST_DAYS, zone_of
 
@@ -49,7 +52,7 @@ def cast(step: Step, value: Any) -> Any:
     if decimal_of(source):
         return _from_decimal(step, value)
     if decimal_of(target):
-        return _to_decimal(step, value)
+        return (_float_to_decimal if source in _FLOATS else _to_decimal)(step, value)
     if target == "boolean":
         return made(numbers(value) != 0, value)
     if source == "boolean":
@@ -118,6 +121,22 @@ def _to_decimal(step: Step, value: Any) -> Any:
     )
 
 
+def _float_to_decimal(step: Step, value: Any) -> Any:
+    """Of the shortest digits that tell a double from others; null of what is no number."""
+    rounded = _rounding(step)
+
+    def found(number: float) -> Decimal | None:
+        return rounded(_digits(number)) if isfinite(number) else None
+
+    return _rows(value.cast(pa.float64()), plain_type(step.kind), found)
+
+
+def _digits(number: float) -> Decimal:
+    """A double as `Double.toString` has it: from 10 millions on without a zero behind the point."""
+    text = repr(number)
+    return Decimal(text.removesuffix(".0") if abs(number) >= 1e7 else text)
+
+
 def _from_decimal(step: Step, value: Any) -> Any:
     target = step.kind
     precision, scale = decimal_of(step.kinds[0]) or (0, 0)
@@ -127,8 +146,7 @@ def _from_decimal(step: Step, value: Any) -> Any:
         return _decimal_to_decimal(step, value)
     if target == "double":
         if precision <= 15:  # two exact doubles: their quotient is rounded once
-            unscaled = np.frombuffer(value.buffers()[1], np.int64)[::2]
-            return made(unscaled[value.offset :][: len(value)] / 10.0**scale, value)
+            return made(unscaled_words(value) / 10.0**scale, value)
         return _rows(value, plain_type(target), float)
     kind = _WHOLE[str(target)]
     limits = np.iinfo(kind)
@@ -160,18 +178,25 @@ def _decimal_to_decimal(step: Step, value: Any) -> Any:
     wanted = plain_type(step.kind)
     if scale >= source_scale and precision - scale >= source_precision - source_scale:
         return value.cast(wanted)
+    return _rows(value, wanted, _rounding(step))
+
+
+def _rounding(step: Step) -> Callable[[Decimal], Decimal | None]:
+    """What rounds a number half up to the scale; what then has too many digits does not fit."""
+    precision, scale = decimal_of(step.kind) or (0, 0)
     unit = Decimal(1).scaleb(-scale)
     limit = Decimal(10) ** (precision - scale)
 
     def rounded(number: Decimal) -> Decimal | None:
-        found = number.quantize(unit, ROUND_HALF_UP, _WIDE)
+        fits = abs(number) < limit
+        found = number.quantize(unit, ROUND_HALF_UP, _WIDE) if fits else number
         if abs(found) < limit:
             return found
         if step.mode == "ANSI":
             raise messages.does_not_fit_decimal(step, number, step.kind)
         return None
 
-    return _rows(value, wanted, rounded)
+    return rounded
 
 
 def _rows(value: Any, kind: Any, function: Any) -> Any:

@@ -50,6 +50,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), arithmetic.shift
     ),
     **dict.fromkeys(("floor", "ceil", "ceiling"), arithmetic.whole),
+    "unscaledvalue": arithmetic.unscaled,
+    "makedecimal": arithmetic.scaled,
     "sqrt": arithmetic.square_root,
     **dict.fromkeys(("signum", "sign"), arithmetic.signum),
     "bin": texts.binary_digits,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ..hashing import hashes_of, places_of
 from ..json_texts import read_texts
 from .program import Step, decimal_of
-from .vectors import Value, made, numbers, plain, plain_type, repeated, shown_type
+from .vectors import Value, made, numbers, plain, plain_type, repeated, shown_type, unscaled_words
 
 
 def struct(step: Step, *values: Value) -> Any:
@@ -52,9 +52,7 @@ def _hashable(value: Any, kind: object) -> Any:
         data = np.where(np.isnan(data), data.dtype.type("nan"), data)
         return made(data.view(np.int32 if kind == "float" else np.int64), value)
     if isinstance(kind, str) and decimal_of(kind):
-        # At most 18 digits: the lower of two words.
-        words = np.frombuffer(value.buffers()[1], np.int64).reshape(-1, 2)
-        return made(words[value.offset : value.offset + len(value), 0], value)
+        return made(unscaled_words(value), value)
     if kind == "binary":
         return pa.Array.from_buffers(pa.string(), len(value), value.buffers(), offset=value.offset)
     return value

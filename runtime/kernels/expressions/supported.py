@@ -84,6 +84,11 @@ def _short(kinds: Sequence[Kind], *_: object) -> bool:
     return all((decimal_of(kind) or (0, 0))[0] <= 34 for kind in kinds)
 
 
+def _in_a_long(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
+    """Whether the decimal that goes in, or comes out, has 18 digits at most."""
+    return (decimal_of(kinds[0]) or (options or (0,)))[0] in range(19)
+
+
 def _same_kinds(kinds: Sequence[Kind], *_: object) -> bool:
     return all(kind == kinds[0] for kind in kinds)
 
@@ -179,6 +184,8 @@ OPERATIONS: dict[str, Operation] = {
         for name in ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned")
     },
     **{name: Operation(_same(("double", "bigint"), 1), raises="ANSI") for name in _WHOLES},
+    "unscaledvalue": Operation((("decimal",),), accepts=_in_a_long),
+    "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=_in_a_long),
     "sqrt": Operation((("double",),)),
     "signum": Operation((("double",),)),
     "sign": Operation((("double",),)),
@@ -248,6 +255,7 @@ CASTS: frozenset[Signature] = frozenset(
         *_each(NUMBERS, (*NUMBERS, "boolean")),
         *_each(("boolean",), (*NUMBERS, "boolean", "decimal", "string")),
         *_each(WHOLE, ("decimal", "string", "timestamp")),
+        *_each(FLOATS, ("decimal",)),
         *_each(("decimal",), (*WHOLE, "double", "boolean", "decimal")),
         *_each(("string",), (*NUMBERS, "boolean", "date", "binary")),
         *_each(("date", *TIMES), ("date", *TIMES, "string")),
@@ -267,6 +275,8 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
         return source == "void"
     if (decimal_of(source) or (0, 0))[0] > 18 and target in _SMALL and mode != "LEGACY":
         return False  # Spark checks these by way of a double, unless they are short by chance
+    if source in FLOATS and (decimal_of(target) or (0, 0))[0] > 14:
+        return False  # Java 17 shows some doubles with more digits than they need
     return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
 
 

@@ -33,7 +33,7 @@ from ....planner.model.expressions import (
 )
 from ....planner.model.text import pretty
 from ....planner.model.tree import replace
-from ....planner.model.types import DataType
+from ....planner.model.types import BOOLEAN, DataType
 from ...kernels.expressions.compile import compile_program
 from ..facts import BatchFacts, Exactness
 from ..nodes import (
@@ -62,6 +62,8 @@ _HOW = {
     "FullOuter": "full",
     "LeftSemi": "semi",
     "LeftAnti": "anti",
+    "Cross": "inner",
+    "ExistenceJoin": "existence",
 }
 """The names that steps have in the table, by Spark's join types."""
 
@@ -230,12 +232,12 @@ class _Exactly:
         match node.operator:
             case SortExec(order=order) | TakeOrderedAndProjectExec(order=order):
                 self._sort(order)
-            case BroadcastHashJoinExec(null_aware=True):
-                raise _not_exact("a null-aware join", "it was not compared with Spark")
+            case BroadcastHashJoinExec(null_aware=True, left_keys=keys):
+                self._step("join null-aware anti", [key.data_type for key in keys])
             case EquiJoinExec(join_type=how, left_keys=keys):
                 self._step(f"join {_HOW.get(how, how)}", [key.data_type for key in keys])
             case BaseJoinExec(join_type=how):
-                raise _not_exact(f"a {how} join without keys", "it was not compared with Spark")
+                self._step(f"join {_HOW.get(how, how)} without keys", [BOOLEAN])
             case UnionExec():
                 self._step("union", [a.data_type for a in node.output])
             case GenerateExec(generator=Call(name=name, arguments=arguments), outer=outer):
