@@ -1,0 +1,116 @@
+"""`stateplan state export`: a query that ran here goes on in Structured Streaming.
+
+The new checkpoint has the query's id, the logs of its sources, the offsets of the last batches and
+Spark's own files of its operators; each partition of each store gets one snapshot, HDFS-backed, of
+the state at the last commit. The commit comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...planner.model.errors import DescriptionError
+from ...planner.model.pinned import PROVIDER
+from ..checkpoint import Checkpoint, CommitMetadata
+from ..failures import state_failure
+from ..files import write_new
+from ..state import Location, StateError, StateRows, load_version
+from ..state.scan import scan_state
+from ..state.version import StateVersion, task_of
+from ..state_files import write_spark_files
+from .checkpoint import HDFS_PROVIDER, OtherCheckpoint, running_states
+from .hdfs_files import WRITTEN_CODEC, write_snapshot
+from .operators import DEFAULT, RunningState, StoreRows, give_state
+from .taking_over import Asked, Taken, check_query, execution_of, new_directory
+from .unsafe_writing import write_rows
+
+if TYPE_CHECKING:
+    from ...physical.state import StateStoreSchema
+
+_CODEC = "spark.sql.streaming.stateStore.compression.codec"
+
+
+def export_state(checkpoint: str, to: str, query: Asked) -> Taken:
+    """Make a checkpoint that Spark goes on with from one of ours, for the same query.
+
+    Args:
+        checkpoint: our checkpoint, of a query that is stopped.
+        to: the directory of the new one, which must be empty or not there.
+        query: the query.
+
+    Raises:
+        StateplanError: the checkpoint is not ours or not usable, the query is not its query, its
+            state is not converted, or the directory is in use.
+    """
+    own = OtherCheckpoint.open(checkpoint)
+    if not own.is_ours:
+        raise DescriptionError(
+            "STATEPLAN_STATE_OF_SPARK",
+            f"The state of the checkpoint '{own.root}' is Spark's already ('{own.provider}').",
+            hint="Start the query in Spark on it as it is; `state import` makes one of ours.",
+        )
+    check_query(query, own)
+    planned = own.planned(execution_of(query))
+    states = running_states(planned)
+    found = {number: _parts(own, number, state) for number, state in states.items()}
+    stores = {n: give_state(s.operator, s, found[n]) for n, s in states.items()}
+    root = new_directory(to)
+    write_new(root / "metadata", f'{{"id":"{own.query_id}"}}'.encode())
+    target = Checkpoint.open(root)
+    own.copy_sources(root)
+    pinned = own.settings | {PROVIDER: HDFS_PROVIDER, _CODEC: WRITTEN_CODEC}
+    for batch in own.planned_batches:
+        seq = own.offsets(batch)
+        metadata = seq.metadata.model_copy(update={"conf": pinned})
+        target.add_offsets(batch, replace(seq, metadata=metadata))
+    for number, state in states.items():
+        folder = target.state_directory / str(number)
+        write_spark_files(folder, state.operator)
+        for schema in state.operator.state_stores:
+            _write(folder, schema, stores[number][schema.name], own)
+    target.add_commit(own.committed, CommitMetadata(nextBatchWatermarkMs=own.next_watermark_ms))
+    given = {
+        number: (state.operator.operator_name, sum(map(len, found[number].values())))
+        for number, state in states.items()
+    }
+    return Taken(operators=given, next_batch=own.version)
+
+
+def _parts(own: OtherCheckpoint, number: int, state: RunningState) -> Mapping[str, StateRows]:
+    """Our state of an operator at the last commit, by part, marks taken in."""
+    location = own.root / "state" / str(number) / "runs"
+    try:
+        version = load_version(location, own.version, own.stores, own.state_attempt)
+        return {
+            part: _rows(location, version, part, state)
+            for part in state.kernel.layouts
+            if not part.endswith(("-matched", "-gone"))
+        }
+    except StateError as error:
+        raise state_failure(error) from error
+
+
+def _rows(location: Location, version: StateVersion, part: str, state: RunningState) -> StateRows:
+    found = scan_state(location, version, 1, 0, part)
+    return state.kernel.layouts[part].empty() if found is None else found
+
+
+def _write(
+    operator: Location, schema: StateStoreSchema, rows: StoreRows, own: OtherCheckpoint
+) -> None:
+    """Write a snapshot for each partition of a store."""
+    keys = write_rows(rows.keys, schema.key, rows.count)
+    values = write_rows(rows.values, schema.value, rows.count)
+    owners = np.zeros(rows.count, np.int64)
+    if rows.places is not None:
+        owners = task_of(rows.places, own.stores)
+    # A store of all rows is in partition 0; nobody opens another one.
+    for partition in range(own.stores if rows.places is not None else 1):
+        at = np.flatnonzero(owners == partition).tolist()
+        folder = operator / str(partition)
+        place = folder if schema.name == DEFAULT else folder / schema.name
+        write_snapshot(place, own.version, {keys[i]: values[i] for i in at})

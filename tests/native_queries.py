@@ -1,0 +1,206 @@
+"""Queries of every stateful operator that Structured Streaming itself runs for the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import stateplan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA = "id INT, user STRING, ts TIMESTAMP, qty INT, price DOUBLE, cost DECIMAL(24,2), tags STRING"
+BASE = {"spark.sql.shuffle.partitions": "2"}
+HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+EVENTS = "STREAM events WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
+OTHERS = "STREAM others WATERMARK ts DELAY OF INTERVAL 5 SECONDS"
+
+
+def _sides(join: str, on: str) -> str:
+    columns = "a.id, a.user, a.price" if "SEMI" in join else "a.id, a.price, b.id AS other, b.qty"
+    return (
+        f"SELECT {columns} FROM (SELECT * FROM {EVENTS}) a {join} JOIN (SELECT * FROM {OTHERS}) b "
+        f"ON a.user = b.user AND {on}"
+    )
+
+
+NEAR = "b.ts BETWEEN a.ts - INTERVAL 20 SECONDS AND a.ts + INTERVAL 20 SECONDS"
+
+
+@dataclass(frozen=True)
+class NativeQuery:
+    """A query: its SQL, its output mode, settings.
+
+    For DISTINCT ON, which is ours alone, `unique` are its columns, `within` says up to when.
+    """
+
+    sql: str
+    mode: str = "append"
+    conf: Mapping[str, str] = field(default_factory=dict)
+    unique: tuple[str, ...] = ()
+    within: bool = False
+
+    def frame(self, session: SparkSession) -> DataFrame:
+        """The query in Spark."""
+        if not self.unique:
+            return session.sql(self.sql)
+        rows = session.sql(f"SELECT * FROM {EVENTS}")
+        if self.within:
+            return rows.dropDuplicatesWithinWatermark(self.unique).select("id", "user", "ts")
+        return rows.dropDuplicates(self.unique).select("id", "user", "ts")
+
+
+QUERIES: dict[str, NativeQuery] = {
+    "windows": NativeQuery(
+        "SELECT window(ts, '20 seconds') AS w, user, count(*) AS n, sum(qty) AS q, avg(qty) AS a, "
+        "sum(cost) AS c, avg(cost) AS ac, min(user) AS lo, max(cost) AS hi, stddev(price) AS d, "
+        f"corr(price, qty) AS r, first(id) AS f, max_by(id, price) AS m FROM {EVENTS} GROUP BY 1, 2"
+    ),
+    "totals": NativeQuery(
+        "SELECT user, count(qty) AS n, sum(price) AS p, collect_list(id) AS l, sum(cost) AS c, "
+        "collect_set(qty) AS s, approx_count_distinct(id) AS k, bool_or(qty > 3) AS o "
+        f"FROM {EVENTS} GROUP BY user",
+        "update",
+    ),
+    "all": NativeQuery(
+        f"SELECT count(*) AS n, max(user) AS u, avg(price) AS a FROM {EVENTS}", "complete"
+    ),
+    "old formats": NativeQuery(
+        f"SELECT upper(user) AS u, price, count(*) AS n FROM {EVENTS} GROUP BY 1, 2",
+        "update",
+        {
+            "spark.sql.streaming.aggregation.stateFormatVersion": "1",
+            "spark.sql.streaming.stateStore.compression.codec": "snappy",
+        },
+    ),
+    "dedup": NativeQuery(
+        f"SELECT DISTINCT ON (user, ts) id, user, ts FROM {EVENTS}", unique=("user", "ts")
+    ),
+    "dedup for ever": NativeQuery(
+        f"SELECT DISTINCT ON (user, price) id, user, ts FROM {EVENTS}", unique=("user", "price")
+    ),
+    "dedup within": NativeQuery(
+        f"SELECT DISTINCT ON (user) WITHIN WATERMARK id, user, ts FROM {EVENTS}",
+        unique=("user",),
+        within=True,
+    ),
+    "sessions": NativeQuery(
+        "SELECT session_window(ts, '8 seconds') AS s, user, count(*) AS n, collect_list(id) AS l "
+        f"FROM {EVENTS} GROUP BY 1, 2"
+    ),
+    "limit": NativeQuery(f"SELECT id FROM {EVENTS} LIMIT 9"),
+    "chain": NativeQuery(
+        "SELECT window(w, '40 seconds') AS v, sum(n) AS s FROM (SELECT window(ts, '10 seconds') "
+        f"AS w, user, count(*) AS n FROM {EVENTS} GROUP BY 1, 2) GROUP BY 1"
+    ),
+    "inner join": NativeQuery(_sides("INNER", NEAR)),
+    "full join": NativeQuery(_sides("FULL OUTER", NEAR)),
+    "semi join": NativeQuery(_sides("LEFT SEMI", NEAR)),
+    "window join": NativeQuery(
+        "SELECT a.user, w, a.id, b.id AS other FROM (SELECT user, id, window(ts, '10 seconds') AS "
+        f"w FROM {EVENTS}) a LEFT JOIN (SELECT user, id, window(ts, '10 seconds') AS v FROM "
+        f"{OTHERS}) b ON a.user = b.user AND w = v AND b.id % 3 > 0"
+    ),
+}
+
+
+def rows_of_batch(number: int, side: int) -> Iterator[dict[str, Any]]:
+    """The rows of a batch: several keys, late rows, nulls, both zeros."""
+    for i in range(14):
+        n = 100 * number + 2 * i + side
+        second = 15 * number + (7 * i) % 25 - 6 * (i % 4 == 3) - 3
+        yield {
+            "id": n,
+            "user": None if n % 13 == 0 else f"user {n * 7 % 5}",
+            "ts": f"2026-01-01T00:{1 + second // 60:02}:{second % 60:02}Z",
+            "qty": None if n % 7 == 0 else n % 6,
+            "price": [0.5, -0.0, 0.0, 2.25, None, 1e10][n % 6],
+            "cost": f"{n * 12345678901}.{n % 100:02}",
+            "tags": "x" * (n % 11),
+        }
+
+
+class World:
+    """Folders with the input of two streams, to which batches are added."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sources = {name: folder / name for name in ("events", "others")}
+        for path in self.sources.values():
+            path.mkdir(parents=True)
+
+    def add(self, number: int) -> None:
+        """Add the files of a batch."""
+        for side, path in enumerate(self.sources.values()):
+            hidden, file = path / f".{number}", path / f"{number}.json"
+            lines = map(json.dumps, rows_of_batch(number, side))
+            hidden.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            os.utime(hidden, (1_700_000_000 + number,) * 2)
+            hidden.rename(file)
+
+    def native(self, spark: SparkSession, query: NativeQuery, provider: str, place: Path) -> Rows:
+        """What Structured Streaming emits of all there is, by batch."""
+        found: Rows = {}
+        session = spark.newSession()
+        for key, value in {**BASE, **query.conf, PROVIDER: provider}.items():
+            session.conf.set(key, value)
+        for name, path in self.sources.items():
+            stream = session.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+            stream.json(str(path)).createOrReplaceTempView(name)
+        writer = query.frame(session).writeStream.outputMode(query.mode)
+        writer = writer.option("checkpointLocation", str(place)).foreachBatch(_into(found))
+        running = writer.trigger(availableNow=True).start()
+        running.awaitTermination()
+        return found
+
+    def query(self, query: NativeQuery) -> stateplan.planner.query.Query:
+        """The same query here."""
+        options = {"maxFilesPerTrigger": "1"}
+        sources = {
+            name: {"schema": SCHEMA, "format": "json", "path": str(path), "options": options}
+            for name, path in self.sources.items()
+            if f"STREAM {name}" in query.sql
+        }
+        conf = {**BASE, **query.conf}
+        return stateplan.sql(query.sql, sources=sources, output_mode=query.mode, conf=conf)
+
+    def ours(self, spark: SparkSession, query: NativeQuery, place: Path) -> Rows:
+        """What our runtime emits of all there is, by batch."""
+        found: Rows = {}
+        running = self.query(query).run(
+            spark,
+            checkpoint=place,
+            foreach_batch=_into(found),
+            trigger="available_now",
+            background=False,
+        )
+        running.await_termination()
+        return found
+
+
+Rows = dict[int, list[str]]
+
+
+def _into(found: Rows) -> Callable[[Any, int], None]:
+    def take(frame: Any, number: int) -> None:
+        found[number] = sorted(map(_text, frame.toArrow().to_pylist()))
+
+    return take
+
+
+def _text(row: dict[str, Any]) -> str:
+    return str({k: sorted(v, key=str) if isinstance(v, list) else v for k, v in row.items()})
+
+
+def copied(place: Path, to: Path) -> Path:
+    """A copy of a directory."""
+    return Path(shutil.copytree(place, to))
