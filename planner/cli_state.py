@@ -21,7 +21,7 @@ SHOWN_ROWS = 20
 
 @click.group()
 def state() -> None:
-    """Look into a checkpoint's state, change its stores, take it over from Spark or give it back."""
+    """Look into a checkpoint's state, change its stores, exchange it with Spark."""
 
 
 @state.command()
@@ -122,6 +122,12 @@ def rescale(checkpoint: str, stores: int) -> None:
 def _converting(command: Callable[..., None]) -> Callable[..., None]:
     """The arguments that say which checkpoint becomes which, and of which query."""
     for argument in (
+        click.option(
+            "--allow",
+            multiple=True,
+            type=click.Choice(["differs"]),
+            help="Take a query that `check` finds to differ, as by names.",
+        ),
         click.option("--catalog", metavar="FILE", help="Tables for SQL files and scripts."),
         click.option("--output-mode", help="append, update or complete, instead of the file's."),
         click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting."),
@@ -136,7 +142,7 @@ def _converting(command: Callable[..., None]) -> Callable[..., None]:
 
 @state.command(name="import")
 @_converting
-def import_(checkpoint: str, to: str, **asked: Any) -> None:
+def import_(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> None:
     """Make a checkpoint of stateplan's from CHECKPOINT, which Structured Streaming wrote.
 
     `stateplan run` goes on with it where the query was stopped. Reads HDFS-backed state without
@@ -144,16 +150,16 @@ def import_(checkpoint: str, to: str, **asked: Any) -> None:
     """
     from ..runtime.native.taking_over import import_state
 
-    _tell(import_state(checkpoint, to, _asked(**asked)), to)
+    _tell(import_state(checkpoint, to, _asked(**asked), allow=allow), to)
 
 
 @state.command()
 @_converting
-def export(checkpoint: str, to: str, **asked: Any) -> None:
+def export(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> None:
     """Make a checkpoint that Structured Streaming goes on with from CHECKPOINT. Needs no Java."""
     from ..runtime.native.giving_back import export_state
 
-    _tell(export_state(checkpoint, to, _asked(**asked)), to)
+    _tell(export_state(checkpoint, to, _asked(**asked), allow), to)
 
 
 def _asked(

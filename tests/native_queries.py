@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import shutil
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import stateplan
+from stateplan.planner.query import Query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +24,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 EVENTS = "STREAM events WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
+LATER = "STREAM events WATERMARK ts DELAY OF INTERVAL 20 SECONDS"
 OTHERS = "STREAM others WATERMARK ts DELAY OF INTERVAL 5 SECONDS"
 
 
@@ -53,9 +56,10 @@ class NativeQuery:
         """The query in Spark."""
         if not self.unique:
             return session.sql(self.sql)
-        rows = session.sql(f"SELECT * FROM {EVENTS}")
         if self.within:
+            rows = session.sql(f"SELECT * FROM {LATER}")
             return rows.dropDuplicatesWithinWatermark(self.unique).select("id", "user", "ts")
+        rows = session.sql(f"SELECT * FROM {EVENTS}")
         return rows.dropDuplicates(self.unique).select("id", "user", "ts")
 
 
@@ -89,7 +93,7 @@ QUERIES: dict[str, NativeQuery] = {
         f"SELECT DISTINCT ON (user, price) id, user, ts FROM {EVENTS}", unique=("user", "price")
     ),
     "dedup within": NativeQuery(
-        f"SELECT DISTINCT ON (user) WITHIN WATERMARK id, user, ts FROM {EVENTS}",
+        f"SELECT DISTINCT ON (user) WITHIN WATERMARK id, user, ts FROM {LATER}",
         unique=("user",),
         within=True,
     ),
@@ -97,7 +101,7 @@ QUERIES: dict[str, NativeQuery] = {
         "SELECT session_window(ts, '8 seconds') AS s, user, count(*) AS n, collect_list(id) AS l "
         f"FROM {EVENTS} GROUP BY 1, 2"
     ),
-    "limit": NativeQuery(f"SELECT id FROM {EVENTS} LIMIT 9"),
+    "limit": NativeQuery(f"SELECT id FROM {EVENTS} LIMIT 33"),
     "chain": NativeQuery(
         "SELECT window(w, '40 seconds') AS v, sum(n) AS s FROM (SELECT window(ts, '10 seconds') "
         f"AS w, user, count(*) AS n FROM {EVENTS} GROUP BY 1, 2) GROUP BY 1"
@@ -117,7 +121,7 @@ def rows_of_batch(number: int, side: int) -> Iterator[dict[str, Any]]:
     """The rows of a batch: several keys, late rows, nulls, both zeros."""
     for i in range(14):
         n = 100 * number + 2 * i + side
-        second = 15 * number + (7 * i) % 25 - 6 * (i % 4 == 3) - 3
+        second = 30 * number + (7 * i) % 40 - 12 * (i % 5 == 4)
         yield {
             "id": n,
             "user": None if n % 13 == 0 else f"user {n * 7 % 5}",
@@ -130,25 +134,29 @@ def rows_of_batch(number: int, side: int) -> Iterator[dict[str, Any]]:
 
 
 class World:
-    """Folders with the input of two streams, to which batches are added."""
+    """Folders with the input of two streams: the files of so many batches."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, batches: int = 4) -> None:
         self.sources = {name: folder / name for name in ("events", "others")}
-        for path in self.sources.values():
-            path.mkdir(parents=True)
-
-    def add(self, number: int) -> None:
-        """Add the files of a batch."""
         for side, path in enumerate(self.sources.values()):
-            hidden, file = path / f".{number}", path / f"{number}.json"
-            lines = map(json.dumps, rows_of_batch(number, side))
-            hidden.write_text("\n".join(lines) + "\n", encoding="utf-8")
-            os.utime(hidden, (1_700_000_000 + number,) * 2)
-            hidden.rename(file)
+            path.mkdir(parents=True)
+            for number in range(batches):
+                file = path / f"{number}.json"
+                lines = map(json.dumps, rows_of_batch(number, side))
+                file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+                os.utime(file, (1_700_000_000 + number,) * 2)
 
-    def native(self, spark: SparkSession, query: NativeQuery, provider: str, place: Path) -> Rows:
-        """What Structured Streaming emits of all there is, by batch."""
+    def native(
+        self,
+        spark: SparkSession,
+        query: NativeQuery,
+        provider: str,
+        place: Path,
+        fails: int | None = None,
+    ) -> Rows:
+        """What Structured Streaming emits of all there is, by batch; up to one that fails."""
+        from pyspark.errors import StreamingQueryException
+
         found: Rows = {}
         session = spark.newSession()
         for key, value in {**BASE, **query.conf, PROVIDER: provider}.items():
@@ -157,12 +165,16 @@ class World:
             stream = session.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
             stream.json(str(path)).createOrReplaceTempView(name)
         writer = query.frame(session).writeStream.outputMode(query.mode)
-        writer = writer.option("checkpointLocation", str(place)).foreachBatch(_into(found))
+        writer = writer.option("checkpointLocation", str(place)).foreachBatch(_into(found, fails))
         running = writer.trigger(availableNow=True).start()
-        running.awaitTermination()
+        if fails is None:
+            running.awaitTermination()
+        else:
+            with contextlib.suppress(StreamingQueryException):
+                running.awaitTermination()
         return found
 
-    def query(self, query: NativeQuery) -> stateplan.planner.query.Query:
+    def query(self, query: NativeQuery) -> Query:
         """The same query here."""
         options = {"maxFilesPerTrigger": "1"}
         sources = {
@@ -173,25 +185,63 @@ class World:
         conf = {**BASE, **query.conf}
         return stateplan.sql(query.sql, sources=sources, output_mode=query.mode, conf=conf)
 
-    def ours(self, spark: SparkSession, query: NativeQuery, place: Path) -> Rows:
-        """What our runtime emits of all there is, by batch."""
+    def ours(
+        self, spark: SparkSession, query: NativeQuery, place: Path, fails: int | None = None
+    ) -> Rows:
+        """What our runtime emits of all there is, by batch; up to one that fails."""
         found: Rows = {}
         running = self.query(query).run(
             spark,
             checkpoint=place,
-            foreach_batch=_into(found),
+            foreach_batch=_into(found, fails),
             trigger="available_now",
             background=False,
         )
-        running.await_termination()
+        if fails is None:
+            running.await_termination()
         return found
 
 
+@dataclass(frozen=True)
+class Stopped:
+    """A native query that was stopped in the middle of a batch, and what it emitted then."""
+
+    checkpoint: Path
+    then: Rows
+
+    def write(self, file: Path, folder: Path) -> None:
+        """Pack it; the input's folder goes without its name."""
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(self.checkpoint.rglob("*")):
+                if path.is_file() and not path.name.startswith("."):
+                    name = f"checkpoint/{path.relative_to(self.checkpoint)}"
+                    data = path.read_bytes().replace(f"file://{folder}".encode(), _FOLDER)
+                    archive.writestr(zipfile.ZipInfo(name), data)
+            archive.writestr(zipfile.ZipInfo("then.json"), json.dumps(self.then, indent=1))
+
+    @classmethod
+    def read(cls, file: Path, folder: Path, to: Path) -> Stopped:
+        """Unpack it, for an input in a folder."""
+        with zipfile.ZipFile(file) as archive:
+            for name in archive.namelist():
+                data = archive.read(name)
+                if "/sources/" in name:
+                    data = data.replace(_FOLDER, f"file://{folder}".encode())
+                path = to / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+        then = json.loads((to / "then.json").read_text(encoding="utf-8"))
+        return cls(to / "checkpoint", {int(number): rows for number, rows in then.items()})
+
+
+_FOLDER = b"file:///input"
 Rows = dict[int, list[str]]
 
 
-def _into(found: Rows) -> Callable[[Any, int], None]:
+def _into(found: Rows, fails: int | None) -> Callable[[Any, int], None]:
     def take(frame: Any, number: int) -> None:
+        if number == fails:
+            raise ValueError(f"batch {number}")
         found[number] = sorted(map(_text, frame.toArrow().to_pylist()))
 
     return take
@@ -199,8 +249,3 @@ def _into(found: Rows) -> Callable[[Any, int], None]:
 
 def _text(row: dict[str, Any]) -> str:
     return str({k: sorted(v, key=str) if isinstance(v, list) else v for k, v in row.items()})
-
-
-def copied(place: Path, to: Path) -> Path:
-    """A copy of a directory."""
-    return Path(shutil.copytree(place, to))

@@ -198,7 +198,11 @@ def read_state_table(
 
 
 def import_state(
-    checkpoint: str | Path, to: str | Path, query: Query, spark: SparkSession | None = None
+    checkpoint: str | Path,
+    to: str | Path,
+    query: Query,
+    spark: SparkSession | None = None,
+    allow: Sequence[str] = (),
 ) -> Taken:
     """Make a checkpoint of stateplan's from one that Structured Streaming wrote.
 
@@ -211,6 +215,7 @@ def import_state(
         query: the query that wrote it.
         spark: a session, classic or Connect, which reads the state that the RocksDB provider keeps;
             by default one is started if it is needed. HDFS-backed state is read without Spark.
+        allow: `differs` lets a query through of which `check` says so, as of renamed columns.
 
     Raises:
         StateplanError: a checkpoint is not usable, not of this query, or its state is of a form
@@ -218,10 +223,12 @@ def import_state(
     """
     from stateplan.runtime.native.taking_over import import_state as take
 
-    return take(str(checkpoint), str(to), query, spark)
+    return take(str(checkpoint), str(to), query, spark, allow)
 
 
-def export_state(checkpoint: str | Path, to: str | Path, query: Query) -> Taken:
+def export_state(
+    checkpoint: str | Path, to: str | Path, query: Query, allow: Sequence[str] = ()
+) -> Taken:
     """Make a checkpoint that Structured Streaming goes on with from one of stateplan's.
 
     Its state is HDFS-backed. Needs no Spark.
@@ -230,13 +237,14 @@ def export_state(checkpoint: str | Path, to: str | Path, query: Query) -> Taken:
         checkpoint: stateplan's checkpoint, of a query that is stopped.
         to: the new one: a directory that is empty or not there.
         query: the query that wrote it.
+        allow: as for `import_state`.
 
     Raises:
         StateplanError: as `import_state`.
     """
     from stateplan.runtime.native.giving_back import export_state as give
 
-    return give(str(checkpoint), str(to), query)
+    return give(str(checkpoint), str(to), query, allow)
 
 
 def register(kind: type, name: str | None = None) -> None:

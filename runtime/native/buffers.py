@@ -122,7 +122,7 @@ _TELLING = ("count", "n", "isEmpty")
 
 
 def _telling(forms: AggregateForms) -> int | None:
-    """Which of several buffers says that they have seen no value: Spark has zeros there, we nulls."""
+    """Which of several buffers tells that no value was seen: Spark has zeros then, we nulls."""
     names = [buffer.name for buffer in forms.buffers]
     return next((i for i, n in enumerate(names) if n in _TELLING and len(names) > 1), None)
 

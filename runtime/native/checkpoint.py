@@ -11,7 +11,6 @@ from ...planner.evolution.check import pinned_settings
 from ...planner.evolution.reading import read_folder
 from ...planner.evolution.stored import StoredCheckpoint
 from ...planner.incremental_execution import IncrementalExecution
-from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.pinned import PROVIDER, SHUFFLE_PARTITIONS
 from ..checkpoint import STATE_PROVIDER, CommitMetadata, Offset, OffsetMetadata, OffsetSeq
@@ -21,7 +20,8 @@ from ..files import AnyPath, corrupt, location_of, read_whole, write_new
 from ..plan import BatchFacts, runtime_plan
 from ..plan.nodes import Kernel
 from ..state import Location
-from .operators import RunningState
+from . import joins as joins  # its operator registers itself
+from .operators import RunningState, check_converted
 
 HDFS_PROVIDER = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 _VERSIONS = ("v1", "v2")
@@ -45,15 +45,20 @@ class OtherCheckpoint:
     committed: int
 
     @classmethod
-    def open(cls, place: str) -> OtherCheckpoint:
+    def open(cls, place: str, *, verified: bool = True) -> OtherCheckpoint:
         """Open a checkpoint that has a committed batch.
+
+        Args:
+            place: the directory.
+            verified: whether its files are compared with their checksums: to look at it they need
+                not be.
 
         Raises:
             DescriptionError: there is no checkpoint, or a file of it is not usable.
             RuntimeFailure: no batch is committed.
         """
         root = location_of(place, "the checkpoint")
-        stored = read_folder(CheckpointFolder(root), str(root))
+        stored = read_folder(CheckpointFolder(root, verified), str(root))
         if stored.committed is None or stored.last_batch is None:
             condition = "STDS_COMMITTED_BATCH_UNAVAILABLE"
             raise RuntimeFailure(
@@ -81,8 +86,11 @@ class OtherCheckpoint:
 
     @property
     def stores(self) -> int:
-        """How many stores each operator has."""
-        return int(self.settings[SHUFFLE_PARTITIONS])
+        """How many stores each operator has; Spark 2.1 does not say it, but has all of them."""
+        if SHUFFLE_PARTITIONS in self.settings:
+            return int(self.settings[SHUFFLE_PARTITIONS])
+        folders = [self.root / "state" / str(number) for number in self.stored.operators]
+        return max(sum(name.isdigit() for name in f.names()) for f in folders) if folders else 0
 
     @property
     def planned_batches(self) -> list[int]:
@@ -192,7 +200,7 @@ def running_states(planned: IncrementalExecution) -> dict[int, RunningState]:
     """The stateful operators of a planned query, with what runs them, by id.
 
     Raises:
-        StateplanError: one cannot be run.
+        StateplanError: one cannot be run, or its state is not converted.
     """
     conf, plan = planned.conf, planned.executed_plan
     nodes: dict[int, Kernel] = {}
@@ -201,6 +209,7 @@ def running_states(planned: IncrementalExecution) -> dict[int, RunningState]:
             nodes[node.operator.state_info.operator_id] = node
     found: dict[int, RunningState] = {}
     for operator in plan.collect(StateStoreWriter):
+        check_converted(operator)
         assert operator.state_info is not None
         node = nodes[operator.state_info.operator_id]
         found[operator.state_info.operator_id] = RunningState(operator, node, kernel_of(node, conf))

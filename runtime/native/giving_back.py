@@ -7,15 +7,19 @@ the state at the last commit. The commit comes last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...planner.model.errors import DescriptionError
+from ...physical.plan import StateStoreWriter
+from ...planner.incremental_execution import IncrementalExecution
+from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ...planner.model.pinned import PROVIDER
 from ..checkpoint import Checkpoint, CommitMetadata
+from ..claim import Holder
 from ..failures import state_failure
 from ..files import write_new
 from ..state import Location, StateError, StateRows, load_version
@@ -24,7 +28,7 @@ from ..state.version import StateVersion, task_of
 from ..state_files import write_spark_files
 from .checkpoint import HDFS_PROVIDER, OtherCheckpoint, running_states
 from .hdfs_files import WRITTEN_CODEC, write_snapshot
-from .operators import DEFAULT, RunningState, StoreRows, give_state
+from .operators import DEFAULT, Parts, RunningState, StoreRows, give_state
 from .taking_over import Asked, Taken, check_query, execution_of, new_directory
 from .unsafe_writing import write_rows
 
@@ -34,13 +38,14 @@ if TYPE_CHECKING:
 _CODEC = "spark.sql.streaming.stateStore.compression.codec"
 
 
-def export_state(checkpoint: str, to: str, query: Asked) -> Taken:
+def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] = ()) -> Taken:
     """Make a checkpoint that Spark goes on with from one of ours, for the same query.
 
     Args:
         checkpoint: our checkpoint, of a query that is stopped.
         to: the directory of the new one, which must be empty or not there.
         query: the query.
+        allow: as for `import_state`.
 
     Raises:
         StateplanError: the checkpoint is not ours or not usable, the query is not its query, its
@@ -53,12 +58,58 @@ def export_state(checkpoint: str, to: str, query: Asked) -> Taken:
             f"The state of the checkpoint '{own.root}' is Spark's already ('{own.provider}').",
             hint="Start the query in Spark on it as it is; `state import` makes one of ours.",
         )
-    check_query(query, own)
+    check_query(query, own, allow)
     planned = own.planned(execution_of(query))
+    _check_ids(own, planned)
     states = running_states(planned)
-    found = {number: _parts(own, number, state) for number, state in states.items()}
-    stores = {n: give_state(s.operator, s, found[n]) for n, s in states.items()}
     root = new_directory(to)
+    source = Checkpoint.open(own.root, Holder(run_id=str(uuid.uuid4()), name="state export"))
+    try:
+        found = {number: _parts(own, number, state) for number, state in states.items()}
+        _write_all(own, root, states, found)
+    finally:
+        source.release()
+    given = {
+        number: (state.operator.operator_name, sum(map(len, found[number].values())))
+        for number, state in states.items()
+    }
+    return Taken(operators=given, next_batch=own.version)
+
+
+def _check_ids(own: OtherCheckpoint, planned: IncrementalExecution) -> None:
+    """Spark knows a stateful operator by its place: names may have kept other ids.
+
+    Raises:
+        RuntimeFailure: they have.
+    """
+    if own.stored.names is None:
+        return
+    writers = planned.executed_plan.collect(StateStoreWriter)
+    ids = [writer.state_info.operator_id for writer in writers if writer.state_info]
+    plain = IncrementalExecution(
+        planned.logical,
+        catalog=planned.catalog,
+        output_mode=planned.output_mode,
+        conf=planned.conf,
+        ids=planned._ids,
+    )
+    counted = plain.executed_plan.collect(StateStoreWriter)
+    if ids != [writer.state_info.operator_id for writer in counted if writer.state_info]:
+        raise RuntimeFailure(
+            "STATEPLAN_OPERATOR_NAMES",
+            f"The stateful operators of the checkpoint '{own.root}' are known by name, and stand "
+            "in other places than when they were new.",
+            hint="Spark knows them by their places alone: start it with a new checkpoint.",
+        )
+
+
+def _write_all(
+    own: OtherCheckpoint,
+    root: Location,
+    states: Mapping[int, RunningState],
+    found: Mapping[int, Parts],
+) -> None:
+    stores = {n: give_state(s.operator, s, found[n]) for n, s in states.items()}
     write_new(root / "metadata", f'{{"id":"{own.query_id}"}}'.encode())
     target = Checkpoint.open(root)
     own.copy_sources(root)
@@ -73,14 +124,9 @@ def export_state(checkpoint: str, to: str, query: Asked) -> Taken:
         for schema in state.operator.state_stores:
             _write(folder, schema, stores[number][schema.name], own)
     target.add_commit(own.committed, CommitMetadata(nextBatchWatermarkMs=own.next_watermark_ms))
-    given = {
-        number: (state.operator.operator_name, sum(map(len, found[number].values())))
-        for number, state in states.items()
-    }
-    return Taken(operators=given, next_batch=own.version)
 
 
-def _parts(own: OtherCheckpoint, number: int, state: RunningState) -> Mapping[str, StateRows]:
+def _parts(own: OtherCheckpoint, number: int, state: RunningState) -> Parts:
     """Our state of an operator at the last commit, by part, marks taken in."""
     location = own.root / "state" / str(number) / "runs"
     try:

@@ -1,7 +1,7 @@
 """The state of a join of two streams, between Spark's four stores and our parts.
 
-Spark keeps, for each side, how many rows a key has, and the rows by key and number. We keep a side's
-rows as they travel: a column that is a key once, a window as its bounds.
+Spark keeps, for each side, how many rows a key has, and the rows by key and number. We keep the
+rows of a side as they travel: a column that is a key once, a window as its bounds.
 """
 
 from __future__ import annotations

@@ -90,6 +90,16 @@ def give_state(operator: StateStoreWriter, state: RunningState, parts: Parts) ->
     raise _not_converted(operator)
 
 
+def check_converted(operator: StateStoreWriter) -> None:
+    """Refuse an operator whose state is not converted.
+
+    Raises:
+        RuntimeFailure: it is one.
+    """
+    if take_state.dispatch(type(operator)) is take_state.dispatch(object):
+        raise _not_converted(operator)
+
+
 def _not_converted(operator: StateStoreWriter) -> RuntimeFailure:
     return RuntimeFailure(
         "STATEPLAN_STATE_NOT_CONVERTED",

@@ -28,7 +28,10 @@ from .operators import DEFAULT
 from .stores import partitions, reads_here, rows_by_spark
 from .unsafe_reading import BadRow, read_rows, stored_type
 
+_OF_VARIABLES = "transformWithState"
 _UNKNOWN = "unknown"
+_NO_VALUE = bytes([1, *[0] * 15])
+"""The row of one null column."""
 _RAW = StoredSchema(({"name": "key", "type": "binary"},), ({"name": "value", "type": "binary"},))
 
 
@@ -140,6 +143,15 @@ class NativeState:
         return {store: self._part(store, schema) for store, schema in self._stores.items()}
 
     def _part(self, store: str, schema: StoredSchema) -> _Found:
+        if (self.stored.name or "").startswith(_OF_VARIABLES):
+            raise RuntimeFailure(
+                "STATEPLAN_STATE_NOT_READ",
+                f"Operator {self.stored.id} ({self.stored.name}) of the checkpoint "
+                f"'{self.checkpoint.root}' keeps each of its variables in a column family of "
+                "RocksDB: " + ", ".join(self._stores) + ".",
+                hint="Spark reads them one by one: "
+                'spark.read.format("statestore").option("stateVarName", name).load(checkpoint).',
+            )
         key, value = (self._struct(fields) for fields in (schema.key, schema.value))
         if not reads_here(self.checkpoint):
             return self._by_spark(store, key, value)
@@ -156,7 +168,7 @@ class NativeState:
             columns = [pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
         else:
             try:
-                columns = [*read_rows(keys, key), *read_rows(values, value)]
+                columns = [*read_rows(keys, key), *_values(values, value)]
             except BadRow as problem:
                 raise corrupt(self._folder, f"its rows have other columns: {problem}") from None
         return _Found(pa.array(owners, pa.int32()), columns, size)
@@ -190,7 +202,7 @@ class NativeState:
         Raises:
             RuntimeFailure: as `batches`.
         """
-        stores = self.stored.partitions or self.checkpoint.stores
+        stores = self.stored.partitions or max(self.checkpoint.stores, 1)
         per_store = np.zeros(stores, np.int64)
         for part in self._parts.values():
             per_store += np.bincount(part.partitions.to_numpy(), minlength=stores)
@@ -214,6 +226,14 @@ class NativeState:
             empty_stores=int((per_store == 0).sum()),
             largest_share=int(per_store.max()) / rows if rows else 0.0,
         )
+
+
+def _values(rows: list[bytes], schema: StructType) -> list[Any]:
+    """The columns of values; up to Spark 3.4 the schema of a deduplication names columns of its
+    input, of which it stores nothing."""
+    if len(schema.fields) > 1 and set(rows) <= {_NO_VALUE}:
+        return [pa.nulls(len(rows), stored_type(field.data_type)) for field in schema.fields]
+    return read_rows(rows, schema)
 
 
 def _side(store: str) -> str:
@@ -266,7 +286,7 @@ def open_states(checkpoint: str) -> StoredStates | NativeStates:
         StateplanError: there is no checkpoint, or no committed batch.
     """
     existing(checkpoint)
-    found = OtherCheckpoint.open(checkpoint)
+    found = OtherCheckpoint.open(checkpoint, verified=False)
     if found.is_ours or not found.stored.operators:
         return StoredStates.open(checkpoint)
     return NativeStates(found)

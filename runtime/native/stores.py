@@ -1,4 +1,4 @@
-"""Rows of Spark's state stores: those of HDFS-backed ones without Java, others by Spark's reader."""
+"""Rows of Spark's state stores: HDFS-backed ones without Java, others by Spark's reader."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def store_rows(
     values: list[bytes] = []
     folder = checkpoint.root / "state" / str(operator)
     for _, place in partitions(folder, store):
-        rows = read_version(place, checkpoint.version)
-        keys += rows
-        values += rows.values()
+        kept = read_version(place, checkpoint.version)
+        keys += kept
+        values += kept.values()
     try:
         return StoreRows(read_rows(keys, key), read_rows(values, value), len(keys))
     except BadRow as problem:

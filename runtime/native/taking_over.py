@@ -8,6 +8,7 @@ is no checkpoint that a query could start from. Nothing in Spark's checkpoint is
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from ...planner.evolution.printing import report_text
 from ...planner.incremental_execution import IncrementalExecution
 from ...planner.model.conf import Conf
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.pinned import PROVIDER
+from ...planner.model.pinned import PROVIDER, SHUFFLE_PARTITIONS
 from ...planner.query import Query
 from ..checkpoint import STATE_PROVIDER, Checkpoint, CommitMetadata
 from ..claim import Holder
@@ -53,7 +54,11 @@ class Taken:
 
 
 def import_state(
-    checkpoint: str, to: str, query: Asked, spark: SparkSession | None = None
+    checkpoint: str,
+    to: str,
+    query: Asked,
+    spark: SparkSession | None = None,
+    allow: Collection[str] = (),
 ) -> Taken:
     """Make a checkpoint of ours from one that Spark wrote, for the same query.
 
@@ -62,6 +67,8 @@ def import_state(
         to: the directory of the new one, which must be empty or not there.
         query: the query.
         spark: a session, where Spark has to read the files of the state; None: one is started.
+        allow: verdicts of `check` that do not stop it: `differs`, as where columns of the state
+            have other names.
 
     Raises:
         StateplanError: the checkpoint is ours already or not usable, the query is not its query,
@@ -74,7 +81,7 @@ def import_state(
             f"The state of the checkpoint '{native.root}' is stateplan's already.",
             hint="Run the query on it as it is; `state export` makes one of Spark's.",
         )
-    check_query(query, native)
+    check_query(query, native, allow)
     execution = execution_of(query)
     planned = native.planned(execution)
     states = running_states(planned)
@@ -102,18 +109,19 @@ def _opening(spark: SparkSession | None) -> OpenSpark:
     return opened
 
 
-def check_query(query: Asked, checkpoint: OtherCheckpoint) -> None:
-    """Refuse a query whose state this is not.
+def check_query(query: Asked, checkpoint: OtherCheckpoint, allow: Collection[str]) -> None:
+    """Refuse a query whose state this is not; `allow` are verdicts of `check` that do not count.
 
     Raises:
         RuntimeFailure: Spark would refuse it, or its own plan in the checkpoint says otherwise.
     """
     report = check_against(query, checkpoint.stored)
-    if report.verdict in ("refused", "differs"):
+    if report.verdict == "refused" or (report.verdict == "differs" and "differs" not in allow):
         raise RuntimeFailure(
             report.condition or "STATEPLAN_QUERY_CHANGED",
             f"The checkpoint '{checkpoint.root}' is not this query's. {report_text(report)}",
-            hint="Give the query that wrote the checkpoint, as it was.",
+            hint="Give the query that wrote the checkpoint, as it was; where it `differs` by names "
+            "alone, allow that.",
         )
 
 
@@ -159,6 +167,8 @@ def _write(
     try:
         native.copy_sources(root)
         pinned = native.settings | {PROVIDER: STATE_PROVIDER}
+        if states:
+            pinned[SHUFFLE_PARTITIONS] = str(native.stores)
         for batch in native.planned_batches:
             seq = native.offsets(batch)
             metadata = seq.metadata.model_copy(update={"conf": pinned})

@@ -131,7 +131,8 @@ class _Reader:
         return starts, sizes
 
     def _bytes(self, starts: Int64, sizes: Int64) -> Bytes:
-        return self.content[np.repeat(starts, sizes) + ranges(sizes)]
+        found: Bytes = self.content[np.repeat(starts, sizes) + ranges(sizes)]
+        return found
 
     def _elements(self, starts: Int64, element: DataType) -> tuple[Int64, Any]:
         """The elements of the arrays that start at some positions, one behind the other."""
