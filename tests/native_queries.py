@@ -5,22 +5,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import stateplan
+from pyspark import cloudpickle
+
+from stateplan.planner.described_sources import described_sources
+from stateplan.planner.model.conf import Conf
 from stateplan.planner.query import Query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+# Functions travel to workers whole, as nobody there can import them.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 SCHEMA = "id INT, user STRING, ts TIMESTAMP, qty INT, price DOUBLE, cost DECIMAL(24,2), tags STRING"
 BASE = {"spark.sql.shuffle.partitions": "2"}
 HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+START_MS = 1_767_225_660_000
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 EVENTS = "STREAM events WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
@@ -36,6 +43,39 @@ def _sides(join: str, on: str) -> str:
     )
 
 
+def remembering(events: DataFrame) -> DataFrame:
+    """How many rows each user had, the last id, and whether there were none for a while."""
+    return (
+        events.withWatermark("ts", "10 seconds")
+        .groupBy("user")
+        .applyInPandasWithState(
+            remember,
+            "user STRING, n BIGINT, last INT, gone BOOLEAN",
+            "n BIGINT, last INT",
+            "update",
+            "EventTimeTimeout",
+        )
+    )
+
+
+def remember(key: Any, frames: Any, state: Any) -> Iterator[Any]:
+    """Keeps the figures of a user for 20 seconds of the watermark."""
+    import pandas as pd
+
+    count, last = state.getOption or (0, -1)
+    for frame in frames:
+        count, last = count + len(frame), int(frame["id"].max())
+    if state.hasTimedOut:
+        state.remove()
+    else:
+        state.update((count, last))
+        now = max(state.getCurrentWatermarkMs(), START_MS)
+        state.setTimeoutTimestamp(now + 20_000 + 1_000 * (last % 7))
+    yield pd.DataFrame(
+        {"user": [key[0]], "n": [count], "last": [last], "gone": [state.hasTimedOut]}
+    )
+
+
 NEAR = "b.ts BETWEEN a.ts - INTERVAL 20 SECONDS AND a.ts + INTERVAL 20 SECONDS"
 
 
@@ -43,7 +83,8 @@ NEAR = "b.ts BETWEEN a.ts - INTERVAL 20 SECONDS AND a.ts + INTERVAL 20 SECONDS"
 class NativeQuery:
     """A query: its SQL, its output mode, settings.
 
-    For DISTINCT ON, which is ours alone, `unique` are its columns, `within` says up to when.
+    For DISTINCT ON, which is ours alone, `unique` are its columns, `within` says up to when. Of a
+    query in Python `sql` names the source, and `code` is made of its DataFrame.
     """
 
     sql: str
@@ -51,9 +92,12 @@ class NativeQuery:
     conf: Mapping[str, str] = field(default_factory=dict)
     unique: tuple[str, ...] = ()
     within: bool = False
+    code: Callable[[DataFrame], DataFrame] | None = None
 
     def frame(self, session: SparkSession) -> DataFrame:
         """The query in Spark."""
+        if self.code is not None:
+            return self.code(session.table("events"))
         if not self.unique:
             return session.sql(self.sql)
         if self.within:
@@ -101,6 +145,7 @@ QUERIES: dict[str, NativeQuery] = {
         "SELECT session_window(ts, '8 seconds') AS s, user, count(*) AS n, collect_list(id) AS l "
         f"FROM {EVENTS} GROUP BY 1, 2"
     ),
+    "user state": NativeQuery("FROM STREAM events", "update", code=remembering),
     "limit": NativeQuery(f"SELECT id FROM {EVENTS} LIMIT 33"),
     "chain": NativeQuery(
         "SELECT window(w, '40 seconds') AS v, sum(n) AS s FROM (SELECT window(ts, '10 seconds') "
@@ -182,8 +227,12 @@ class World:
             for name, path in self.sources.items()
             if f"STREAM {name}" in query.sql
         }
-        conf = {**BASE, **query.conf}
-        return stateplan.sql(query.sql, sources=sources, output_mode=query.mode, conf=conf)
+        return Query(
+            query.sql if query.code is None else query.code,
+            sources=described_sources(sources),
+            output_mode=query.mode,
+            conf=Conf({**BASE, **query.conf}),
+        )
 
     def ours(
         self, spark: SparkSession, query: NativeQuery, place: Path, fails: int | None = None

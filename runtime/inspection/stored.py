@@ -230,7 +230,7 @@ def check_provider(checkpoint: Checkpoint, settings: Mapping[str, str]) -> None:
         raise RuntimeFailure(
             "STATEPLAN_STATE_OF_SPARK",
             f"The state of the checkpoint '{checkpoint.root}' was written by Spark ('{provider}').",
-            hint='Spark reads it, with spark.read.format("statestore").load(checkpoint); `stateplan '
+            hint='Spark reads it: spark.read.format("statestore").load(checkpoint). `stateplan '
             "state import` makes a checkpoint of stateplan's from it.",
         )
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...physical.plan import StateStoreWriter
+from ...physical.python_state import FlatMapGroupsInPandasWithStateExec
 from ...physical.stateful import (
     BaseStreamingDeduplicateExec,
     SessionWindowStateStoreSaveExec,
@@ -28,6 +29,7 @@ from ...planner.model.types import StructType
 from ..kernels.floats import normalised
 from ..kernels.hashing import places_and_hashes
 from ..kernels.kernel import Kernel, event_times
+from ..kernels.user_state.group_state import times_of_timeouts
 from ..plan.nodes import Kernel as KernelNode
 from ..plan.specs import AggregateSpec, DeduplicateSpec, SessionSpec
 from ..state import Keys, StateRows
@@ -206,6 +208,36 @@ def _(operator: StreamingGlobalLimitExec, state: RunningState, stores: Stores) -
 def _(operator: StreamingGlobalLimitExec, state: RunningState, parts: Parts) -> Stores:
     rows = parts[""]
     return {DEFAULT: StoreRows([pa.nulls(len(rows))], rows.values.columns, len(rows))}
+
+
+# ------------------------------------------------------------------------------- one state a key
+
+
+@take_state.register
+def _(operator: FlatMapGroupsInPandasWithStateExec, state: RunningState, stores: Stores) -> Parts:
+    _check_one_column(operator)
+    rows = stores[DEFAULT]
+    keys = keys_of(rows.keys, state.kernel.layouts[""].keys, rows.count)
+    times = never(rows.count)
+    if operator.timeout != "NoTimeout":
+        times = times_of_timeouts(rows.values[1].to_numpy())
+    return {"": state_rows(state, keys, times, rows.values)}
+
+
+@give_state.register
+def _(operator: FlatMapGroupsInPandasWithStateExec, state: RunningState, parts: Parts) -> Stores:
+    _check_one_column(operator)
+    rows = parts[""]
+    kinds = [stored_type(field.data_type) for field in operator.state_value_schema.fields]
+    values = [fit(c, kind) for c, kind in zip(rows.values.columns, kinds, strict=True)]
+    keys = key_columns(rows.keys, operator.state_key_schema)
+    return {DEFAULT: StoreRows(keys, values, len(rows), rows.keys.places)}
+
+
+def _check_one_column(operator: FlatMapGroupsInPandasWithStateExec) -> None:
+    """In format 1 the state is no column of its own: whether there is one cannot be told."""
+    if operator.state_format_version < 2:
+        raise _not_converted(operator)
 
 
 # ----------------------------------------------------------------------------------------- columns
