@@ -63,7 +63,7 @@ def remember(key: Any, frames: Any, state: Any) -> Iterator[Any]:
     import pandas as pd
 
     count, last = state.getOption or (0, -1)
-    for frame in frames:
+    for frame in filter(len, frames):  # there is one without rows for a timeout
         count, last = count + len(frame), int(frame["id"].max())
     if state.hasTimedOut:
         state.remove()

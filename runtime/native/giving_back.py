@@ -35,7 +35,14 @@ from .unsafe_writing import write_rows
 if TYPE_CHECKING:
     from ...physical.state import StateStoreSchema
 
-_CODEC = "spark.sql.streaming.stateStore.compression.codec"
+_GIVEN = {
+    PROVIDER: HDFS_PROVIDER,
+    "spark.sql.streaming.stateStore.compression.codec": WRITTEN_CODEC,
+    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    "spark.sql.streaming.stateStore.rowChecksum.enabled": "false",
+    "spark.sql.streaming.join.stateFormatVersion": "2",
+}
+"""The settings that say in which form the state is, whatever it was before."""
 
 
 def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] = ()) -> Taken:
@@ -59,21 +66,22 @@ def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] 
             hint="Start the query in Spark on it as it is; `state import` makes one of ours.",
         )
     check_query(query, own, allow)
-    planned = own.planned(execution_of(query))
+    given = replace(own, settings=own.settings | _GIVEN)
+    planned = given.planned(execution_of(query))
     _check_ids(own, planned)
     states = running_states(planned)
     root = new_directory(to)
     source = Checkpoint.open(own.root, Holder(run_id=str(uuid.uuid4()), name="state export"))
     try:
         found = {number: _parts(own, number, state) for number, state in states.items()}
-        _write_all(own, root, states, found)
+        _write_all(given, root, states, found)
     finally:
         source.release()
-    given = {
+    names = {
         number: (state.operator.operator_name, sum(map(len, found[number].values())))
         for number, state in states.items()
     }
-    return Taken(operators=given, next_batch=own.version)
+    return Taken(operators=names, next_batch=own.version)
 
 
 def _check_ids(own: OtherCheckpoint, planned: IncrementalExecution) -> None:
@@ -113,10 +121,9 @@ def _write_all(
     write_new(root / "metadata", f'{{"id":"{own.query_id}"}}'.encode())
     target = Checkpoint.open(root)
     own.copy_sources(root)
-    pinned = own.settings | {PROVIDER: HDFS_PROVIDER, _CODEC: WRITTEN_CODEC}
     for batch in own.planned_batches:
         seq = own.offsets(batch)
-        metadata = seq.metadata.model_copy(update={"conf": pinned})
+        metadata = seq.metadata.model_copy(update={"conf": own.settings})
         target.add_offsets(batch, replace(seq, metadata=metadata))
     for number, state in states.items():
         folder = target.state_directory / str(number)

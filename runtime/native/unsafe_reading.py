@@ -48,13 +48,21 @@ def read_rows(rows: Sequence[bytes], schema: StructType) -> list[Any]:
     if len(rows) and int(sizes.min()) < _null_bytes(len(types)) + 8 * len(types):
         raise BadRow("a row is shorter than its columns")
     try:
-        return _Reader(content).struct(ends - sizes, types)
+        reader = _Reader(content)
+        if (reader.lengths(ends - sizes, types) != sizes).any():
+            raise BadRow("a row has other columns")
+        return reader.struct(ends - sizes, types)
     except (IndexError, ValueError, pa.ArrowInvalid) as problem:
         raise BadRow(str(problem)) from None
 
 
 def _null_bytes(fields: int) -> int:
     return (fields + 63) // 64 * 8
+
+
+def _in_slot(kind: Any) -> bool:
+    """Whether values stand in the 8 bytes of their field."""
+    return pa.types.is_primitive(kind) or pa.types.is_null(kind)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,17 @@ class _Reader:
             self.column(kind, ~self._bit(nulls, np.int64(i)), fields + 8 * i, starts)
             for i, kind in enumerate(types)
         ]
+
+    def lengths(self, starts: Int64, types: Sequence[DataType]) -> Int64:
+        """How long rows are, by what they say of their columns: nothing else is in a row."""
+        found = np.full(len(starts), _null_bytes(len(types)) + 8 * len(types), np.int64)
+        for i, kind in enumerate(types):
+            if isinstance(kind, DecimalType):
+                found += 16 if kind.precision > LONG_DIGITS else 0
+            elif not _in_slot(stored_type(kind)):
+                slots = starts + _null_bytes(len(types)) + 8 * i
+                found += ((self._numbers(slots, np.int64) & 0xFFFFFFFF) + 7) // 8 * 8
+        return found
 
     def _bit(self, words: Int64, number: Int64 | np.int64) -> Mask:
         found: Mask = (self.content[words + (number >> 3)] >> (number & 7).astype(np.uint8)) & 1 > 0
