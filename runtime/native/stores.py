@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.types import StructType
+from ...planner.model.spark_sql import type_sql
+from ...planner.model.types import StructField, StructType
 from ..files import corrupt
 from ..state import Location
 from .checkpoint import HDFS_PROVIDER, OtherCheckpoint
@@ -89,8 +90,12 @@ def rows_by_spark(
     if store != DEFAULT:
         reader = reader.option("storeName", store)
     try:
-        table = reader.load(str(checkpoint.root)).select("partition_id", "key", "value")
-        table = table.toArrow()
+        rows = reader.load(str(checkpoint.root))
+        # Buffers of several functions have one name, which Arrow does not allow.
+        columns = [
+            f"CAST({n} AS {_numbered(s)}) AS {n}" for n, s in (("key", key), ("value", value))
+        ]
+        table = rows.selectExpr("partition_id", *columns).toArrow()
     except Exception as problem:  # PySpark's errors have no class in common
         text = str(problem).split("\n")[0][:400]
         raise RuntimeFailure(
@@ -100,6 +105,12 @@ def rows_by_spark(
         ) from problem
     keys, values = _fields(table.column("key"), key), _fields(table.column("value"), value)
     return StoreRows(keys, values, table.num_rows), table.column("partition_id").combine_chunks()
+
+
+def _numbered(schema: StructType) -> str:
+    """A struct of the same types whose fields have numbers for names."""
+    fields = enumerate(schema.fields)
+    return type_sql(StructType(tuple(StructField(f"c{i}", f.data_type) for i, f in fields)))
 
 
 def _fields(structs: Any, schema: StructType) -> list[Any]:
