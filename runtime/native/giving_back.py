@@ -65,9 +65,10 @@ def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] 
             f"The state of the checkpoint '{own.root}' is Spark's already ('{own.provider}').",
             hint="Start the query in Spark on it as it is; `state import` makes one of ours.",
         )
-    check_query(query, own, allow)
+    execution = execution_of(query)
+    check_query(execution, own, allow)  # in the form in which a start keeps the query there
     given = replace(own, settings=own.settings | _GIVEN)
-    planned = given.planned(execution_of(query))
+    planned = given.planned(execution)
     _check_ids(own, planned)
     states = running_states(planned)
     root = new_directory(to)
