@@ -2,10 +2,10 @@
 
     python tests/derive_native_checkpoints.py [NAME ...]
 
-Each query of native_queries.py runs over four files; its sink fails at the batch of the third, which
-leaves a batch whose offsets are planned and that is not committed. The checkpoint as it is then
-goes into an archive, with the rows that Spark emits once the query is started again. Some queries
-keep their state in RocksDB as well.
+Each query of native_queries.py runs over four files; its sink fails at the batch of the third,
+which leaves a batch whose offsets are planned and that is not committed. The checkpoint as it is
+then goes into an archive, with the rows that Spark emits once the query is started again. Some
+queries keep their state in RocksDB as well.
 """
 
 from __future__ import annotations

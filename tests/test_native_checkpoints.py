@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -237,3 +239,53 @@ def test_files_that_are_missing_or_broken_are_named(tmp_path: Path) -> None:
             was.checkpoint, tmp_path / "o", world.query(QUERIES["dedup for ever"])
         )
     assert missing.value.condition == ("CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS")
+    shutil.rmtree(store)
+    with pytest.raises(StateplanError, match="this partition of the state is missing"):
+        stateplan.import_state(
+            was.checkpoint, tmp_path / "o", world.query(QUERIES["dedup for ever"])
+        )
+    assert not (tmp_path / "o").exists()
+
+
+CONVERTED = (
+    *("count(*)", "sum(x)", "avg(x)", "min(s)", "max(d)", "sum(d)", "avg(d)", "try_sum(x)"),
+    *("first(s)", "last(x)", "any_value(s)", "min_by(s, x)", "stddev(f)", "skewness(f)"),
+    *("covar_pop(f, f)", "corr(f, f)", "bit_xor(x)", "every(x > 1)", "count_if(x > 1)"),
+    *("collect_list(s)", "collect_set(x)", "approx_count_distinct(s)", "max(b)"),
+)
+REFUSED = (
+    *("percentile(x, 0.5)", "mode(s)", "percentile_approx(x, 0.5)", "max_by(s, x, 2)"),
+    *("bitmap_construct_agg(x)", "hll_sketch_agg(x)", "collect_set(b)", "regr_slope(f, f)"),
+    *("histogram_numeric(f, 3)", "count_min_sketch(x, 0.5d, 0.5d, 1)"),
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "converted"), [*((f, True) for f in CONVERTED), *((f, False) for f in REFUSED)]
+)
+def test_aggregates_are_converted_or_refused_by_name(function: str, converted: bool) -> None:
+    """And buffers that have seen no value come back as they were."""
+    from stateplan.physical.plan import StateStoreWriter
+    from stateplan.runtime.native.buffers import given_buffers, taken_buffers
+    from stateplan.runtime.native.unsafe_reading import stored_type
+    from stateplan.runtime.plan.aggregation import partial_of
+    from stateplan.runtime.plan.specs import functions_of
+
+    schema = "k INT, x INT, s STRING, d DECIMAL(12,2), f DOUBLE, b BINARY"
+    sql = f"SELECT k, {function} AS v FROM STREAM t GROUP BY k"
+    query = stateplan.sql(sql, sources={"t": schema}, output_mode="update")
+    (save,) = query.execution.executed_plan.collect(StateStoreWriter)
+    functions = functions_of(partial_of(save))
+    none = [
+        pa.array([b.empty], stored_type(b.data_type)) for f in functions for b in f.forms.buffers
+    ]
+    if not converted:
+        with pytest.raises(StateplanError) as refused:
+            given_buffers(functions, none)
+        assert refused.value.condition == "STATEPLAN_STATE_NOT_CONVERTED"
+        return
+    given = given_buffers(functions, none)
+    kinds = [stored_type(b.data_type) for f in functions for b in f.forms.plan_buffers]
+    assert [column.type for column in given] == kinds
+    back = taken_buffers(functions, given)
+    assert [column.to_pylist() for column in back] == [column.to_pylist() for column in none]

@@ -34,6 +34,8 @@ def store_rows(
     key: StructType,
     value: StructType,
     spark: OpenSpark,
+    *,
+    expected: int,
 ) -> StoreRows:
     """All rows of a store as of the last batch that is done.
 
@@ -43,6 +45,7 @@ def store_rows(
         store: the store's name.
         key, value: what keys and values hold.
         spark: gives a session, where Spark has to read the files.
+        expected: how many partitions there must be.
 
     Raises:
         RuntimeFailure: a file is missing or corrupt, or Spark is not there.
@@ -53,7 +56,11 @@ def store_rows(
     keys: list[bytes] = []
     values: list[bytes] = []
     folder = checkpoint.root / "state" / str(operator)
-    for _, place in partitions(folder, store):
+    places = dict(partitions(folder, store))
+    for number in range(expected):
+        if number not in places:
+            raise corrupt(folder / str(number), "this partition of the state is missing")
+    for place in places.values():
         kept = read_version(place, checkpoint.version)
         keys += kept
         values += kept.values()

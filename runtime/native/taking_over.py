@@ -146,8 +146,12 @@ def _taken(native: OtherCheckpoint, state: RunningState, spark: OpenSpark) -> Pa
     operator = state.operator
     assert operator.state_info is not None
     number = operator.state_info.operator_id
+    # Where all rows lie in one place nobody opens the other stores.
+    expected = 1 if state.node.single else native.stores
     stores = {
-        store.name: store_rows(native, number, store.name, store.key, store.value, spark)
+        store.name: store_rows(
+            native, number, store.name, store.key, store.value, spark, expected=expected
+        )
         for store in operator.state_stores
     }
     return take_state(operator, state, stores)
