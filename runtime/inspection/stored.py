@@ -18,6 +18,7 @@ from ..state_files import OperatorMetadata, columns_path, stored_operators
 from .columns import StateColumn, read_columns
 
 STORES = SHUFFLE_PARTITIONS
+OF_SPARK = "STATEPLAN_STATE_OF_SPARK"
 ROWS_AT_ONCE = 500_000
 _MANIFEST = re.compile(r"v(\d{10}).*\.json")
 
@@ -228,7 +229,7 @@ def check_provider(checkpoint: Checkpoint, settings: Mapping[str, str]) -> None:
     provider = settings.get(PROVIDER, "Spark's default")
     if provider != STATE_PROVIDER:
         raise RuntimeFailure(
-            "STATEPLAN_STATE_OF_SPARK",
+            OF_SPARK,
             f"The state of the checkpoint '{checkpoint.root}' was written by Spark ('{provider}').",
             hint='Spark reads it: spark.read.format("statestore").load(checkpoint). `stateplan '
             "state import` makes a checkpoint of stateplan's from it.",

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from ...planner.evolution.stored import Field, StoredOperator, StoredSchema
-from ...planner.model.errors import RuntimeFailure, StateplanError
+from ...planner.model.errors import DescriptionError, RuntimeFailure, StateplanError
 from ...planner.model.schema_json import UnknownType, type_from_json
 from ...planner.model.types import NULL, STRING, DataType, StructField, StructType
 from ..engines.opening import open_session
 from ..files import corrupt
 from ..inspection.columns import StateColumn, unique_columns
-from ..inspection.stored import StoredState, StoredStates, existing, no_operator
+from ..inspection.stored import OF_SPARK, StoredState, StoredStates, existing, no_operator
 from ..inspection.summary import StateSummary, summarise
 from ..state import Location
 from ..state.scan import EVENT_TIME, PARTITION, STAMP, Part
@@ -286,10 +286,26 @@ def open_states(checkpoint: str) -> StoredStates | NativeStates:
         StateplanError: there is no checkpoint, or no committed batch.
     """
     existing(checkpoint)
-    found = OtherCheckpoint.open(checkpoint, verified=False)
+    try:
+        found = OtherCheckpoint.open(checkpoint, verified=False)
+    except DescriptionError as problem:
+        return _named_as_ours(checkpoint, problem)
     if found.is_ours or not found.stored.operators:
         return StoredStates.open(checkpoint)
     return NativeStates(found)
+
+
+def _named_as_ours(checkpoint: str, problem: DescriptionError) -> StoredStates:
+    """What is damaged in a checkpoint of ours is told as a start tells it; else the problem is."""
+    try:
+        states = StoredStates.open(checkpoint)
+    except RuntimeFailure as failure:
+        if failure.condition == OF_SPARK:
+            raise problem from None
+        raise
+    if not states.operators:
+        raise problem from None
+    return states
 
 
 def figures(state: StoredState | NativeState) -> StateSummary:
