@@ -32,7 +32,7 @@ embedded = pytest.mark.embedded
 ON_SPARK_ALONE = "limit"  # the embedded engine refuses a limit right above a watermark
 ROUND_TRIPS = (
     *("windows", "totals", "old formats", "sessions", "dedup within", "limit"),
-    *("full join", "window join"),
+    *("full join", "window join", "user state"),
 )
 
 
