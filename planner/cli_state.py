@@ -1,23 +1,27 @@
-"""The command line: `stateplan state show` and `stateplan state rescale`."""
+"""The command line: `stateplan state show`, `rescale`, `import` and `export`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from .cli_options import settings
 from .model.errors import DescriptionError
 
 if TYPE_CHECKING:
     from ..runtime.inspection.stored import StoredStates
+    from ..runtime.native.showing import NativeStates
+    from ..runtime.native.taking_over import Asked, Taken
 
 SHOWN_ROWS = 20
 
 
 @click.group()
 def state() -> None:
-    """Look into a checkpoint's state, or change the number of its stores."""
+    """Look into a checkpoint's state, change its stores, exchange it with Spark."""
 
 
 @state.command()
@@ -54,15 +58,15 @@ def show(
 ) -> None:
     """Print the state in CHECKPOINT: figures of each operator, and one operator's rows.
 
-    Needs no Java and no Spark. Columns are the key's and the value's by name, `event_time` (when
-    a watermark evicts the row) and `partition_id` (the store).
+    CHECKPOINT is stateplan's or Spark's. Needs Java and Spark for state of Spark's RocksDB provider
+    alone. Columns are the key's and the value's by name, `event_time` (when
+    a watermark evicts the row; Spark does not store it) and `partition_id` (the store).
     """
     from ..runtime.inspection import output as out
-    from ..runtime.inspection.stored import StoredStates
-    from ..runtime.inspection.summary import summarise
     from ..runtime.inspection.table import filtered
+    from ..runtime.native.showing import figures, open_states
 
-    states = StoredStates.open(checkpoint)
+    states = open_states(checkpoint)
     chosen = states.choose(operator)
     if not chosen:
         print("The query keeps no state.")
@@ -85,10 +89,10 @@ def show(
         out.write_file(rows, Path(output), format_)
         print(f"{rows.num_rows:,} rows of operator {chosen[0]} written to {output}")
     elif format_ == "json":
-        figures = (summarise(each).as_dict() for each in found)
-        out.print_json(figures if rows is None else rows.to_pylist())
+        summaries = (figures(each).as_dict() for each in found)
+        out.print_json(summaries if rows is None else rows.to_pylist())
     else:
-        out.print_summaries([summarise(each) for each in found])
+        out.print_summaries([figures(each) for each in found])
         if rows is not None:
             print()
             out.print_rows(rows)
@@ -115,7 +119,78 @@ def rescale(checkpoint: str, stores: int) -> None:
     print(f"{said}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
 
 
-def _which_operator(states: StoredStates) -> DescriptionError:
+def _converting(command: Callable[..., None]) -> Callable[..., None]:
+    """The arguments that say which checkpoint becomes which, and of which query."""
+    for argument in (
+        click.option(
+            "--allow",
+            multiple=True,
+            type=click.Choice(["differs"]),
+            help="Take a query that `check` finds to differ, as by names.",
+        ),
+        click.option("--catalog", metavar="FILE", help="Tables for SQL files and scripts."),
+        click.option("--output-mode", help="append, update or complete, instead of the file's."),
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting."),
+        click.option("--name", metavar="NAME", help="Which of a script's streams."),
+        click.option("--query", required=True, metavar="FILE", help="The query, as for `check`."),
+        click.option("--to", required=True, metavar="DIR", help="The new checkpoint."),
+        click.argument("checkpoint"),
+    ):
+        command = argument(command)
+    return command
+
+
+@state.command(name="import")
+@_converting
+def import_(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> None:
+    """Make a checkpoint of stateplan's from CHECKPOINT, which Structured Streaming wrote.
+
+    `stateplan run` goes on with it where the query was stopped. Reads HDFS-backed state without
+    Java; for that of the RocksDB provider it starts Spark.
+    """
+    from ..runtime.native.taking_over import import_state
+
+    _tell(import_state(checkpoint, to, _asked(**asked), allow=allow), to)
+
+
+@state.command()
+@_converting
+def export(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> None:
+    """Make a checkpoint that Structured Streaming goes on with from CHECKPOINT. Needs no Java."""
+    from ..runtime.native.giving_back import export_state
+
+    _tell(export_state(checkpoint, to, _asked(**asked), allow), to)
+
+
+def _asked(
+    query: str,
+    name: str | None,
+    conf: tuple[str, ...],
+    output_mode: str | None,
+    catalog: str | None,
+) -> Asked:
+    from .evolution.inputs import Reading, load_asked
+    from .incremental_execution import IncrementalExecution
+    from .query import Query
+
+    reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode, name=name)
+    asked = load_asked(query, reading)
+    if not isinstance(asked, Query | IncrementalExecution):
+        raise DescriptionError(
+            "STATEPLAN_PLAN_GIVEN",
+            f"'{query}' is a plan, not a query: what runs it is not in there.",
+            hint="Give the description, the SQL file or the script that the plan is of.",
+        )
+    return asked
+
+
+def _tell(taken: Taken, to: str) -> None:
+    for number, (name, rows) in taken.operators.items():
+        print(f"operator {number} ({name}): {rows:,} rows")
+    print(f"{to}: the query goes on with batch {taken.next_batch}")
+
+
+def _which_operator(states: StoredStates | NativeStates) -> DescriptionError:
     return DescriptionError(
         "STATEPLAN_WHICH_OPERATOR",
         "Rows are read of one operator, and none is chosen.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..planner.evolution.check import compare
 from ..planner.evolution.documents import document_of, side_from
@@ -24,14 +25,21 @@ CHANGED = "STATEPLAN_QUERY_CHANGED"
 
 
 @dataclass(frozen=True)
-class _Folder:
-    """A checkpoint's directory on any file system, as planner/evolution/reading.py wants it."""
+class CheckpointFolder:
+    """A checkpoint's directory on any file system, as planner/evolution/reading.py wants it.
+
+    Attributes:
+        root: the directory.
+        verified: whether files are compared with their checksums.
+    """
 
     root: Location
+    verified: bool = True
 
     def read(self, path: str) -> bytes | None:
+        place = self._at(path)
         try:
-            return read_whole(self._at(path))  # against its checksums
+            return read_whole(place) if self.verified else place.read()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
 
@@ -70,7 +78,7 @@ def check_restart(
     now = replace(side_of(planned, {}), asked=asked)
     document = document_of(now)
     if committed:
-        stored = read_folder(_Folder(checkpoint.root), str(checkpoint.root))
+        stored = read_folder(CheckpointFolder(checkpoint.root), str(checkpoint.root))
         was = None if stored.document is None else side_from(stored.document, stored.conf)
         if was is not None:
             report = compare(stored, now, was, basis="stored plan")
@@ -86,6 +94,15 @@ def check_restart(
                 return
             if stored.document == document:
                 return
+    _keep(checkpoint, document)
+
+
+def keep_query(checkpoint: Checkpoint, planned: IncrementalExecution, asked: Conf) -> None:
+    """Keep a query in a checkpoint, for the next restart; see `check_restart`."""
+    _keep(checkpoint, document_of(replace(side_of(planned, {}), asked=asked)))
+
+
+def _keep(checkpoint: Checkpoint, document: dict[str, Any] | None) -> None:
     if document is not None:
         checkpoint.check_claim()
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -58,28 +58,32 @@ def write_state_files(state_directory: AnyPath, plan: SparkPlan) -> None:
     """Write what is not there yet for the operators of a query's first batch."""
     for operator in plan.collect(StateStoreWriter):
         assert operator.state_info is not None
-        info = operator.state_info
-        stores = tuple(
-            StoreInfo(
-                storeName=name,
-                numPartitions=info.num_partitions,
-                numColsPrefixKey=operator.num_cols_prefix_key,
-            )
-            for name in operator.store_names
-        )
-        metadata = OperatorMetadata(
-            operatorInfo=OperatorInfo(
-                operatorId=info.operator_id, operatorName=operator.operator_name
-            ),
-            stateStoreInfo=stores,
-        )
-        directory = state_directory / str(info.operator_id)
+        directory = state_directory / str(operator.state_info.operator_id)
         _write_once(columns_path(directory), columns_text(columns_of(operator)).encode())
-        _write_once(metadata_path(directory), _metadata_bytes(metadata))
-        for store in operator.state_stores:
-            schema = _schema_bytes(store.key, store.value)
-            _write_once(schema_path(directory, store.name), schema)
-        _set_store_count(metadata_path(directory), info.num_partitions)
+        write_spark_files(directory, operator)
+        _set_store_count(metadata_path(directory), operator.state_info.num_partitions)
+
+
+def write_spark_files(directory: AnyPath, operator: StateStoreWriter) -> None:
+    """Write those of Spark's own files of an operator that are not there yet."""
+    info = operator.state_info
+    assert info is not None
+    stores = tuple(
+        StoreInfo(
+            storeName=name,
+            numPartitions=info.num_partitions,
+            numColsPrefixKey=operator.num_cols_prefix_key,
+        )
+        for name in operator.store_names
+    )
+    metadata = OperatorMetadata(
+        operatorInfo=OperatorInfo(operatorId=info.operator_id, operatorName=operator.operator_name),
+        stateStoreInfo=stores,
+    )
+    _write_once(metadata_path(directory), _metadata_bytes(metadata))
+    for store in operator.state_stores:
+        schema = _schema_bytes(store.key, store.value)
+        _write_once(schema_path(directory, store.name), schema)
 
 
 def update_store_count(state_directory: AnyPath, stores: int) -> None:
@@ -172,7 +176,8 @@ def check_state_provider(provider: str, plan: SparkPlan) -> None:
         "STATEPLAN_STATE_OF_SPARK",
         f"The checkpoint's state was written by Spark ('{provider}'): only Spark can go on "
         "with it.",
-        hint="Start the query with a new checkpoint directory.",
+        hint="Make a checkpoint of stateplan's from it with `stateplan state import`, or start "
+        "the query with a new directory.",
     )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stateplan.planner.evolution.report import CheckReport
     from stateplan.planner.model.query_plan import LogicalPlan
     from stateplan.planner.query import Query
+    from stateplan.runtime.native.taking_over import Taken
 
 __all__ = [
     "AnalysisError",
@@ -39,6 +40,8 @@ __all__ = [
     "StateplanError",
     "StreamingCheckError",
     "check",
+    "export_state",
+    "import_state",
     "load",
     "read_state",
     "read_state_table",
@@ -192,6 +195,56 @@ def read_state_table(
     from stateplan.runtime.inspection.table import state_table
 
     return state_table(str(checkpoint), operator, version, where, limit)
+
+
+def import_state(
+    checkpoint: str | Path,
+    to: str | Path,
+    query: Query,
+    spark: SparkSession | None = None,
+    allow: Sequence[str] = (),
+) -> Taken:
+    """Make a checkpoint of stateplan's from one that Structured Streaming wrote.
+
+    `query.run(checkpoint=to)` then goes on where the query was stopped. Nothing in Spark's
+    checkpoint is changed.
+
+    Args:
+        checkpoint: Spark's checkpoint, of a query that is stopped.
+        to: the new one: a directory that is empty or not there.
+        query: the query that wrote it.
+        spark: a session, classic or Connect, which reads the state that the RocksDB provider keeps;
+            by default one is started if it is needed. HDFS-backed state is read without Spark.
+        allow: `differs` lets a query through of which `check` says so, as of renamed columns.
+
+    Raises:
+        StateplanError: a checkpoint is not usable, not of this query, or its state is of a form
+            that is not converted.
+    """
+    from stateplan.runtime.native.taking_over import import_state as take
+
+    return take(str(checkpoint), str(to), query, spark, allow)
+
+
+def export_state(
+    checkpoint: str | Path, to: str | Path, query: Query, allow: Sequence[str] = ()
+) -> Taken:
+    """Make a checkpoint that Structured Streaming goes on with from one of stateplan's.
+
+    Its state is HDFS-backed. Needs no Spark.
+
+    Args:
+        checkpoint: stateplan's checkpoint, of a query that is stopped.
+        to: the new one: a directory that is empty or not there.
+        query: the query that wrote it.
+        allow: as for `import_state`.
+
+    Raises:
+        StateplanError: as `import_state`.
+    """
+    from stateplan.runtime.native.giving_back import export_state as give
+
+    return give(str(checkpoint), str(to), query, allow)
 
 
 def register(kind: type, name: str | None = None) -> None:

@@ -62,14 +62,15 @@ def _delayed(operator: OperatorMeaning, old: Sequence[Field]) -> Iterator[Findin
         name = str(field["name"]).lower()
         was = (field.get("metadata") or {}).get(_DELAY)
         now = operator.event_times.get(name)
-        if was is None or now is None or int(was) == now:
+        if was is None or now is None or int(was) in now:
             continue
+        delays = " or ".join(f"{delay} ms" for delay in sorted(now))
         yield Finding(
             verdict="differs",
             what="watermark",
             operator=operator.id,
             was=f"{name} with a delay of {was} ms",
-            now=f"{name} with a delay of {now} ms",
+            now=f"{name} with a delay of {delays}",
             why="what is late, and when state goes, changes under rows that are stored already",
             action=KEEP,
         )

@@ -58,7 +58,8 @@ class OperatorMeaning:
         facts: by name, in the order of their importance.
         evicts: whether the watermark lets rows of state go.
         hears_watermark: whether the watermark decides about its rows or its state.
-        event_times: delays of watermarks by the columns that have one, milliseconds.
+        event_times: delays of watermarks by the columns that have one, milliseconds; columns of
+            the two sides of a join may have one name.
     """
 
     id: int
@@ -68,7 +69,7 @@ class OperatorMeaning:
     facts: dict[str, Fact]
     evicts: bool
     hears_watermark: bool
-    event_times: dict[str, int]
+    event_times: dict[str, set[int]]
 
 
 def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
@@ -96,9 +97,12 @@ def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
     return tuple(sorted(found, key=lambda operator: operator.id))
 
 
-def _event_times(writer: StateStoreWriter) -> dict[str, int]:
-    columns = [c for child in writer.children for c in child.output]
-    return {c.name.lower(): c.delay_ms for c in columns if c.delay_ms is not None}
+def _event_times(writer: StateStoreWriter) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for column in (c for child in writer.children for c in child.output):
+        if column.delay_ms is not None:
+            found.setdefault(column.name.lower(), set()).add(column.delay_ms)
+    return found
 
 
 def _watermarks(plan: SparkPlan) -> Fact:

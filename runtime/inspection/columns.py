@@ -72,7 +72,7 @@ class StateColumn:
 
 def columns_of(operator: StateStoreWriter) -> tuple[StateColumn, ...]:
     """What the rows of an operator's state hold, as its kernel lays them out."""
-    return tuple(_unique(_columns(operator)))
+    return tuple(unique_columns(_columns(operator)))
 
 
 def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
@@ -165,7 +165,7 @@ def _numbered(part: Part, fields: Iterable[StructField], first: int = 0) -> Iter
         yield StateColumn(part, field.name, field.data_type, f"{part[0]}{i}")
 
 
-def _unique(columns: Iterable[StateColumn]) -> Iterator[StateColumn]:
+def unique_columns(columns: Iterable[StateColumn]) -> Iterator[StateColumn]:
     """The columns; a name that was there before, in any spelling, gets a number: `count_2`."""
     seen = {PARTITION, EVENT_TIME}
     for column in columns:

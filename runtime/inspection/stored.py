@@ -18,6 +18,7 @@ from ..state_files import OperatorMetadata, columns_path, stored_operators
 from .columns import StateColumn, read_columns
 
 STORES = SHUFFLE_PARTITIONS
+OF_SPARK = "STATEPLAN_STATE_OF_SPARK"
 ROWS_AT_ONCE = 500_000
 _MANIFEST = re.compile(r"v(\d{10}).*\.json")
 
@@ -125,7 +126,7 @@ class StoredStates:
         if operator is None:
             return list(self.operators)
         if operator not in self.operators:
-            raise self._no_operator(operator)
+            raise no_operator(str(self.checkpoint.root), operator, self.listed)
         return [operator]
 
     def state(self, operator: int, version: int | None = None) -> StoredState:
@@ -165,17 +166,16 @@ class StoredStates:
         commit = self.checkpoint.commit(version - 1) if version else None
         return None if commit is None else commit.stateAttempt
 
-    def _no_operator(self, operator: int) -> RuntimeFailure:
-        listed = ", ".join(
-            f"{i} ({m.operatorInfo.operatorName})" for i, m in self.operators.items()
-        )
-        return RuntimeFailure(
-            "STATEPLAN_NO_SUCH_OPERATOR",
-            f"The checkpoint '{self.checkpoint.root}' has no state of an operator {operator}.",
-            hint=f"It has that of {listed}."
-            if listed
-            else "Its query keeps no state; is it the right directory?",
-        )
+
+def no_operator(checkpoint: str, operator: int, listed: str) -> RuntimeFailure:
+    """The error for an operator that a checkpoint has no state of; `listed` are those it has."""
+    return RuntimeFailure(
+        "STATEPLAN_NO_SUCH_OPERATOR",
+        f"The checkpoint '{checkpoint}' has no state of an operator {operator}.",
+        hint=f"It has that of {listed}."
+        if listed
+        else "Its query keeps no state; is it the right directory?",
+    )
 
 
 def existing(location: str) -> Checkpoint:
@@ -229,10 +229,10 @@ def check_provider(checkpoint: Checkpoint, settings: Mapping[str, str]) -> None:
     provider = settings.get(PROVIDER, "Spark's default")
     if provider != STATE_PROVIDER:
         raise RuntimeFailure(
-            "STATEPLAN_STATE_OF_SPARK",
+            OF_SPARK,
             f"The state of the checkpoint '{checkpoint.root}' was written by Spark ('{provider}').",
-            hint="Use Spark's own tools for it, such as "
-            'spark.read.format("statestore").load(checkpoint).',
+            hint='Spark reads it: spark.read.format("statestore").load(checkpoint). `stateplan '
+            "state import` makes a checkpoint of stateplan's from it.",
         )
 
 

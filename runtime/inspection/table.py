@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from ...planner.model.types import INT, TIMESTAMP, StructField, StructType, as_nullable
 from ..engines.shipping import ship
 from ..frames import spark_schema
+from ..native.showing import open_states
 from ..plan.carried import carrier
 from ..state.scan import EVENT_TIME, PARTITION, ShownColumn, nested_rows, scan_state, shown_parts
 from ..state.version import StateVersion
 from .columns import StateColumn
 from .condition import state_condition
-from .stored import StoredState, StoredStates
+from .stored import StoredStates
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,10 +47,25 @@ def state_table(
         RuntimeFailure: there is no such checkpoint, operator or version, or a file is corrupt.
         AnalysisError: the condition names no column, or is not computed here.
     """
-    return filtered(StoredStates.open(checkpoint).state(operator, version), where, limit)
+    return filtered(open_states(checkpoint).state(operator, version), where, limit)
 
 
-def filtered(state: StoredState, where: str | None, limit: int | None) -> Any:
+class ShownState(Protocol):
+    """State as rows of a flat table: ours, or Spark's."""
+
+    @property
+    def columns(self) -> tuple[StateColumn, ...]:
+        """What its rows hold."""
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of its rows."""
+
+    def batches(self) -> Iterator[Any]:
+        """Its rows."""
+
+
+def filtered(state: ShownState, where: str | None, limit: int | None) -> Any:
     """The rows of a state for which a condition holds, as a pyarrow Table."""
     condition = None if where is None else state_condition(where, state.columns)
     found: list[Any] = []

@@ -237,10 +237,9 @@ class _Calls:
         if self._kernel._times_out:
             columns.append(pa.array(timeouts))
         schema = self._kernel.layout.values
-        capped = np.minimum(timeouts, _LAST_MS) * 1000
         changes = StateRows(
             self._keys.take(numbers),
-            np.where((timeouts == NO_TIMESTAMP) | ~live, NEVER, capped),
+            np.where(live, times_of_timeouts(timeouts), NEVER),
             pa.RecordBatch.from_arrays(columns, schema=schema),
             None if live.all() else live,
         )
@@ -252,6 +251,13 @@ class _Calls:
         )
         with users_code():
             return Outcome(self._emitted.batch(), changes, figures)
+
+
+def times_of_timeouts(timeouts: Int64) -> Int64:
+    """By which times keys are found whose timeouts, in milliseconds, have passed."""
+    capped = np.minimum(timeouts, _LAST_MS) * 1000
+    times: Int64 = np.where(timeouts == NO_TIMESTAMP, NEVER, capped)
+    return times
 
 
 def checked(result: Any, returned: Any) -> Iterator[Any]:

@@ -1,0 +1,196 @@
+"""The buffers of aggregate functions as Spark stores them, and as we do.
+
+Most are the same columns. Where we keep lists instead of serialised objects, one list of registers
+instead of fifty numbers, or no note whether there was a value, they are converted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.registry import AggregateForms
+from ...planner.model.types import (
+    BINARY,
+    BOOLEAN,
+    ArrayType,
+    BinaryType,
+    DataType,
+    LongType,
+    StructField,
+    StructType,
+)
+from ..plan.specs import BufferedFunction
+from .unsafe_reading import read_rows, stored_type
+from .unsafe_writing import write_rows
+
+Columns = list[Any]
+_REGISTERS, _BITS = 10, 6
+"""How many registers of how many bits a word of approx_count_distinct has."""
+
+
+def taken_buffers(functions: Sequence[BufferedFunction], columns: Sequence[Any]) -> Columns:
+    """Our buffers of some functions, from Spark's.
+
+    Raises:
+        RuntimeFailure: Spark's buffers of a function are not known here.
+    """
+    found: Columns = []
+    place = 0
+    for function in functions:
+        taken, _ = _conversion(function)
+        width = len(function.forms.plan_buffers)
+        found += taken(list(columns[place : place + width]))
+        place += width
+    return found
+
+
+def given_buffers(functions: Sequence[BufferedFunction], columns: Sequence[Any]) -> Columns:
+    """Spark's buffers of some functions, from ours; see `taken_buffers`."""
+    found: Columns = []
+    place = 0
+    for function in functions:
+        _, given = _conversion(function)
+        width = len(function.buffers)
+        found += given(list(columns[place : place + width]))
+        place += width
+    return found
+
+
+Conversion = tuple[Callable[[Columns], Columns], Callable[[Columns], Columns]]
+
+
+def _conversion(function: BufferedFunction) -> Conversion:
+    """What makes our buffers of Spark's, and what makes Spark's of ours."""
+    forms = function.forms
+    own = [buffer.data_type for buffer in forms.buffers]
+    theirs = [buffer.data_type for buffer in forms.plan_buffers]
+    operation = forms.merges[0].operation
+    match own, theirs:
+        case [ArrayType() as kind], [BinaryType()] if _is_collected(function, kind):
+            return (lambda c: [_read_list(c[0], kind)]), (lambda c: [_written_list(c[0], kind)])
+        case [ArrayType()], [LongType(), *_] if operation == "registers":
+            return _taken_registers, lambda c: _given_registers(c[0], len(theirs))
+        case [kind], [same, flag] if kind == same and flag == BOOLEAN:
+            return _without_flag, _with_flag
+    plain = BINARY not in own or (forms.start is None and forms.finish is None)
+    if plain and _alike(own, theirs):
+        telling = _telling(forms)
+        if telling is None:
+            return (lambda c: _cast(c, own)), (lambda c: _cast(c, theirs))
+        return (
+            lambda c: _without_values(_cast(c, own), telling, _null),
+            lambda c: _cast(_without_values(c, telling, _zero), theirs),
+        )
+    raise RuntimeFailure(
+        "STATEPLAN_STATE_NOT_CONVERTED",
+        f"The state of the aggregate function `{function.aggregate.function.name}` has a form of "
+        "its own in Spark, which is not converted.",
+        hint="Leave the function out, or start the query with a new checkpoint.",
+    )
+
+
+def _is_collected(function: BufferedFunction, kind: ArrayType) -> bool:
+    """Whether it gathers values into a list, which Spark keeps as an array of their type."""
+    is_set = function.aggregate.function.name == "collect_set"
+    # In a set of Spark's binary values are arrays of their bytes.
+    known = is_set and kind.element_type != BINARY
+    return known or function.aggregate.function.name == "collect_list"
+
+
+def _alike(own: Sequence[DataType], theirs: Sequence[DataType]) -> bool:
+    """Whether buffers differ in nothing but the width of whole numbers."""
+    if len(own) != len(theirs):
+        return False
+    pairs = [(stored_type(one), stored_type(other)) for one, other in zip(own, theirs, strict=True)]
+    return all(a == b or (pa.types.is_integer(a) and pa.types.is_integer(b)) for a, b in pairs)
+
+
+def _cast(columns: Columns, types: Sequence[DataType]) -> Columns:
+    return [c.cast(stored_type(kind)) for c, kind in zip(columns, types, strict=True)]
+
+
+# ----------------------------------------------------------------- buffers that have seen no value
+
+
+_TELLING = ("count", "n", "isEmpty")
+
+
+def _telling(forms: AggregateForms) -> int | None:
+    """Which of several buffers tells that no value was seen: Spark has zeros then, we nulls."""
+    names = [buffer.name for buffer in forms.buffers]
+    return next((i for i, n in enumerate(names) if n in _TELLING and len(names) > 1), None)
+
+
+def _without_values(columns: Columns, telling: int, fill: Callable[[Any], Any]) -> Columns:
+    """The columns with what `fill` gives of a type, where no value has been seen."""
+    told = columns[telling]
+    none = told if pa.types.is_boolean(told.type) else pc.equal(told, _zero(told.type))
+    return [c if i == telling else pc.if_else(none, fill(c.type), c) for i, c in enumerate(columns)]
+
+
+def _null(kind: Any) -> Any:
+    return pa.scalar(None, kind)
+
+
+def _zero(kind: Any) -> Any:
+    return pa.scalar(0, pa.int64()).cast(kind)
+
+
+def _without_flag(columns: Columns) -> Columns:
+    """A sum: null before its first value."""
+    total, empty = columns
+    return [pc.if_else(empty, _null(total.type), total)]
+
+
+def _with_flag(columns: Columns) -> Columns:
+    """A sum and whether it is empty; then it is zero."""
+    (total,) = columns
+    return [pc.coalesce(total, _zero(total.type)), pc.is_null(total)]
+
+
+# --------------------------------------------------------------------------- lists and registers
+
+
+def _list_schema(kind: ArrayType) -> StructType:
+    """What Spark serialises of a list: a row of one array."""
+    return StructType((StructField("values", kind),))
+
+
+def _read_list(column: Any, kind: ArrayType) -> Any:
+    (lists,) = read_rows(column.to_pylist(), _list_schema(kind))
+    return lists
+
+
+def _written_list(column: Any, kind: ArrayType) -> Any:
+    full = pc.coalesce(column, pa.scalar([], column.type))
+    return pa.array(write_rows([full], _list_schema(kind), len(full)), pa.binary())
+
+
+def _taken_registers(columns: Columns) -> Columns:
+    """Lists of `index * 64 + rank` from words of ten ranks each."""
+    words = np.stack([column.to_numpy() for column in columns], axis=1)
+    shifts = np.arange(_REGISTERS) * _BITS
+    ranks = (words[:, :, None] >> shifts & (1 << _BITS) - 1).reshape(len(words), -1)
+    rows, indices = np.nonzero(ranks)
+    values = (indices << _BITS | ranks[rows, indices]).astype(np.int32)
+    offsets = np.searchsorted(rows, np.arange(len(words) + 1)).astype(np.int32)
+    kind = pa.list_(pa.field("element", pa.int32()))
+    return [pa.ListArray.from_arrays(pa.array(offsets), pa.array(values), type=kind)]
+
+
+def _given_registers(column: Any, words: int) -> Columns:
+    offsets = column.offsets.to_numpy()
+    sizes = np.diff(offsets)
+    values = column.values.to_numpy()[offsets[0] : offsets[-1]].astype(np.int64)
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    indices, ranks = values >> _BITS, values & (1 << _BITS) - 1
+    found = np.zeros((len(sizes), words), np.int64)
+    # Every register stands once in a list: its bits are there for nobody else.
+    np.bitwise_or.at(found, (rows, indices // _REGISTERS), ranks << indices % _REGISTERS * _BITS)
+    return [pa.array(found[:, i]) for i in range(words)]

@@ -1,0 +1,170 @@
+"""`stateplan state export`: a query that ran here goes on in Structured Streaming.
+
+The new checkpoint has the query's id, the logs of its sources, the offsets of the last batches and
+Spark's own files of its operators; each partition of each store gets one snapshot, HDFS-backed, of
+the state at the last commit. The commit comes last.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...physical.plan import StateStoreWriter
+from ...planner.incremental_execution import IncrementalExecution
+from ...planner.model.errors import DescriptionError, RuntimeFailure
+from ...planner.model.pinned import PROVIDER
+from ..checkpoint import Checkpoint, CommitMetadata
+from ..claim import Holder
+from ..failures import state_failure
+from ..files import write_new
+from ..state import Location, StateError, StateRows, load_version
+from ..state.scan import scan_state
+from ..state.version import StateVersion, task_of
+from ..state_files import write_spark_files
+from .checkpoint import HDFS_PROVIDER, OtherCheckpoint, running_states
+from .hdfs_files import WRITTEN_CODEC, write_snapshot
+from .operators import DEFAULT, Parts, RunningState, StoreRows, give_state
+from .taking_over import Asked, Taken, check_query, execution_of, new_directory
+from .unsafe_writing import write_rows
+
+if TYPE_CHECKING:
+    from ...physical.state import StateStoreSchema
+
+_GIVEN = {
+    PROVIDER: HDFS_PROVIDER,
+    "spark.sql.streaming.stateStore.compression.codec": WRITTEN_CODEC,
+    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    "spark.sql.streaming.stateStore.rowChecksum.enabled": "false",
+    "spark.sql.streaming.join.stateFormatVersion": "2",
+}
+"""The settings that say in which form the state is, whatever it was before."""
+
+
+def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] = ()) -> Taken:
+    """Make a checkpoint that Spark goes on with from one of ours, for the same query.
+
+    Args:
+        checkpoint: our checkpoint, of a query that is stopped.
+        to: the directory of the new one, which must be empty or not there.
+        query: the query.
+        allow: as for `import_state`.
+
+    Raises:
+        StateplanError: the checkpoint is not ours or not usable, the query is not its query, its
+            state is not converted, or the directory is in use.
+    """
+    own = OtherCheckpoint.open(checkpoint)
+    if not own.is_ours:
+        raise DescriptionError(
+            "STATEPLAN_STATE_OF_SPARK",
+            f"The state of the checkpoint '{own.root}' is Spark's already ('{own.provider}').",
+            hint="Start the query in Spark on it as it is; `state import` makes one of ours.",
+        )
+    execution = execution_of(query)
+    check_query(execution, own, allow)  # in the form in which a start keeps the query there
+    given = replace(own, settings=own.settings | _GIVEN)
+    planned = given.planned(execution)
+    _check_ids(own, planned)
+    states = running_states(planned)
+    root = new_directory(to)
+    source = Checkpoint.open(own.root, Holder(run_id=str(uuid.uuid4()), name="state export"))
+    try:
+        found = {number: _parts(own, number, state) for number, state in states.items()}
+        _write_all(given, root, states, found)
+    finally:
+        source.release()
+    names = {
+        number: (state.operator.operator_name, sum(map(len, found[number].values())))
+        for number, state in states.items()
+    }
+    return Taken(operators=names, next_batch=own.version)
+
+
+def _check_ids(own: OtherCheckpoint, planned: IncrementalExecution) -> None:
+    """Spark knows a stateful operator by its place: names may have kept other ids.
+
+    Raises:
+        RuntimeFailure: they have.
+    """
+    if own.stored.names is None:
+        return
+    writers = planned.executed_plan.collect(StateStoreWriter)
+    ids = [writer.state_info.operator_id for writer in writers if writer.state_info]
+    plain = IncrementalExecution(
+        planned.logical,
+        catalog=planned.catalog,
+        output_mode=planned.output_mode,
+        conf=planned.conf,
+        ids=planned._ids,
+    )
+    counted = plain.executed_plan.collect(StateStoreWriter)
+    if ids != [writer.state_info.operator_id for writer in counted if writer.state_info]:
+        raise RuntimeFailure(
+            "STATEPLAN_OPERATOR_NAMES",
+            f"The stateful operators of the checkpoint '{own.root}' are known by name, and stand "
+            "in other places than when they were new.",
+            hint="Spark knows them by their places alone: start it with a new checkpoint.",
+        )
+
+
+def _write_all(
+    own: OtherCheckpoint,
+    root: Location,
+    states: Mapping[int, RunningState],
+    found: Mapping[int, Parts],
+) -> None:
+    stores = {n: give_state(s.operator, s, found[n]) for n, s in states.items()}
+    write_new(root / "metadata", f'{{"id":"{own.query_id}"}}'.encode())
+    target = Checkpoint.open(root)
+    own.copy_sources(root)
+    for batch in own.planned_batches:
+        seq = own.offsets(batch)
+        metadata = seq.metadata.model_copy(update={"conf": own.settings})
+        target.add_offsets(batch, replace(seq, metadata=metadata))
+    for number, state in states.items():
+        folder = target.state_directory / str(number)
+        write_spark_files(folder, state.operator)
+        for schema in state.operator.state_stores:
+            _write(folder, schema, stores[number][schema.name], own)
+    target.add_commit(own.committed, CommitMetadata(nextBatchWatermarkMs=own.next_watermark_ms))
+
+
+def _parts(own: OtherCheckpoint, number: int, state: RunningState) -> Parts:
+    """Our state of an operator at the last commit, by part, marks taken in."""
+    location = own.root / "state" / str(number) / "runs"
+    try:
+        version = load_version(location, own.version, own.stores, own.state_attempt)
+        return {
+            part: _rows(location, version, part, state)
+            for part in state.kernel.layouts
+            if not part.endswith(("-matched", "-gone"))
+        }
+    except StateError as error:
+        raise state_failure(error) from error
+
+
+def _rows(location: Location, version: StateVersion, part: str, state: RunningState) -> StateRows:
+    found = scan_state(location, version, 1, 0, part)
+    return state.kernel.layouts[part].empty() if found is None else found
+
+
+def _write(
+    operator: Location, schema: StateStoreSchema, rows: StoreRows, own: OtherCheckpoint
+) -> None:
+    """Write a snapshot for each partition of a store."""
+    keys = write_rows(rows.keys, schema.key, rows.count)
+    values = write_rows(rows.values, schema.value, rows.count)
+    owners = np.zeros(rows.count, np.int64)
+    if rows.places is not None:
+        owners = task_of(rows.places, own.stores)
+    # A store of all rows is in partition 0; nobody opens another one.
+    for partition in range(own.stores if rows.places is not None else 1):
+        at = np.flatnonzero(owners == partition).tolist()
+        folder = operator / str(partition)
+        place = folder if schema.name == DEFAULT else folder / schema.name
+        write_snapshot(place, own.version, {keys[i]: values[i] for i in at})

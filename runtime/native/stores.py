@@ -1,0 +1,126 @@
+"""Rows of Spark's state stores: HDFS-backed ones without Java, others by Spark's reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.spark_sql import type_sql
+from ...planner.model.types import StructField, StructType
+from ..files import corrupt
+from ..state import Location
+from .checkpoint import HDFS_PROVIDER, OtherCheckpoint
+from .hdfs_files import read_version
+from .operators import DEFAULT, StoreRows, fit
+from .unsafe_reading import BadRow, read_rows, stored_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CHECKSUMS = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+OpenSpark = Callable[[], "SparkSession"]
+
+
+def reads_here(checkpoint: OtherCheckpoint) -> bool:
+    """Whether the rows of a checkpoint's state are read in this process, without Spark."""
+    return checkpoint.provider == HDFS_PROVIDER and checkpoint.settings.get(_CHECKSUMS) != "true"
+
+
+def store_rows(
+    checkpoint: OtherCheckpoint,
+    operator: int,
+    store: str,
+    key: StructType,
+    value: StructType,
+    spark: OpenSpark,
+    *,
+    expected: int,
+) -> StoreRows:
+    """All rows of a store as of the last batch that is done.
+
+    Args:
+        checkpoint: Spark's checkpoint.
+        operator: the operator's id.
+        store: the store's name.
+        key, value: what keys and values hold.
+        spark: gives a session, where Spark has to read the files.
+        expected: how many partitions there must be.
+
+    Raises:
+        RuntimeFailure: a file is missing or corrupt, or Spark is not there.
+    """
+    if not reads_here(checkpoint):
+        rows, _ = rows_by_spark(checkpoint, operator, store, key, value, spark())
+        return rows
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    folder = checkpoint.root / "state" / str(operator)
+    places = dict(partitions(folder, store))
+    for number in range(expected):
+        if number not in places:
+            raise corrupt(folder / str(number), "this partition of the state is missing")
+    for place in places.values():
+        kept = read_version(place, checkpoint.version)
+        keys += kept
+        values += kept.values()
+    try:
+        return StoreRows(read_rows(keys, key), read_rows(values, value), len(keys))
+    except BadRow as problem:
+        raise corrupt(folder, f"its rows are not those of {store}: {problem}") from None
+
+
+def partitions(operator: Location, store: str) -> list[tuple[int, Location]]:
+    """The numbers and directories of a store's partitions."""
+    numbers = sorted(int(name) for name in operator.names() if name.isdigit())
+    folders = [(n, operator / str(n)) for n in numbers]
+    return folders if store == DEFAULT else [(n, folder / store) for n, folder in folders]
+
+
+def rows_by_spark(
+    checkpoint: OtherCheckpoint,
+    operator: int,
+    store: str,
+    key: StructType,
+    value: StructType,
+    spark: SparkSession,
+    *,
+    batch: int | None = None,
+) -> tuple[StoreRows, Any]:
+    """The rows of a store after a batch, by Spark's `statestore` source, and their partitions.
+
+    Raises:
+        RuntimeFailure: Spark cannot read them.
+    """
+    reader = spark.read.format("statestore").option("operatorId", operator)
+    reader = reader.option("batchId", checkpoint.committed if batch is None else batch)
+    if store != DEFAULT:
+        reader = reader.option("storeName", store)
+    try:
+        rows = reader.load(str(checkpoint.root))
+        # Buffers of several functions have one name, which Arrow does not allow.
+        columns = [
+            f"CAST({n} AS {_numbered(s)}) AS {n}" for n, s in (("key", key), ("value", value))
+        ]
+        table = rows.selectExpr("partition_id", *columns).toArrow()
+    except Exception as problem:  # PySpark's errors have no class in common
+        text = str(problem).split("\n")[0][:400]
+        raise RuntimeFailure(
+            "STATEPLAN_STATE_NOT_READ",
+            f"Spark cannot read the state of operator {operator} in '{checkpoint.root}': {text}",
+            hint="Read it with Spark's own statestore source, to see whether its files are whole.",
+        ) from problem
+    keys, values = _fields(table.column("key"), key), _fields(table.column("value"), value)
+    return StoreRows(keys, values, table.num_rows), table.column("partition_id").combine_chunks()
+
+
+def _numbered(schema: StructType) -> str:
+    """A struct of the same types whose fields have numbers for names."""
+    fields = enumerate(schema.fields)
+    return type_sql(StructType(tuple(StructField(f"c{i}", f.data_type) for i, f in fields)))
+
+
+def _fields(structs: Any, schema: StructType) -> list[Any]:
+    whole = structs.combine_chunks()
+    fields = enumerate(schema.fields)
+    return [fit(whole.field(i), stored_type(field.data_type)) for i, field in fields]
