@@ -184,6 +184,7 @@ class PlannerSession:
         if error.condition in UNKNOWN_TABLE:
             placed = missing_schema(f"the table '{'.'.join(error.subject)}'")
             placed.condition, placed.place = error.condition, error.place
+            placed.subject = error.subject
             error = placed
         error.hint = (
             "Put its columns into a file given with --catalog, such as this guess, or let"

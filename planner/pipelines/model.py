@@ -135,9 +135,11 @@ class Pipeline:
         name: the pipeline's.
         database: what unqualified names of data sets belong to.
         settings: Spark settings of all flows.
+        databricks: written for Databricks, where LIVE stands for the pipeline's own database.
     """
 
     name: str = ""
+    databricks: bool = False
     catalog: str = CATALOG
     database: str = DATABASE
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -157,6 +159,8 @@ class Pipeline:
 
         Letters compare without their case. Nobody reads a sink.
         """
+        if self.databricks and len(parts) > 1 and parts[0].lower() == "live":
+            parts = parts[1:]
         wanted = (folded(parts), folded(self.identifier(parts, database=database)))
         readable = [d for d in self.datasets if d.kind is not DatasetKind.SINK]
         return next((d for one in wanted for d in readable if folded(d.identifier) == one), None)

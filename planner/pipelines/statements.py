@@ -26,8 +26,14 @@ _STATEMENT = re.compile(
     re.DOTALL,
 )
 _DEFINES = re.compile(
-    r"^\s*CREATE\s+(?:OR\s+\w+\s+)?(?:STREAMING\s+TABLE|MATERIALIZED\s+VIEW|FLOW)\b",
+    r"^\s*CREATE\s+(?:OR\s+\w+\s+)?(?:PRIVATE\s+|TEMPORARY\s+)?"
+    r"(?:STREAMING\s+(?:LIVE\s+)?TABLE|MATERIALIZED\s+VIEW|LIVE\s+(?:TABLE|VIEW)|FLOW)\b",
     re.IGNORECASE | re.MULTILINE,
+)
+_DATABRICKS = re.compile(
+    r"\bCREATE\s+OR\s+REFRESH\b|\bLIVE\s+(?:TABLE|VIEW)\b|\bLIVE\.\w|\bAPPLY\s+CHANGES\s+INTO\b"
+    r"|\bEXPECT\s*\(|\bIGNORE\s+NULL\s+UPDATES\b|\bPRIVATE\s+(?:STREAMING|MATERIALIZED)\b",
+    re.IGNORECASE,
 )
 _CDC_CLAUSES = ("APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
 
@@ -80,6 +86,7 @@ class SqlFile:
     Args:
         text: of the file.
         name: of the file, as messages name it.
+        databricks: read what Spark's parser does not know: OR REFRESH, LIVE, EXPECT.
     """
 
     text: str
@@ -87,6 +94,7 @@ class SqlFile:
     settings: dict[str, str] = field(default_factory=dict)
     catalog: str | None = None
     database: str = DATABASE
+    databricks: bool = False
 
     def statements(self, take: Callable[[DatasetStatement | FlowStatement], None]) -> None:
         """Read all statements; `take` gets each definition when what SET and USE say is in force.
@@ -113,12 +121,21 @@ class SqlFile:
             self.settings[key.strip().strip("`'\"")] = value.strip().strip("'\"")
         elif at.takes("USE"):
             self._use(at, text, origin)
+        elif self.databricks and at.takes("APPLY", "CHANGES", "INTO"):
+            target = at.name()
+            flow = _change_flow(at, databricks=True)
+            name = target[-1:]
+            return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
         elif at.takes("CREATE"):
             replaces = at.takes("OR", "REPLACE")
-            if kind := _kind(at, replaces=replaces):
-                return _dataset(at, kind, origin)
+            if self.databricks:
+                replaces = False
+                at.takes("OR", "REFRESH")
+                at.takes("PRIVATE")
+            if kind := _kind(at, replaces=replaces, databricks=self.databricks):
+                return _dataset(at, kind, origin, databricks=self.databricks)
             if not replaces and at.takes("FLOW"):
-                return _flow(at, text, origin)
+                return _flow(at, text, origin, databricks=self.databricks)
             raise _other(text, origin)
         else:
             raise _other(text, origin)
@@ -137,6 +154,11 @@ class SqlFile:
 def defines_datasets(text: str) -> bool:
     """Whether an SQL file is a pipeline's, and no single query."""
     return _DEFINES.search(text) is not None
+
+
+def is_databricks(text: str) -> bool:
+    """Whether an SQL file has words that Spark's parser does not know and Databricks' does."""
+    return _DATABRICKS.search(text) is not None
 
 
 def split(text: str) -> list[tuple[int, str]]:
@@ -176,8 +198,23 @@ def _other(text: str, origin: Origin) -> AnalysisError:
     return bad_statement(message, text.strip(), origin)
 
 
-def _kind(at: StatementCursor, *, replaces: bool) -> DatasetKind | None:
+_LIVE = (
+    (("TEMPORARY", "STREAMING", "LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("TEMPORARY", "LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("STREAMING", "LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("TEMPORARY", "STREAMING", "TABLE"), DatasetKind.STREAMING_TABLE),
+    (("STREAMING", "LIVE", "TABLE"), DatasetKind.STREAMING_TABLE),
+    (("LIVE", "TABLE"), DatasetKind.MATERIALIZED_VIEW),
+)
+
+
+def _kind(at: StatementCursor, *, replaces: bool, databricks: bool) -> DatasetKind | None:
     """What is created; only views are replaced."""
+    if databricks:
+        for words, kind in _LIVE:
+            if at.takes(*words):
+                return kind
     if not replaces:
         if at.takes("STREAMING"):
             at.needs("TABLE")
@@ -195,14 +232,18 @@ def _kind(at: StatementCursor, *, replaces: bool) -> DatasetKind | None:
     return None
 
 
-def _dataset(at: StatementCursor, kind: DatasetKind, origin: Origin) -> DatasetStatement:
+def _dataset(
+    at: StatementCursor, kind: DatasetKind, origin: Origin, *, databricks: bool
+) -> DatasetStatement:
     at.takes("IF", "NOT", "EXISTS")
     name = at.name()
     schema: StructType | None = None
     if at.looks_at("("):
         columns = at.bracket()
+        if databricks:
+            columns = _without_constraints(columns)
         # Names of a view's columns change nothing in Spark's pipelines.
-        schema = parse_schema(columns) if kind.is_table else None
+        schema = parse_schema(columns) if kind.is_table and columns.strip() else None
     format_ = comment = ""
     partitioning: tuple[str, ...] = ()
     clustering: tuple[str, ...] = ()
@@ -216,14 +257,14 @@ def _dataset(at: StatementCursor, kind: DatasetKind, origin: Origin) -> DatasetS
         elif kind.is_table and at.takes("PARTITIONED", "BY"):
             partitioning = at.names()
         elif kind.is_table and at.takes("CLUSTER", "BY"):
-            clustering = at.names()
+            clustering = () if databricks and at.takes("AUTO") else at.names()
         else:
             raise at.misfit()
     change_flow = None
     query = None
     if kind is DatasetKind.STREAMING_TABLE and at.takes("FLOW"):
         at.needs("AUTO", "CDC")
-        change_flow = _change_flow(at)
+        change_flow = _change_flow(at, databricks=databricks)
     elif at.takes("AS"):
         query = at.rest()
     elif kind is not DatasetKind.STREAMING_TABLE:
@@ -242,7 +283,20 @@ def _dataset(at: StatementCursor, kind: DatasetKind, origin: Origin) -> DatasetS
     )
 
 
-def _flow(at: StatementCursor, text: str, origin: Origin) -> FlowStatement:
+def _without_constraints(columns: str) -> str:
+    """Columns without expectations, which check rows when a pipeline runs."""
+    at = StatementCursor(columns)
+    kept: list[str] = []
+    while not at.at_end:
+        constraint = at.looks_at("CONSTRAINT")
+        text = at.until(lambda here: here.looks_at(","))
+        at.takes(",")
+        if not constraint:
+            kept.append(text)
+    return ", ".join(kept)
+
+
+def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -> FlowStatement:
     name = at.name()
     if at.takes("COMMENT"):
         at.string()
@@ -250,7 +304,7 @@ def _flow(at: StatementCursor, text: str, origin: Origin) -> FlowStatement:
     if at.takes("AUTO", "CDC"):
         at.needs("INTO")
         target = at.name()
-        flow = _change_flow(at)
+        flow = _change_flow(at, databricks=databricks)
         return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
 
     def refused(message: str) -> AnalysisError:
@@ -281,11 +335,13 @@ def _is_query(at: StatementCursor) -> bool:
 # --------------------------------------------------------------------------------------- AUTO CDC
 
 
-def _change_flow(at: StatementCursor) -> ChangeFlow:
+def _change_flow(at: StatementCursor, *, databricks: bool) -> ChangeFlow:
     at.needs("FROM")
     source = _changes(at)
     at.needs("KEYS")
     keys = at.names()
+    if databricks:
+        at.takes("IGNORE", "NULL", "UPDATES")
     deletes: Expression | None = None
     if at.takes("APPLY", "AS", "DELETE", "WHEN"):
         deletes = _expression(at)

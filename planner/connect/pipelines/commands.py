@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from ..session import PlannerSession
 
 Answers = list[Message]
-# A graph's setting: its functions may ask for columns of data sets, as those of `dlt` may.
-ANALYSIS_ALLOWED = "stateplan.pipelines.analysis"
+# Settings of a graph. In one of Databricks' functions may look into their inputs, names may begin
+# with LIVE, and SQL files are read in its dialect.
+DATABRICKS = "stateplan.pipelines.databricks"
 NAME = "stateplan.pipelines.name"
 
 _KINDS = {
@@ -84,7 +85,7 @@ def refuse_analysis(session: PlannerSession, request: Message) -> None:
 def allows_analysis(session: PlannerSession, context: Message) -> bool:
     """Whether functions of the graph may look into their inputs."""
     pipeline = session.pipelines.get(context.dataflow_graph_id)
-    return pipeline is None or pipeline.settings.get(ANALYSIS_ALLOWED) == "true"
+    return pipeline is None or pipeline.databricks
 
 
 # ------------------------------------------------------------------------------------ definitions
@@ -93,11 +94,12 @@ def allows_analysis(session: PlannerSession, context: Message) -> bool:
 def _create(session: PlannerSession, message: Message, console: Console) -> Answers:
     number = str(uuid.uuid4())
     settings = dict(message.sql_conf)
-    pipeline = Pipeline(name=settings.pop(NAME, ""), settings=settings)
+    databricks = settings.pop(DATABRICKS, "") == "true"
+    pipeline = Pipeline(name=settings.pop(NAME, ""), databricks=databricks, settings=settings)
     pipeline.catalog = message.default_catalog or pipeline.catalog
     pipeline.database = message.default_database or session.database
     session.pipelines[number] = pipeline
-    if settings.get(ANALYSIS_ALLOWED) == "true":
+    if databricks:
         session.pipeline = Resolution(session, pipeline)
     answer = proto.ExecutePlanResponse()
     result = answer.pipeline_command_result.create_dataflow_graph_result
@@ -269,6 +271,7 @@ def _define_sql(session: PlannerSession, message: Message, console: Console) -> 
         name=os.path.basename(message.sql_file_path),
         settings=dict(pipeline.settings),
         database=pipeline.database,
+        databricks=pipeline.databricks,
     )
 
     def take(statement: DatasetStatement | FlowStatement) -> None:

@@ -278,7 +278,8 @@ class Resolution:
                 continue
             with self._scope(flow):
                 try:
-                    execution = self.session.execution(self._frames[id(flow)])
+                    frame = self._frames[id(flow)]
+                    execution = self.session.execution(frame, supported=flow.streaming)
                     _ = execution.executed_plan
                     flow.execution = execution
                 except StateplanError as error:
