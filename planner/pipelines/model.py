@@ -42,7 +42,7 @@ class DatasetKind(StrEnum):
         return "VIEW" if self.is_view else "SINK"
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Dataset:
     """A table, a view or a sink that a pipeline defines.
 
@@ -89,7 +89,7 @@ class Read:
     within: bool
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Flow:
     """A query that writes a data set.
 

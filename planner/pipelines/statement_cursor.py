@@ -54,7 +54,7 @@ class StatementCursor:
         """
         for word in words:
             if not self.takes(word):
-                raise self.misfit(f": missing '{word}'")
+                raise self.misfit()
 
     def misfit(self, more: str = "") -> AnalysisError:
         """The error at the next word, as Spark's parser tells it."""

@@ -15,9 +15,10 @@ from ..model.errors import AnalysisError
 from ..model.expressions import Expression, Origin
 from ..model.types import StructType
 from ..sql import parse, parse_expression
+from ..sql.context import fragment_error, origin_at
 from .auto_cdc import AutoCdc
 from .model import DATABASE, DatasetKind, Identifier
-from .refusals import bad_statement
+from .refusals import bad_statement, refusal
 from .statement_cursor import StatementCursor, blanked
 
 _STATEMENT = re.compile(
@@ -106,6 +107,7 @@ class SqlFile:
             origin = Origin(line=line, position=0, stop=0, source=text.strip(), file=self.name)
             try:
                 found = self._statement(text, origin)
+                _check_query(found, text)
             except AnalysisError as error:
                 error.place = error.place or f"{self.name}:{line}"
                 raise
@@ -114,10 +116,12 @@ class SqlFile:
 
     def _statement(self, text: str, origin: Origin) -> DatasetStatement | FlowStatement | None:
         at = StatementCursor(text)
-        if at.takes("SET"):
+        if at.takes("SET", "CATALOG"):
+            self.catalog = at.name()[0]
+        elif at.takes("SET"):
             key, equals, value = at.rest().strip().partition("=")
             if not equals:
-                raise bad_statement("Invalid SET command without value", text.strip(), origin)
+                raise refusal(None, "Invalid SET command without value", hint="Write SET key = value.")
             self.settings[key.strip().strip("`'\"")] = value.strip().strip("'\"")
         elif at.takes("USE"):
             self._use(at, text, origin)
@@ -127,10 +131,11 @@ class SqlFile:
             name = target[-1:]
             return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
         elif at.takes("CREATE"):
-            replaces = at.takes("OR", "REPLACE")
+            replaces = at.takes("OR")
+            if replaces and not (self.databricks and at.takes("REFRESH")):
+                at.needs("REPLACE")
             if self.databricks:
                 replaces = False
-                at.takes("OR", "REFRESH")
                 at.takes("PRIVATE")
             if kind := _kind(at, replaces=replaces, databricks=self.databricks):
                 return _dataset(at, kind, origin, databricks=self.databricks)
@@ -143,12 +148,28 @@ class SqlFile:
 
     def _use(self, at: StatementCursor, text: str, origin: Origin) -> None:
         if at.takes("CATALOG"):
+            if not self.databricks:
+                raise at.misfit(f": extra input '{at.token.text if at.token else ''}'")
             self.catalog = at.name()[0]
             return
         if not any(at.takes(word) for word in ("DATABASE", "SCHEMA", "NAMESPACE")):
             raise _other(text, origin)
         *catalog, self.database = at.name()[-2:]
         self.catalog = catalog[0] if catalog else self.catalog
+
+
+def _check_query(found: DatasetStatement | FlowStatement | None, statement: str) -> None:
+    """Refuse a query that is none, with the whole statement in the message."""
+    if found is None or found.query is None:
+        return
+    try:
+        parse(found.query, Conf())
+    except AnalysisError as error:
+        error.message = error.message.replace(found.query, statement)
+        first, _, rest = found.query.partition("\n")
+        if not rest:
+            error.message = error.message.replace(first, statement)
+        raise
 
 
 def defines_datasets(text: str) -> bool:
@@ -217,7 +238,8 @@ def _kind(at: StatementCursor, *, replaces: bool, databricks: bool) -> DatasetKi
                 return kind
     if not replaces:
         if at.takes("STREAMING"):
-            at.needs("TABLE")
+            if not at.takes("TABLE"):
+                raise at.misfit(": missing 'TABLE'")
             return DatasetKind.STREAMING_TABLE
         if at.takes("MATERIALIZED", "VIEW"):
             return DatasetKind.MATERIALIZED_VIEW
@@ -227,8 +249,6 @@ def _kind(at: StatementCursor, *, replaces: bool, databricks: bool) -> DatasetKi
         return DatasetKind.TEMPORARY_VIEW
     if at.takes("VIEW"):
         return DatasetKind.PERSISTED_VIEW
-    if at.takes("REFRESH"):
-        raise at.misfit()
     return None
 
 
@@ -239,6 +259,8 @@ def _dataset(
     name = at.name()
     schema: StructType | None = None
     if at.looks_at("("):
+        if not databricks:
+            _refuse_expectations(at)
         columns = at.bracket()
         if databricks:
             columns = _without_constraints(columns)
@@ -281,6 +303,15 @@ def _dataset(
         query=query,
         change_flow=change_flow,
     )
+
+
+def _refuse_expectations(at: StatementCursor) -> None:
+    """Spark's parser knows constraints of tables, and no expectations."""
+    for place in range(at.place, len(at.tokens) - 2):
+        first, _, third = (at.tokens[place + more].text.upper() for more in range(3))
+        if (first, third) == ("CONSTRAINT", "EXPECT"):
+            at.place = place + 2
+            raise at.misfit()
 
 
 def _without_constraints(columns: str) -> str:
@@ -343,7 +374,8 @@ def _change_flow(at: StatementCursor, *, databricks: bool) -> ChangeFlow:
     if databricks:
         at.takes("IGNORE", "NULL", "UPDATES")
     deletes: Expression | None = None
-    if at.takes("APPLY", "AS", "DELETE", "WHEN"):
+    if at.takes("APPLY"):
+        at.needs("AS", "DELETE", "WHEN")
         deletes = _expression(at)
     at.needs("SEQUENCE", "BY")
     sequence_by = _expression(at)
@@ -388,10 +420,11 @@ def _changes(at: StatementCursor) -> str:
     if query:
         return blanked(at.text, start.start) + written
     if not start.text.upper() == "STREAM":
-        raise AnalysisError(
+        raise fragment_error(
             "_LEGACY_ERROR_TEMP_0035",
             "\nOperation not allowed: AUTO CDC source must be a streaming query, e.g."
             " STREAM(<table>)..",
+            origin_at(at.text, start.start, start.start + len(written) - 1),
             hint=f"Write FROM STREAM {written}.",
         )
     lead = "SELECT * FROM "

@@ -61,12 +61,13 @@ def execute(session: PlannerSession, message: Message, console: Console) -> Answ
 
 
 def context_of(request: Message) -> Message | None:
-    """The pipeline's context of a request, which the client sends while it reads definitions."""
-    context = proto.PipelineAnalysisContext()
+    """The pipeline's context of a request, the innermost: the client sends that of a file too."""
+    found = None
     for extension in request.user_context.extensions:
+        context = proto.PipelineAnalysisContext()
         if extension.Is(context.DESCRIPTOR) and extension.Unpack(context):
-            return context
-    return None
+            found = context
+    return found
 
 
 def refuse_analysis(session: PlannerSession, request: Message) -> None:

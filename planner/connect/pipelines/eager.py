@@ -2,22 +2,23 @@
 
 The data sets of a pipeline are in no catalog then. Over a table of the same pipeline such a step is
 refused until an earlier run has made the table; over a temporary view it is refused always. Which
-steps these are was asked of a live Spark (tests/pipelines/steps.yaml).
+steps these are was asked of a live Spark (tests/pipelines/cases.yaml).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from pyspark.sql.connect import proto
 
+from ....rules.analysis.checks import unknown_table
+from ...model.errors import AnalysisError
+from ...model.expressions import Origin
+from ...model.relations import UnresolvedRelation
 from ...pipelines.model import Dataset, Flow, Pipeline
 from ..names import name_parts
 from ..places import Message, origin_of
-
-if TYPE_CHECKING:
-    from ..session import PlannerSession
 
 _RELATION = proto.Relation.DESCRIPTOR.full_name
 _STEPS = {
@@ -34,24 +35,57 @@ _STEPS = {
 }
 
 
-def eager_notes(session: PlannerSession, pipeline: Pipeline) -> Iterator[str]:
-    """What Spark 4.3 refuses at a pipeline's first run, a sentence for each step."""
+@dataclass(frozen=True)
+class EagerStep:
+    """A step over a data set of the pipeline that Spark's server analyses at once.
+
+    Attributes:
+        step: how people call it.
+        dataset: what it reads.
+        origin: its line of code.
+    """
+
+    step: str
+    dataset: Dataset
+    origin: Origin | None
+
+    def note(self) -> str:
+        """What Spark 4.3 does at the first run."""
+        start = "" if self.origin is None else f"{self.origin.file}:{self.origin.line}: "
+        return (
+            f"{start}Spark 4.3 analyses {self.step} over '{self.dataset.name}', which this pipeline"
+            " defines, at once, and refuses it until it is in the catalog"
+            " (TABLE_OR_VIEW_NOT_FOUND)"
+        )
+
+    def refusal(self) -> AnalysisError:
+        """A view of the pipeline is never in the catalog."""
+        error = unknown_table(UnresolvedRelation(parts=self.dataset.identifier))
+        assert error is not None
+        error.hint = (
+            f"Spark 4.3 analyses {self.step} when it is defined, and the pipeline's view"
+            f" '{self.dataset.name}' is not there yet: move {self.step} into the view, or make it a"
+            " table."
+        )
+        if self.origin is not None:
+            error.place = f"{self.origin.file}:{self.origin.line}"
+        return error
+
+
+def eager_steps(pipeline: Pipeline) -> Iterator[EagerStep]:
+    """The steps of all flows."""
     for flow in pipeline.flows:
-        found: dict[str, None] = {}
+        found: dict[EagerStep, None] = {}
         for step, relation in _steps(flow.query):
             for dataset in _named(pipeline, flow, relation):
-                origin = origin_of(relation)
-                start = "" if origin is None else f"{origin.file}:{origin.line}: "
-                when = "always" if dataset.kind.is_view else "until it is in the catalog"
-                found.setdefault(
-                    f"{start}Spark 4.3 analyses {step} over '{dataset.name}', which this pipeline"
-                    f" defines, at once, and refuses it {when} (TABLE_OR_VIEW_NOT_FOUND)"
-                )
+                found.setdefault(EagerStep(step, dataset, origin_of(relation)))
         yield from found
 
 
-def _steps(message: Message) -> Iterator[tuple[str, Message]]:
+def _steps(message: object) -> Iterator[tuple[str, Message]]:
     """The steps that are analysed at once, outermost first."""
+    if not isinstance(message, proto.Relation):
+        return
     kind = message.WhichOneof("rel_type")
     if kind is None:
         return

@@ -30,7 +30,7 @@ from ...pipelines.schemas import table_schema
 from ..analyze import schema_of
 from ..console import Console
 from ..guesses import UNKNOWN_TABLE
-from .eager import eager_notes
+from .eager import eager_steps
 
 if TYPE_CHECKING:
     from ..session import Planned, PlannerSession
@@ -61,8 +61,8 @@ class Resolution:
     def __init__(self, session: PlannerSession, pipeline: Pipeline) -> None:
         self.session = session
         self.pipeline = pipeline
-        self._frames: dict[int, Planned] = {}
-        self._errors: dict[int, StateplanError] = {}
+        self._frames: dict[Flow, Planned] = {}
+        self._errors: dict[Flow, StateplanError] = {}
         self._available: dict[Identifier, Dataset] = {}
         self._under_way: list[Dataset] = []
 
@@ -131,7 +131,7 @@ class Resolution:
             flows = self.pipeline.flows_of(dataset)
             for flow in flows:
                 self._resolve(flow)
-            if not flows or any(id(flow) in self._errors for flow in flows):
+            if not flows or any(flow in self._errors for flow in flows):
                 error = refusals.not_resolved(dataset)
                 raise _UpstreamFailed(error.condition, error.message, hint=error.hint)
             if dataset.kind.is_table:
@@ -154,7 +154,7 @@ class Resolution:
 
     def _written(self, flow: Flow) -> StructType:
         """The columns that a flow gives its target."""
-        frame = self._frames[id(flow)]
+        frame = self._frames[flow]
         schema = schema_of(frame.analyzed)
         if flow.auto_cdc is None:
             return schema
@@ -175,7 +175,7 @@ class Resolution:
         """Let queries name a data set."""
         flows = self.pipeline.flows_of(dataset)
         if dataset.kind.is_view:
-            plan = self._frames[id(flows[0])].analyzed
+            plan = self._frames[flows[0]].analyzed
             self.session.views[name.lower()] = TempView(name=dataset.name, plan=plan)
             return
         self.session.tables[name] = Source(
@@ -189,7 +189,7 @@ class Resolution:
 
     def _resolve(self, flow: Flow) -> None:
         """Plan a flow once; an error of its own is kept."""
-        if id(flow) in self._frames or id(flow) in self._errors:
+        if flow in self._frames or flow in self._errors:
             return
         with self._scope(flow):
             try:
@@ -197,9 +197,9 @@ class Resolution:
             except StateplanError as error:
                 if error.place is None and flow.origin is not None:
                     error.place = f"{flow.origin.file}:{flow.origin.line}"
-                self._errors[id(flow)] = error
+                self._errors[flow] = error
                 return
-        self._frames[id(flow)] = frame
+        self._frames[flow] = frame
         flow.streaming = frame.analyzed.is_streaming
         flow.reads = tuple(dict.fromkeys(self._reads(frame.analyzed)))
 
@@ -236,13 +236,19 @@ class Resolution:
         Raises:
             StateplanError: the graph is refused, or a flow; what could be planned is shown.
         """
+        eager = list(eager_steps(self.pipeline))
+        if not self.pipeline.databricks:
+            for step in eager:
+                if step.dataset.kind.is_view:
+                    raise step.refusal()
         try:
             self._plan_all()
             failed = self._planned_executions()
         except _Refused as refused:
             raise refused.error from None
-        for note in eager_notes(self.session, self.pipeline):
-            console.note(note, None)
+        if not self.pipeline.databricks:
+            for step in eager:
+                console.note(step.note(), None)
         console.show_pipeline(self.pipeline)
         self._report(console, failed)
 
@@ -266,26 +272,26 @@ class Resolution:
         for flow in pipeline.flows:
             self._resolve(flow)
 
-    def _planned_executions(self) -> dict[int, StateplanError]:
+    def _planned_executions(self) -> dict[Flow, StateplanError]:
         """Check flows against their targets and plan them; what only the run refuses, by flow."""
         if not self._errors:
             for dataset in self.pipeline.datasets:
                 self._check_flows(dataset)
-        failed: dict[int, StateplanError] = {}
+        failed: dict[Flow, StateplanError] = {}
         for flow in self.pipeline.flows:
             target = self.pipeline.target_of(flow)
-            if id(flow) not in self._frames or target is None or target.kind.is_view:
+            if flow not in self._frames or target is None or target.kind.is_view:
                 continue
             with self._scope(flow):
                 try:
-                    frame = self._frames[id(flow)]
+                    frame = self._frames[flow]
                     execution = self.session.execution(frame, supported=flow.streaming)
                     _ = execution.executed_plan
                     flow.execution = execution
                 except StateplanError as error:
                     if flow.origin is not None:
                         error.place = error.place or f"{flow.origin.file}:{flow.origin.line}"
-                    failed[id(flow)] = error
+                    failed[flow] = error
         return failed
 
     def _check_flows(self, dataset: Dataset) -> None:
@@ -303,17 +309,17 @@ class Resolution:
             if wrong is not None:
                 raise _Refused(refusals.wrong_query_type(wrong, flow))
 
-    def _report(self, console: Console, failed: dict[int, StateplanError]) -> None:
+    def _report(self, console: Console, failed: dict[Flow, StateplanError]) -> None:
         """Tell every flow's error, then that of the run."""
         own: list[Flow] = []
         downstream: list[Flow] = []
         for flow in self.pipeline.flows:
-            error = self._errors.get(id(flow))
+            error = self._errors.get(flow)
             if error is None:
                 continue
             (downstream if isinstance(error, _UpstreamFailed) else own).append(flow)
             console.flow_failed(flow.name, error)
-        broken = [(flow, failed[id(flow)]) for flow in self.pipeline.flows if id(flow) in failed]
+        broken = [(flow, failed[flow]) for flow in self.pipeline.flows if flow in failed]
         for flow, error in broken if own or downstream else broken[1:]:
             console.flow_failed(flow.name, error)
         if own or downstream:

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pyspark.pipelines as spark_pipelines
 from pyspark.errors import PySparkException
 from pyspark.pipelines.add_pipeline_analysis_context import add_pipeline_analysis_context
-from pyspark.pipelines.flow import Flow
-from pyspark.pipelines.output import MaterializedView, StreamingTable, TemporaryView
-from pyspark.pipelines.source_code_location import get_caller_source_code_location
+from pyspark.pipelines.flow import AutoCdcFlow, Flow
+from pyspark.pipelines.graph_element_registry import (
+    GraphElementRegistry,
+    graph_element_registration_context,
+)
+from pyspark.pipelines.output import MaterializedView, Output, StreamingTable, TemporaryView
+from pyspark.pipelines.source_code_location import (
+    SourceCodeLocation,
+    get_caller_source_code_location,
+)
 
 from .stand_ins import StandIn
 
@@ -84,7 +93,7 @@ class DltNames:
             *("create_streaming_table", "create_streaming_live_table"),
             "create_target_table",
         ):
-            names[name] = _create_table
+            names[name] = self._create_table
         for name in ("apply_changes", "create_auto_cdc_flow"):
             names[name] = self._apply_changes
         for name in _EXPECTATIONS:
@@ -124,7 +133,19 @@ class DltNames:
 
     def _apply_changes(self, *arguments: Any, ignore_null_updates: Any = None, **named: Any) -> None:
         named.pop("apply_as_truncates", None)
-        spark_pipelines.create_auto_cdc_flow(*arguments, **named)
+        with self._at(get_caller_source_code_location(stacklevel=0)):
+            spark_pipelines.create_auto_cdc_flow(*arguments, **named)
+
+    def _create_table(self, name: str, **options: Any) -> None:
+        known = {key: value for key, value in options.items() if key in (*_TABLE_OPTIONS, "comment")}
+        with self._at(get_caller_source_code_location(stacklevel=0)):
+            spark_pipelines.create_streaming_table(name, **known)
+
+    @contextmanager
+    def _at(self, location: SourceCodeLocation) -> Iterator[None]:
+        """What is registered meanwhile is the user's line, and not this file's."""
+        with graph_element_registration_context(_Located(self.registry, location)):
+            yield
 
     def _add(self, definition: _Definition) -> None:
         key = definition.name.lower()
@@ -218,9 +239,24 @@ class _DltModule(ModuleType):
         return StandIn(f"dlt.{name}")
 
 
-def _create_table(name: str, **options: Any) -> None:
-    known = {key: value for key, value in options.items() if key in (*_TABLE_OPTIONS, "comment")}
-    spark_pipelines.create_streaming_table(name, **known)
+class _Located(GraphElementRegistry):
+    """Registers with another line of code."""
+
+    def __init__(self, registry: GraphElementRegistry, location: SourceCodeLocation) -> None:
+        self.registry = registry
+        self.location = location
+
+    def register_output(self, output: Output) -> None:
+        self.registry.register_output(replace(output, source_code_location=self.location))
+
+    def register_flow(self, flow: Flow) -> None:
+        self.registry.register_flow(replace(flow, source_code_location=self.location))
+
+    def register_auto_cdc_flow(self, flow: AutoCdcFlow) -> None:
+        self.registry.register_auto_cdc_flow(replace(flow, source_code_location=self.location))
+
+    def register_sql(self, sql_text: str, file_path: Path) -> None:
+        self.registry.register_sql(sql_text, file_path)
 
 
 def _text(value: Any) -> str | None:
