@@ -85,7 +85,8 @@ def derive_pipeline(planner: LivePlanner) -> None:
     plans = pipeline_plans(planner, files, settings)
     tables = f"file:{Path.cwd()}/spark-warehouse/"
     for name, plan in plans.items():
-        plans[name] = plan.replace(f"file:{landing}", "/data/landing").replace(tables, "")
+        plan = plan.replace(f"file:{landing}", "/data/landing").replace(tables, "")
+        plans[name] = plan.replace(str(landing), "/data/landing")
     text = shown_plans(plans)
     (PLANS / "pipeline.plan").write_text(text, encoding="utf-8")
     print("pipeline", len(plans))

@@ -122,8 +122,14 @@ class PlannerSession:
 
     def add_table(self, name: str, schema: StructType, format_: str, location: str = "") -> None:
         """A table that the script makes, to be read as a stream or at rest."""
+        database = "" if "." in name else "default."
         self.tables[name] = Source(
-            name=name, schema=schema, format=format_, location=location, either=True
+            name=name,
+            schema=schema,
+            format=format_,
+            location=location,
+            either=True,
+            identifier="" if location else f"spark_catalog.{database}{name}",
         )
 
     # -------------------------------------------------------------------------------- DataFrames

@@ -183,6 +183,7 @@ class Resolution:
             schema=self._schema(dataset, flows),
             format=dataset.format or "parquet",
             either=True,
+            identifier=".".join(dataset.identifier),
         )
 
     # ---------------------------------------------------------------------------------------- flows

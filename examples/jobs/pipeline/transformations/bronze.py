@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 spark = SparkSession.active()
 LANDING = os.environ.get("LANDING", "/data/landing")
-dp.create_streaming_table("orders", comment="Orders of both shops", partition_cols=["shop"])
+dp.create_streaming_table("orders", comment="Orders of both shops")
 
 
 def orders_of(shop: str) -> DataFrame:
@@ -38,7 +38,7 @@ def large_orders() -> DataFrame:
     return spark.readStream.table("orders").where("total > 1000")
 
 
-@dp.table(spark_conf={"spark.sql.shuffle.partitions": "2"})
+@dp.table(partition_cols=["shop"], spark_conf={"spark.sql.shuffle.partitions": "2"})
 def first_orders() -> DataFrame:
     """The first order of every customer."""
     return spark.readStream.table("orders").dropDuplicates(["customer_id"])
