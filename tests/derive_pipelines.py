@@ -19,7 +19,9 @@ from pipeline_cases import CASES, COMPLETED, comparable, define, events, load
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-_FAILED = re.compile(r"Failed to resolve flow(?P<below> due to upstream failure)?: '(?P<flow>.*)'\.")
+_FAILED = re.compile(
+    r"Failed to resolve flow(?P<below> due to upstream failure)?: '(?P<flow>.*)'\."
+)
 
 
 def answer(spark: Any, case: dict[str, Any], folder: Path) -> Any:

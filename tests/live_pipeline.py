@@ -1,8 +1,8 @@
 """What a live Spark plans for each flow of the example pipeline.
 
-Its Python files run with PySpark's own decorators and a registry that plans each flow's DataFrame in
-a classic session. The tables of the pipeline are there, empty, once a flow has written them: so they
-are on Spark when a flow runs.
+Its Python files run with PySpark's own decorators and a registry that plans each flow's DataFrame
+in a classic session. The tables of the pipeline are there, empty, once a flow has written them: so
+they are on Spark when a flow runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from stateplan.planner.pipelines.model import DatasetKind
 from stateplan.planner.pipelines.statements import DatasetStatement, FlowStatement, SqlFile
 
 # What an AUTO CDC flow of the second type adds to the columns that it keeps.
-HISTORY = "__START_AT BIGINT, __END_AT BIGINT, __spark_autocdc_metadata STRUCT<__RECORD_START_AT: BIGINT>"
+HISTORY = (
+    "__START_AT BIGINT, __END_AT BIGINT, __spark_autocdc_metadata STRUCT<__RECORD_START_AT: BIGINT>"
+)
 
 
 class LiveFlows(GraphElementRegistry):
@@ -79,18 +81,20 @@ class LiveFlows(GraphElementRegistry):
         else:
             text = normalise(frame._jdf.queryExecution().explainString(self._simple()))
         self.plans[name] = text
-        if target is not None and target in (*self.partitions, name):
-            if not self.spark.catalog.tableExists(target):
-                empty = self.spark.createDataFrame([], frame.schema)
-                partitions = self.partitions.get(target, [])
-                empty.write.partitionBy(*partitions).saveAsTable(target)
+        table = target is not None and target in (*self.partitions, name)
+        if table and not self.spark.catalog.tableExists(target):
+            empty = self.spark.createDataFrame([], frame.schema)
+            partitions = self.partitions.get(str(target), [])
+            empty.write.partitionBy(*partitions).saveAsTable(target)
 
     def _simple(self) -> Any:
         modes = self.planner.jvm.org.apache.spark.sql.execution.ExplainMode
         return modes.fromString("simple")
 
 
-def pipeline_plans(planner: LivePlanner, files: list[Path], settings: dict[str, str]) -> dict[str, str]:
+def pipeline_plans(
+    planner: LivePlanner, files: list[Path], settings: dict[str, str]
+) -> dict[str, str]:
     """The plans by the flows' names; of views, which nothing runs, none."""
     registry = LiveFlows(planner, settings)
     with graph_element_registration_context(registry):

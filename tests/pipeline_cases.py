@@ -69,7 +69,9 @@ def events(spark: Any, graph: str, *, dry: bool, storage: str) -> Iterator[str]:
 
 def comparable(message: str) -> str:
     """A message without what only Spark or only we print: plans, search paths, qualified names."""
-    text = re.split(r";\n\s*['~]?[A-Z]\w+|\nSearch path:| Verify the spelling|\nTo tolerate", message)[0]
+    text = re.split(
+        r";\n\s*['~]?[A-Z]\w+|\nSearch path:| Verify the spelling|\nTo tolerate", message
+    )[0]
     text = text.replace("`spark_catalog`.", "").replace("`default`.", "").strip()
     text = re.sub(r"^\(java\.[\w.]+\) ", "", text)
     return re.sub(r"\s+", " ", text)

@@ -99,7 +99,9 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("name", STARTED)
 def test_a_job_is_explained(name: str, explained: dict[str, str]) -> None:
     if name in ALONE:
-        status, out, told = explain(JOBS / name, "--catalog", str(JOBS / "catalog.yaml"), *ALONE[name])
+        status, out, told = explain(
+            JOBS / name, "--catalog", str(JOBS / "catalog.yaml"), *ALONE[name]
+        )
         assert status == 0, told
     else:
         out = explained[name]

@@ -1,4 +1,4 @@
-"""Declarative Pipelines: what Spark completes is planned, what it refuses is refused in its words."""
+"""Declarative Pipelines: what Spark completes is planned, and what it refuses refused likewise."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ payments = (
     .option("kafka.security.protocol", "SASL_SSL")
     .option("subscribe", "payments")
     .load()
-    .select(from_json(col("value").cast("string"), "card STRING, ok BOOLEAN, at TIMESTAMP").alias("p"))
+    .select(
+        from_json(col("value").cast("string"), "card STRING, ok BOOLEAN, at TIMESTAMP").alias("p")
+    )
     .select("p.*")
 )
 

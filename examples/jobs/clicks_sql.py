@@ -3,7 +3,9 @@
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.appName("clicks").getOrCreate()
-spark.readStream.table("bronze_events").withWatermark("ts", "10 minutes").createOrReplaceTempView("events")
+spark.readStream.table("bronze_events").withWatermark("ts", "10 minutes").createOrReplaceTempView(
+    "events"
+)
 spark.sql("CREATE OR REPLACE TEMP VIEW purchases AS SELECT * FROM events WHERE kind = 'purchase'")
 counts = spark.sql(
     """

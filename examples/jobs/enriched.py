@@ -21,6 +21,6 @@ joined = impressions.join(
     F.expr("ad = clicked_ad AND clicked_at BETWEEN shown_at AND shown_at + INTERVAL 1 HOUR"),
     "leftOuter",
 ).join(F.broadcast(products), "product_id", "left")
-joined.select("ad", "category", "shown_at", F.col("clicked_at").isNotNull().alias("clicked")).writeStream.toTable(
-    "gold.clicks", checkpointLocation="/lake/checkpoints/clicks"
-)
+joined.select(
+    "ad", "category", "shown_at", F.col("clicked_at").isNotNull().alias("clicked")
+).writeStream.toTable("gold.clicks", checkpointLocation="/lake/checkpoints/clicks")

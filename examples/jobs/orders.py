@@ -7,7 +7,6 @@ import sys
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-
 from shop import settings
 from shop.schemas import ORDER
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from pydeequ.checks import Check, CheckLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pydeequ.checks import Check, CheckLevel
 
 
 @dataclass

@@ -21,8 +21,10 @@ class Progress(StreamingQueryListener):
 
 spark = SparkSession.builder.appName("sensors").config("spark.driver.memory", "4g").getOrCreate()
 spark.streams.addListener(Progress())
-spark.conf.set("spark.sql.streaming.stateStore.providerClass",
-               "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
+spark.conf.set(
+    "spark.sql.streaming.stateStore.providerClass",
+    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+)
 
 readings = (
     spark.readStream.option("header", True)

@@ -4,7 +4,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 spark = SparkSession.builder.appName("visits").getOrCreate()
-clicks = spark.readStream.schema("user STRING, device STRING, page STRING, at TIMESTAMP").json("clicks")
+clicks = spark.readStream.schema("user STRING, device STRING, page STRING, at TIMESTAMP").json(
+    "clicks"
+)
 gap = F.when(F.col("device") == "phone", "30 minutes").otherwise("10 minutes")
 visits = (
     clicks.withWatermark("at", "1 hour")

@@ -5,7 +5,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 spark = SparkSession.builder.appName("balances").getOrCreate()
-bookings = spark.readStream.schema("account STRING, amount DOUBLE, at TIMESTAMP").json("/data/bookings")
+bookings = spark.readStream.schema("account STRING, amount DOUBLE, at TIMESTAMP").json(
+    "/data/bookings"
+)
 
 
 def balance(key, batches, state: GroupState):

@@ -55,7 +55,10 @@ class AutoCdc:
         """
 
         def chosen(
-            fields: Sequence[StructField], named: tuple[str, ...], left_out: tuple[str, ...], of: str
+            fields: Sequence[StructField],
+            named: tuple[str, ...],
+            left_out: tuple[str, ...],
+            of: str,
         ) -> list[StructField]:
             known = {fold(f.name) for f in fields}
             missing = [name for name in (*named, *left_out) if fold(name) not in known]
@@ -64,7 +67,9 @@ class AutoCdc:
                 raise columns_not_found(missing, names, of, case_sensitive=case_sensitive)
             kept, dropped = set(map(fold, named)), set(map(fold, left_out))
             return [
-                f for f in fields if (not kept or fold(f.name) in kept) and fold(f.name) not in dropped
+                f
+                for f in fields
+                if (not kept or fold(f.name) in kept) and fold(f.name) not in dropped
             ]
 
         def fold(name: str) -> str:

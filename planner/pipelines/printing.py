@@ -64,9 +64,7 @@ def graph_text(pipeline: Pipeline) -> str:
 def _title(pipeline: Pipeline) -> str:
     sets, flows = len(pipeline.datasets), len(pipeline.flows)
     called = f"pipeline '{pipeline.name}'" if pipeline.name else "pipeline"
-    return (
-        f"{called}: {sets} data set{'s' * (sets != 1)}, {flows} flow{'s' * (flows != 1)}"
-    )
+    return f"{called}: {sets} data set{'s' * (sets != 1)}, {flows} flow{'s' * (flows != 1)}"
 
 
 def _kind(dataset: Dataset) -> str:

@@ -54,8 +54,8 @@ def duplicate_output(new: Dataset, old: Dataset) -> AnalysisError:
         "PIPELINE_DUPLICATE_IDENTIFIERS.OUTPUT",
         "A duplicate identifier was found for elements registered in the pipeline's dataflow graph."
         f" Attempted to register a {new.kind.registered_as} with identifier"
-        f" {quoted(new.identifier)}, but a {old.kind.registered_as} has already been registered with"
-        " that identifier. Please ensure all outputs created within this pipeline have unique"
+        f" {quoted(new.identifier)}, but a {old.kind.registered_as} has already been registered"
+        " with that identifier. Please ensure all outputs created within this pipeline have unique"
         " identifiers.",
         state="42710",
         hint="Give one of them another name; explain a folder's pipelines one by one.",
@@ -117,8 +117,8 @@ def empty_pipeline() -> AnalysisError:
     return refusal(
         "RUN_EMPTY_PIPELINE",
         "Pipelines are expected to have at least one non-temporary dataset defined (tables,"
-        " persisted views) but no non-temporary datasets were found in your pipeline.\nPlease verify"
-        " that you have included the expected source files, and that your source code includes"
+        " persisted views) but no non-temporary datasets were found in your pipeline.\nPlease"
+        " verify that you have included the expected source files, and that your source code includes"
         " table definitions (e.g., CREATE MATERIALIZED VIEW in SQL code, @dp.table in python"
         " code).",
         state="42617",
@@ -269,9 +269,7 @@ def schemas_differ(dataset: Dataset, so_far: StructType, other: StructType) -> A
     )
 
 
-def declared_differs(
-    dataset: Dataset, declared: StructType, inferred: StructType
-) -> AnalysisError:
+def declared_differs(dataset: Dataset, declared: StructType, inferred: StructType) -> AnalysisError:
     """A declared schema that the query's columns do not fit."""
     note = ""
     if dataset.kind.registered_as == "TABLE" and dataset.kind == "streaming table":
@@ -301,7 +299,9 @@ def tree(schema: StructType) -> str:
 
 
 def _comparison(*, case_sensitive: bool) -> str:
-    return f"Using {'case-sensitive' if case_sensitive else 'case-insensitive'} column name comparison"
+    return (
+        f"Using {'case-sensitive' if case_sensitive else 'case-insensitive'} column name comparison"
+    )
 
 
 def columns_not_found(
@@ -310,8 +310,8 @@ def columns_not_found(
     """Columns that the changes do not have."""
     return refusal(
         "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA",
-        f"{_comparison(case_sensitive=case_sensitive)}, the following columns are not present in the"
-        f" {of} schema: {', '.join(missing)}. Available columns: {', '.join(known)}.",
+        f"{_comparison(case_sensitive=case_sensitive)}, the following columns are not present in"
+        f" the {of} schema: {', '.join(missing)}. Available columns: {', '.join(known)}.",
         state="42703",
         hint="Name columns of the source.",
     )
@@ -321,8 +321,8 @@ def key_not_selected(key: str, *, case_sensitive: bool) -> AnalysisError:
     """A key that the changes do not have, or that is left out of the target."""
     return refusal(
         "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA",
-        f"{_comparison(case_sensitive=case_sensitive)}, the AutoCDC key column `{key}` is not present"
-        " in the flow's selected source schema. AutoCDC requires every key column to be present in"
+        f"{_comparison(case_sensitive=case_sensitive)}, the AutoCDC key column `{key}` is not"
+        " present in the flow's selected source schema. AutoCDC requires every key column to be present in"
         " the source change-data feed and retained by any configured column selection.",
         state="22023",
         hint="Name a column of the source that the target keeps.",

@@ -121,7 +121,9 @@ class SqlFile:
         elif at.takes("SET"):
             key, equals, value = at.rest().strip().partition("=")
             if not equals:
-                raise refusal(None, "Invalid SET command without value", hint="Write SET key = value.")
+                raise refusal(
+                    None, "Invalid SET command without value", hint="Write SET key = value."
+                )
             self.settings[key.strip().strip("`'\"")] = value.strip().strip("'\"")
         elif at.takes("USE"):
             self._use(at, text, origin)

@@ -97,7 +97,11 @@ class Resolution:
             return
         for relation in _unresolved(plan):
             dataset = self._known(relation.parts)
-            if dataset is None or not dataset.kind.is_view or dataset.identifier not in self._available:
+            if (
+                dataset is None
+                or not dataset.kind.is_view
+                or dataset.identifier not in self._available
+            ):
                 continue
             view = self.session.views[dataset.name.lower()]
             if view.plan.is_streaming != relation.streaming:
@@ -123,9 +127,7 @@ class Resolution:
     def _make(self, dataset: Dataset) -> None:
         if dataset in self._under_way:
             below = self._under_way[-1]
-            raise _Refused(
-                refusals.circular(dataset.identifier, below.identifier, below.origin)
-            )
+            raise _Refused(refusals.circular(dataset.identifier, below.identifier, below.origin))
         self._under_way.append(dataset)
         try:
             flows = self.pipeline.flows_of(dataset)

@@ -131,13 +131,17 @@ class DltNames:
 
         return define
 
-    def _apply_changes(self, *arguments: Any, ignore_null_updates: Any = None, **named: Any) -> None:
+    def _apply_changes(
+        self, *arguments: Any, ignore_null_updates: Any = None, **named: Any
+    ) -> None:
         named.pop("apply_as_truncates", None)
         with self._at(get_caller_source_code_location(stacklevel=0)):
             spark_pipelines.create_auto_cdc_flow(*arguments, **named)
 
     def _create_table(self, name: str, **options: Any) -> None:
-        known = {key: value for key, value in options.items() if key in (*_TABLE_OPTIONS, "comment")}
+        known = {
+            key: value for key, value in options.items() if key in (*_TABLE_OPTIONS, "comment")
+        }
         with self._at(get_caller_source_code_location(stacklevel=0)):
             spark_pipelines.create_streaming_table(name, **known)
 

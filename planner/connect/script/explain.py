@@ -69,9 +69,7 @@ def programs_of(path: str | Path, program: Program) -> list[Program]:
     if definitions:
         found.append(_pipeline(path, definitions, program))
     scripts = [file for file in rest if file not in definitions and file.suffix in KINDS]
-    found += [
-        replace(program, path=str(file)) for file in scripts if "readStream" in _text(file)
-    ]
+    found += [replace(program, path=str(file)) for file in scripts if "readStream" in _text(file)]
     return found
 
 
