@@ -63,7 +63,8 @@ for script, *arguments in json.loads(sys.argv[1]):
         print("refused:", error, flush=True)
     except SystemExit as error:
         print("ended:", error.code, flush=True)
-    SparkSession.getActiveSession().stop()
+    if session := SparkSession.getActiveSession():
+        session.stop()
 """
 
 
@@ -151,10 +152,10 @@ def test_a_pipeline_as_json_and_mermaid() -> None:
 def test_the_older_names() -> None:
     status, out, told = explain(JOBS / "flights_dlt.py", "--mode", "stateful")
     assert status == 0, told
-    assert "flights_clean: temporary view  (flights_dlt.py:23)\n    reads stream flights_raw" in out
+    assert "flights_clean: temporary view  (flights_dlt.py:19)\n    reads stream flights_raw" in out
     assert "carriers: materialized view" in out
-    assert "latest_flights: streaming table  (flights_dlt.py:47)" in out
-    assert "from:        flights_dlt.py:39: .agg(" in out
+    assert "latest_flights: streaming table  (flights_dlt.py:42)" in out
+    assert "from:        flights_dlt.py:33: .agg(" in out
     assert "expectations check rows when a pipeline runs" in told
 
 

@@ -118,8 +118,8 @@ def empty_pipeline() -> AnalysisError:
         "RUN_EMPTY_PIPELINE",
         "Pipelines are expected to have at least one non-temporary dataset defined (tables,"
         " persisted views) but no non-temporary datasets were found in your pipeline.\nPlease"
-        " verify that you have included the expected source files, and that your source code includes"
-        " table definitions (e.g., CREATE MATERIALIZED VIEW in SQL code, @dp.table in python"
+        " verify that you have included the expected source files, and that your source code"
+        " includes table definitions (e.g., CREATE MATERIALIZED VIEW in SQL code, @dp.table in python"
         " code).",
         state="42617",
         hint="Look at the globs under libraries in the pipeline's file.",
@@ -322,8 +322,8 @@ def key_not_selected(key: str, *, case_sensitive: bool) -> AnalysisError:
     return refusal(
         "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA",
         f"{_comparison(case_sensitive=case_sensitive)}, the AutoCDC key column `{key}` is not"
-        " present in the flow's selected source schema. AutoCDC requires every key column to be present in"
-        " the source change-data feed and retained by any configured column selection.",
+        " present in the flow's selected source schema. AutoCDC requires every key column to be"
+        " present in the source change-data feed and retained by any configured column selection.",
         state="22023",
         hint="Name a column of the source that the target keeps.",
     )

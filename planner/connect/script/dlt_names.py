@@ -121,7 +121,7 @@ class DltNames:
     def _append_flow(
         self, target: str, name: str | None = None, spark_conf: Any = None, **_: Any
     ) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-        location = get_caller_source_code_location(stacklevel=0)
+        location = get_caller_source_code_location(stacklevel=1)
 
         def define(decorated: Callable[[], Any]) -> Callable[[], Any]:
             options = {"spark_conf": spark_conf or {}}
@@ -135,14 +135,14 @@ class DltNames:
         self, *arguments: Any, ignore_null_updates: Any = None, **named: Any
     ) -> None:
         named.pop("apply_as_truncates", None)
-        with self._at(get_caller_source_code_location(stacklevel=0)):
+        with self._at(get_caller_source_code_location(stacklevel=1)):
             spark_pipelines.create_auto_cdc_flow(*arguments, **named)
 
     def _create_table(self, name: str, **options: Any) -> None:
         known = {
             key: value for key, value in options.items() if key in (*_TABLE_OPTIONS, "comment")
         }
-        with self._at(get_caller_source_code_location(stacklevel=0)):
+        with self._at(get_caller_source_code_location(stacklevel=1)):
             spark_pipelines.create_streaming_table(name, **known)
 
     @contextmanager
