@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.connect import proto
 
 from ...model.expressions import Origin
+from ...model.open_schemas import is_placeholder
 from ...model.types import StructType
 from ...pipelines.auto_cdc import AutoCdc, column_name
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, folded
@@ -133,7 +134,9 @@ def _define_output(session: PlannerSession, message: Message, console: Console) 
     details, sink = message.table_details, message.sink_details
     schema = None
     if details.WhichOneof("schema") == "schema_string":
-        schema = read_schema(details.schema_string)
+        # What only a missing module knows declares nothing.
+        known = not is_placeholder(details.schema_string)
+        schema = read_schema(details.schema_string) if known else None
     elif details.WhichOneof("schema"):
         found = from_proto(details.schema_data_type)
         schema = found if isinstance(found, StructType) else None
