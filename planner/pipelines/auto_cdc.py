@@ -80,6 +80,7 @@ class AutoCdc:
         for key in self.keys:
             if fold(key) not in names:
                 raise key_not_selected(key, case_sensitive=case_sensitive)
+        inner: tuple[str, ...]
         if self.scd_type == 1:
             inner = ("deleteSequence", "upsertSequence")
         else:

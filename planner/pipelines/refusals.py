@@ -119,8 +119,8 @@ def empty_pipeline() -> AnalysisError:
         "Pipelines are expected to have at least one non-temporary dataset defined (tables,"
         " persisted views) but no non-temporary datasets were found in your pipeline.\nPlease"
         " verify that you have included the expected source files, and that your source code"
-        " includes table definitions (e.g., CREATE MATERIALIZED VIEW in SQL code, @dp.table in python"
-        " code).",
+        " includes table definitions (e.g., CREATE MATERIALIZED VIEW in SQL code, @dp.table in"
+        " python code).",
         state="42617",
         hint="Look at the globs under libraries in the pipeline's file.",
     )

@@ -179,12 +179,12 @@ class DltNames:
             return
         options = definition.options
         if definition.name == definition.target:
-            common = {
+            common: dict[str, Any] = {
                 "name": definition.name,
                 "comment": _text(options.get("comment")),
                 "source_code_location": definition.location,
             }
-            table = {name: options.get(name) for name in _TABLE_OPTIONS}
+            table: dict[str, Any] = {name: options.get(name) for name in _TABLE_OPTIONS}
             table["table_properties"] = table["table_properties"] or {}
             if definition.view:
                 self.registry.register_output(TemporaryView(**common))

@@ -52,8 +52,8 @@ def programs_of(path: str | Path, program: Program) -> list[Program]:
     if not path.is_dir():
         if path.name in SPECS:
             return [replace(program, path=str(path), is_spec=True)]
-        if found := _definitions([path]):
-            return [_pipeline(path, found, program)]
+        if own := _definitions([path]):
+            return [_pipeline(path, own, program)]
         return [replace(program, path=str(path))]
     specs = sorted(p for name in SPECS for p in path.rglob(name) if not _hidden(p, path))
     covered = [spec.parent for spec in specs]
