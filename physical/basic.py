@@ -36,7 +36,8 @@ from .text import alone, arguments, bracketed, counted, cut, listed
 class StreamingRelationExec(SparkPlan):
     """A stream's rows of one batch.
 
-    `name` is the source's name in the description, `format` what plans show (`FileSource[events]`).
+    `name` is the source's name in the description, `format` what plans show (`FileSource[events]`),
+    `identifier` the full name of a table of the catalog.
     """
 
     expression_fields = ("attributes",)
@@ -44,9 +45,10 @@ class StreamingRelationExec(SparkPlan):
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
+    identifier: str = ""
 
     def arguments(self, max_fields: int) -> str:
-        return arguments(self.format, listed(self.attributes, max_fields))
+        return arguments(self.format, listed(self.attributes, max_fields), self.identifier)
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

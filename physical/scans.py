@@ -26,6 +26,7 @@ class FileSourceScanExec(SparkPlan):
         attributes: the columns that are read, in the files' order.
         data_filters: what is known of the rows that are asked for; files may skip others.
         batched: whether the files are read column by column.
+        identifier: the full name of a table of the catalog.
         longest: how many characters of a fact are shown (`spark.sql.maxMetadataStringLength`).
     """
 
@@ -36,6 +37,7 @@ class FileSourceScanExec(SparkPlan):
     attributes: tuple[AttributeReference, ...]
     data_filters: tuple[Expression, ...] = ()
     batched: bool = False
+    identifier: str = ""
     longest: int = 100
 
     @property
@@ -44,12 +46,12 @@ class FileSourceScanExec(SparkPlan):
 
     @property
     def title(self) -> str:
-        return f"Scan {self.format} "  # a table of the catalog has its name behind
+        return f"Scan {self.format} {self.identifier}"
 
     def arguments(self, max_fields: int) -> str:
         columns = cut([plan_text(a) for a in self.attributes], max_fields, ",")
         facts = cut([f"{label}: {value}" for label, value in self._facts()], max_fields)
-        return f"[{columns}] {facts}"
+        return f"{self.identifier}[{columns}] {facts}"
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         columns = ", ".join(map(plan_text, self.attributes))

@@ -63,12 +63,13 @@ def explain(
     """Print the physical plan of the query in FILE. Needs no Java and no running Spark.
 
     FILE is a description (.yaml, .json), a SQL query (.sql), a PySpark script (.py), a notebook
-    (.ipynb) or a folder with some of these two. A script runs as it is, with ARGUMENTS behind --,
+    (.ipynb), a Declarative Pipeline (spark-pipeline.yml, or files that define its data sets) or a
+    folder with some of the last three. A script runs as it is, with ARGUMENTS behind --,
     in a process whose Spark is the planner. Every stream that it starts is printed as its plan;
     no query is executed and no data is read.
     """
     kind = Path(file).suffix.lower()
-    scripted = kind in (".py", ".ipynb") or Path(file).is_dir()
+    scripted = kind in (".py", ".ipynb") or Path(file).is_dir() or _is_pipeline(file)
     if arguments and not scripted:
         raise click.UsageError(f"Only a script takes arguments: {' '.join(arguments)}")
     if scripted:
@@ -105,6 +106,19 @@ def explain(
         from .pages.shell import write_page
 
         write_page(html, query.html(Path(file).stem))
+
+
+def _is_pipeline(file: str) -> bool:
+    """Whether a file describes a pipeline, or is SQL that defines data sets of one."""
+    path = Path(file)
+    if path.name in ("spark-pipeline.yml", "spark-pipeline.yaml"):
+        return True
+    if path.suffix.lower() != ".sql" or not path.is_file():
+        return False
+    from .description import read_text
+    from .pipelines.statements import defines_datasets
+
+    return defines_datasets(read_text(path))
 
 
 def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Query:

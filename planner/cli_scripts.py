@@ -40,33 +40,37 @@ def explain_scripts(
     from .connect import needed
 
     with needed("A PySpark script"):
-        from .connect.script.explain import explain_script, files_of
+        from .connect.script.explain import explain_script, programs_of
     from .connect.script.program import Program
     from .model.conf import Conf
+    from .pages.pipeline_page import pipeline_html
     from .pages.plan_page import PlanView, explain_page
     from .pages.shell import write_page
+    from .pipelines.model import Pipeline
 
-    files = files_of(path) if Path(path).is_dir() else [path]
-    if not files:
+    program = Program(
+        path=path,
+        arguments=arguments,
+        python_path=python_path,
+        strict_imports=strict_imports,
+        call=call,
+        into_batches=into_batches,
+    )
+    programs = programs_of(path, program)
+    if not programs:
         raise DescriptionError(
             "STATEPLAN_FILE_NOT_FOUND",
-            f"No script or notebook in the folder '{path}' reads a stream.",
+            f"No script or notebook in the folder '{path}' reads a stream, and none defines a"
+            " pipeline's data sets.",
             hint="Give a file.",
         )
     variables = {**_env_file(env_file), **settings(env)}
     status = 0
     views: list[PlanView] = []
-    for file in files:
-        if len(files) > 1:
-            print(f"== {file}", flush=True)
-        program = Program(
-            path=file,
-            arguments=arguments,
-            python_path=python_path,
-            strict_imports=strict_imports,
-            call=call,
-            into_batches=into_batches,
-        )
+    pipelines: list[Pipeline] = []
+    for program in programs:
+        if len(programs) > 1:
+            print(f"== {program.path}", flush=True)
         ended = explain_script(
             program,
             catalog=catalog,
@@ -76,11 +80,13 @@ def explain_scripts(
             environment=variables,
             write_catalog=write_catalog,
             views=views,
+            pipelines=pipelines,
         )
         status = max(status, ended)
     sys.stdout.flush()
     if html is not None:
-        write_page(html, explain_page(Path(path).name, views))
+        graphs = "".join(map(pipeline_html, pipelines))
+        write_page(html, explain_page(Path(path).resolve().name, views, graphs))
     return status
 
 

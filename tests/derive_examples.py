@@ -3,18 +3,21 @@
     python tests/derive_examples.py
 
 `examples/guide/x.py` gets `tests/examples/x.plan`, the plans of all streams that it starts in turn,
-and `examples/nexmark/q.sql` its plan or refusal. Needs the extra `spark`.
+and `examples/nexmark/q.sql` its plan or refusal; the pipeline of `examples/jobs` the plan of each
+flow, by name. `pipeline` as an argument derives that alone. Needs the extra `spark`.
 """
 
 from __future__ import annotations
 
 import os
 import runpy
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from example_cases import GUIDE, PLANS, SEPARATOR, nexmark_cases
+from example_cases import GUIDE, PIPELINE, PLANS, SEPARATOR, nexmark_cases, shown_plans
+from live_pipeline import pipeline_plans
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from random_queries.live import LivePlanner
 
@@ -61,12 +64,32 @@ def main() -> None:
 
 def derive(planner: LivePlanner) -> None:
     """Write all plans."""
+    derive_pipeline(planner)
+    if "pipeline" in sys.argv[1:]:
+        return
     for name, case in nexmark_cases().items():
         (PLANS / f"{name}.plan").write_text(planner.derive(case) + "\n", encoding="utf-8")
     for script in GUIDE:
         text = guide_plans(planner, script)
         (PLANS / f"{script.stem}.plan").write_text(text + "\n", encoding="utf-8")
         print(script.stem, text.count("== Physical Plan =="))
+
+
+def derive_pipeline(planner: LivePlanner) -> None:
+    """Write the plans of the example pipeline's flows."""
+    settings, files = PIPELINE
+    landing = Path.cwd() / "landing"  # Spark looks whether it is there
+    for name in ("web", "store", "customers"):
+        (landing / name).mkdir(parents=True)
+    os.environ["LANDING"] = str(landing)
+    plans = pipeline_plans(planner, files, settings)
+    tables = f"file:{Path.cwd()}/spark-warehouse/"
+    for name, plan in plans.items():
+        plan = plan.replace(f"file:{landing}", "/data/landing").replace(tables, "")
+        plans[name] = plan.replace(str(landing), "/data/landing")
+    text = shown_plans(plans)
+    (PLANS / "pipeline.plan").write_text(text, encoding="utf-8")
+    print("pipeline", len(plans))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ GUIDE = sorted((EXAMPLES / "guide").glob("*.py"))
 NEXMARK = sorted((EXAMPLES / "nexmark").glob("q*.sql"))
 CATALOG = EXAMPLES / "nexmark" / "catalog.yaml"
 SEPARATOR = "\n\n"
+JOBS = EXAMPLES / "jobs"
+PIPELINE = (
+    {"spark.sql.shuffle.partitions": "8", "spark.sql.session.timeZone": "UTC"},
+    sorted((JOBS / "pipeline" / "transformations").iterdir()),
+)
 SETTINGS = {"spark.sql.shuffle.partitions": "5", "spark.sql.session.timeZone": "UTC"}
 
 
@@ -37,3 +43,8 @@ def nexmark_cases() -> dict[str, dict[str, Any]]:
         }
         for query in NEXMARK
     }
+
+
+def shown_plans(plans: Mapping[str, str]) -> str:
+    """Plans by name as they are kept in a file."""
+    return SEPARATOR.join(f"-- {name}\n{plan}" for name, plan in sorted(plans.items())) + "\n"

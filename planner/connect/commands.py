@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
+from ..pipelines.refusals import unsupported_command
 from . import batch_writes, catalog_calls, streams
 from .console import Console
 from .empty_rows import empty_rows, empty_text
 from .failures import not_planned, not_started, unsupported
+from .pipelines import commands as pipelines
 from .places import Message, caller_of, origin_of
-from .sql_commands import carry_out
+from .sql_commands import carry_out, command_name
 
 if TYPE_CHECKING:
     from .session import PlannerSession
@@ -23,7 +25,6 @@ _UNSUPPORTED = {
     "merge_into_table_command": "MERGE INTO",
     "ml_command": "Machine learning",
     "register_data_source": "A Python data source",
-    "pipeline_command": "A pipeline",
     "execute_external_command": "An external command",
 }
 
@@ -37,8 +38,11 @@ def execute(session: PlannerSession, request: Message, console: Console) -> list
     plan = request.plan
     caller = caller_of(request)
     if plan.WhichOneof("op_type") == "root":
+        pipelines.refuse_analysis(session, request)
         return _rows(session, plan.root, console, caller)
     kind = plan.command.WhichOneof("command_type")
+    if kind == "sql_command" and (context := pipelines.context_of(request)) is not None:
+        return _sql_of_pipeline(session, plan.command.sql_command, context, console, caller)
     command = _COMMANDS.get(kind)
     if command is None:
         what = _UNSUPPORTED.get(kind, f"The command '{kind}'")
@@ -98,6 +102,23 @@ def sql(
     return [answer]
 
 
+def _sql_of_pipeline(
+    session: PlannerSession, message: Message, context: Message, console: Console, caller: Caller
+) -> list[Message]:
+    """`spark.sql(text)` in a pipeline's file: a query, which a flow's function may not look into.
+
+    Raises:
+        AnalysisError: it is no query.
+    """
+    if pipelines.allows_analysis(session, context):
+        return sql(session, message, console, caller)
+    if name := command_name(message.input.sql.query):
+        raise unsupported_command(name)
+    answer = proto.ExecutePlanResponse()
+    answer.sql_command_result.relation.CopyFrom(message.input)
+    return [answer]
+
+
 def register_function(
     session: PlannerSession, message: Message, console: Console, caller: Caller
 ) -> list[Message]:
@@ -153,4 +174,7 @@ _COMMANDS: dict[str | None, Command] = {
     "streaming_query_command": streams.query,
     "streaming_query_manager_command": streams.manager,
     "streaming_query_listener_bus_command": streams.listener_bus,
+    "pipeline_command": lambda session, message, console, caller: pipelines.execute(
+        session, message, console
+    ),
 }

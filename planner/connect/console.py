@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
 from typing import TextIO
 
 from ..explaining import explain, with_advice
 from ..incremental_execution import IncrementalExecution
+from ..model.errors import StateplanError
 from ..model.expressions import Origin
+from ..pipelines import printing
+from ..pipelines.model import Pipeline
 
 
 class Console:
@@ -26,6 +31,7 @@ class Console:
         self.advice = advice
         self.out = out
         self.shown: list[tuple[str, IncrementalExecution]] = []
+        self.pipelines: list[Pipeline] = []
 
     def note(self, text: str, caller: tuple[Origin, str] | None) -> None:
         """Say on standard error what a script asked for and does not get."""
@@ -53,6 +59,9 @@ class Console:
         called = f"query '{name}'" if name else "query"
         kind = "write of a batch" if batch else f"{called}, {execution.output_mode} mode"
         title = f"{place}{kind}, to {sink}"
+        self._print(title, execution)
+
+    def _print(self, title: str, execution: IncrementalExecution) -> None:
         text = explain(execution, self.mode)
         if self.advice:
             from ..advice import advice_on_execution
@@ -62,3 +71,38 @@ class Console:
             text = f"-- {title}\n{text}\n"
         self.shown.append((title, execution))
         print(text, file=self.out or sys.stdout, flush=True)
+
+    def show_pipeline(self, pipeline: Pipeline) -> None:
+        """Print a pipeline's graph, then the plan of each flow that writes a table or a sink.
+
+        JSON is one document with the graph and the plans.
+
+        Raises:
+            StateplanError: a plan cannot be shown in this mode.
+        """
+        self.pipelines.append(pipeline)
+        planned = [(flow, flow.execution) for flow in pipeline.flows if flow.execution is not None]
+        if self.mode == "json":
+            document = printing.graph_document(pipeline)
+            text = json.dumps(document, indent=2, ensure_ascii=False)
+            self.shown += [(printing.flow_title(pipeline, flow), plan) for flow, plan in planned]
+            print(text, file=self.out or sys.stdout, flush=True)
+            return
+        graph = _GRAPHS.get(self.mode, printing.graph_text)
+        print(graph(pipeline), file=self.out or sys.stdout, flush=True)
+        for flow, execution in planned:
+            self._print(printing.flow_title(pipeline, flow), execution)
+
+    def flow_failed(self, name: str, error: StateplanError) -> None:
+        """Say on standard error why a flow of a pipeline has no plan."""
+        lines = [f"error: flow '{name}': {error.message}"]
+        if error.place:
+            lines.append(f"at: {error.place}")
+        lines.append(f"hint: {error.hint}")
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
+
+
+_GRAPHS: dict[str, Callable[[Pipeline], str]] = {
+    "mermaid": printing.graph_mermaid,
+    "dot": printing.graph_dot,
+}

@@ -62,6 +62,8 @@ class ErrorBook:
         if error.condition:
             told.spark_throwable.error_class = error.condition
         told.spark_throwable.message_parameters["hint"] = error.hint
+        if error.subject:
+            told.spark_throwable.message_parameters["subject"] = ".".join(error.subject)
         if error.place:
             told.spark_throwable.message_parameters["place"] = error.place
         answer.root_error_idx = 0

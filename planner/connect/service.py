@@ -17,6 +17,7 @@ from .analyze import analyze
 from .commands import execute
 from .console import Console
 from .guesses import Guesses
+from .pipelines.commands import refuse_analysis
 from .places import Message
 from .session import PlannerSession
 from .settings import config_response, configure
@@ -68,7 +69,9 @@ class PlannerService(SparkConnectServiceServicer):
     def AnalyzePlan(self, request: Message, context: Any) -> Message:
         """Schema, plan text and the like."""
         with self.lock:
-            answer = analyze(self.session(request.session_id), request)
+            session = self.session(request.session_id)
+            refuse_analysis(session, request)
+            answer = analyze(session, request)
         answer.session_id = request.session_id
         answer.server_side_session_id = self.server_session
         return answer

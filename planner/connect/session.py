@@ -6,6 +6,7 @@ import itertools
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from ...physical.stateful import OutputMode
 from ...rules.analysis import analyze, inline_ctes
@@ -27,12 +28,16 @@ from ..model.relations import WithCTE
 from ..model.tree import replace
 from ..model.types import StructType
 from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..pipelines.model import Pipeline
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses, is_unknown_source
 from .places import Message, origin_of
 from .python_functions import call_of
 from .relations import RelationReader
 from .streams import StartedQuery
+
+if TYPE_CHECKING:
+    from .pipelines.resolution import Resolution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +73,9 @@ class PlannerSession:
         self.user_functions: dict[str, Message] = {}
         self.queries: dict[str, StartedQuery] = {}
         self.references: dict[int, Message] = {}
+        self.pipelines: dict[str, Pipeline] = {}
+        # The run of a pipeline whose data sets queries may name now.
+        self.pipeline: Resolution | None = None
         self._frames: dict[int, tuple[bytes, Planned]] = {}
         self._widening = False
         self._view_relations: dict[str, Message] = {}
@@ -114,8 +122,14 @@ class PlannerSession:
 
     def add_table(self, name: str, schema: StructType, format_: str, location: str = "") -> None:
         """A table that the script makes, to be read as a stream or at rest."""
+        database = "" if "." in name else "default."
         self.tables[name] = Source(
-            name=name, schema=schema, format=format_, location=location, either=True
+            name=name,
+            schema=schema,
+            format=format_,
+            location=location,
+            either=True,
+            identifier="" if location else f"spark_catalog.{database}{name}",
         )
 
     # -------------------------------------------------------------------------------- DataFrames
@@ -129,6 +143,15 @@ class PlannerSession:
         Raises:
             StateplanError: it is refused; the message's place is put in where it is known.
         """
+        while True:
+            try:
+                return self._planned_once(relation)
+            except StateplanError as error:
+                # A data set of a pipeline is made when it is first read.
+                if self._widening or self.pipeline is None or not self.pipeline.provide(error):
+                    raise
+
+    def _planned_once(self, relation: Message) -> Planned:
         if not self.scripted or self._widening:
             return self._planned(relation)
         self._widening = True
@@ -144,6 +167,8 @@ class PlannerSession:
             try:
                 return self._planned(relation)
             except StateplanError as error:
+                if self.pipeline is not None and self.pipeline.defines(error):
+                    raise
                 # Planned anew, the relation tells which open schemas it is made of.
                 if again and not self.guesses.widened(error):
                     raise self._with_guesses(error, relation) from None
@@ -165,6 +190,7 @@ class PlannerSession:
         if error.condition in UNKNOWN_TABLE:
             placed = missing_schema(f"the table '{'.'.join(error.subject)}'")
             placed.condition, placed.place = error.condition, error.place
+            placed.subject = error.subject
             error = placed
         error.hint = (
             "Put its columns into a file given with --catalog, such as this guess, or let"
@@ -198,6 +224,8 @@ class PlannerSession:
             ):
                 statement = relation.WhichOneof("rel_type") == "sql"
                 logical = self._reader.read(relation, origin)
+                if self.pipeline is not None:
+                    self.pipeline.check_reads(logical)
                 frame = Planned(logical=logical, analyzed=self.analyzed(logical, statement))
         except StateplanError as error:
             if error.condition in UNKNOWN_TABLE:

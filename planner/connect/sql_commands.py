@@ -47,6 +47,26 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
     return False
 
 
+def command_name(text: str) -> str | None:
+    """How Spark's messages call a statement that is no query; None of a query."""
+    start = _COMMENTS.match(text)
+    text = text[start.end() if start else 0 :].strip()
+    words = [word.upper() for word in re.findall(r"\w+", text[:200])]
+    if not words or words[0] in _QUERY_WORDS:
+        return None
+    if words[0] == "CREATE":
+        return "CreateViewCommand" if "VIEW" in words[:5] else "CreateTable"
+    return _COMMAND_NAMES.get(words[0], f"{words[0].capitalize()}Command")
+
+
+_QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+_COMMAND_NAMES = {
+    "INSERT": "InsertIntoStatement",
+    "DROP": "DropTable",
+    "USE": "SetCatalogAndNamespace",
+}
+
+
 def _create_view(session: PlannerSession, found: re.Match[str]) -> None:
     query = proto.Relation(sql=proto.SQL(query=found["query"]))
     name = found["name"].replace("`", "")

@@ -22,6 +22,7 @@ class Source:
         either: it may be read as a stream and as a table alike, whatever `streaming` says.
         location: what stands in `FileSource[...]`; the source's name where no path is known.
         size_in_bytes: of a table's files.
+        identifier: of a table in Spark's catalog: `spark_catalog.default.events`.
         given_name: a stream's name in the offset log (`DataStreamReader.name`).
     """
 
@@ -32,6 +33,7 @@ class Source:
     location: str = ""
     either: bool = False
     size_in_bytes: int = 0
+    identifier: str = ""
     given_name: str | None = None
 
     @property

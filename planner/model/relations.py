@@ -48,6 +48,7 @@ class StreamingRelation(LogicalPlan):
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
+    identifier: str = ""
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -60,12 +61,16 @@ class StreamingRelation(LogicalPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class Relation(LogicalPlan):
-    """A static table of a file format (Spark's LogicalRelation); `size_in_bytes` of its files."""
+    """A static table of a file format (Spark's LogicalRelation); `size_in_bytes` of its files.
+
+    `identifier` is its full name where it is a table of the catalog.
+    """
 
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
     size_in_bytes: int = 0
+    identifier: str = ""
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:

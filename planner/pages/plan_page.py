@@ -45,10 +45,10 @@ class PlanView:
     notes: Mapping[int, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
-def explain_page(title: str, views: Sequence[PlanView]) -> str:
-    """A page with one or more plans."""
+def explain_page(title: str, views: Sequence[PlanView], above: str = "") -> str:
+    """A page with one or more plans, and HTML above them."""
     shown = "".join(view_html(view, f"p{place}") for place, view in enumerate(views))
-    return page(title, f"<h1>{escape(title)}</h1>{shown}")
+    return page(title, f"<h1>{escape(title)}</h1>{above}{shown}")
 
 
 def view_of(execution: IncrementalExecution, title: str = "") -> PlanView:

@@ -51,6 +51,7 @@ def _scan(
     return FileSourceScanExec(
         name=table.name,
         format=table.format,
+        identifier=table.identifier,
         attributes=read,
         data_filters=tuple(c for c in conditions if c.deterministic),
         batched=batched,

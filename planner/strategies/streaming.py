@@ -41,8 +41,13 @@ def stateful_aggregation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPl
 def streaming_relation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """StreamingRelation: the source, its rows to be filled in batch by batch."""
     match logical:
-        case StreamingRelation(name=name, format=format, attributes=attributes):
-            return StreamingRelationExec(name=name, format=format, attributes=attributes)
+        case StreamingRelation():
+            return StreamingRelationExec(
+                name=logical.name,
+                format=logical.format,
+                attributes=logical.attributes,
+                identifier=logical.identifier,
+            )
         case _:
             return None
 

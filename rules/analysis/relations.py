@@ -70,12 +70,18 @@ def source_plan(source: Source) -> LogicalPlan:
         for f in source.schema.fields
     )
     if source.streaming:
-        return StreamingRelation(name=source.name, format=source.plan_name, attributes=attributes)
+        return StreamingRelation(
+            name=source.name,
+            format=source.plan_name,
+            attributes=attributes,
+            identifier=source.identifier,
+        )
     return Relation(
         name=source.name,
         format=source.format,
         attributes=attributes,
         size_in_bytes=source.size_in_bytes,
+        identifier=source.identifier,
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from ...incremental_execution import IncrementalExecution
@@ -16,6 +18,8 @@ from ...model.conf import Conf
 from ...model.errors import DescriptionError
 from ...model.expressions import Origin
 from ...pages.plan_page import PlanView, view_of
+from ...pipelines.model import Pipeline
+from ...pipelines.statements import defines_datasets, is_databricks
 from ..console import Console
 from ..places import remember_source
 from ..server import serving
@@ -24,15 +28,88 @@ from .notebook import read_cells
 from .program import Program
 
 KINDS = (".py", ".ipynb")
+SPECS = ("spark-pipeline.yml", "spark-pipeline.yaml")
+_PIPELINES = re.compile(r"\bfrom pyspark import [^\n]*\bpipelines\b|\bpyspark\.pipelines\b")
+_DLT = re.compile(r"(?:^|[\s\"])(?:import dlt\b|from dlt import\b)", re.MULTILINE)
+_DLT_NAME = re.compile(
+    r"\b(?:table|view|expect\w*|append_flow|apply_changes|create_\w*(?:table|flow|sink)|read_stream"
+    r"|materialized_view|temporary_view)\s*\("
+)
+_DATABRICKS_NAME = re.compile(r"\b(?:dp|pipelines)\.(?:expect\w*|view|read|read_stream)\b")
 _STANDARD_ERROR = 2  # the file descriptor
 
 
-def files_of(folder: str | Path) -> list[str]:
-    """Every script and notebook below a folder that starts a stream, by name."""
-    found = sorted(path for path in Path(folder).rglob("*") if path.suffix in KINDS)
-    hidden = [path for path in found if any(p.startswith(".") for p in path.parts[:-1])]
-    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in found}
-    return [str(p) for p in found if p not in hidden and "readStream" in texts[p]]
+def programs_of(path: str | Path, program: Program) -> list[Program]:
+    """What is to be explained below a path, each made like `program`.
+
+    A pipeline's own file and the folder around it are one, files that define data sets without
+    such a file are one together, and every other script or notebook that starts a stream is one.
+
+    Raises:
+        DescriptionError: a file cannot be read.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        if path.name in SPECS:
+            return [replace(program, path=str(path), is_spec=True)]
+        if own := _definitions([path]):
+            return [_pipeline(path, own, program)]
+        return [replace(program, path=str(path))]
+    specs = sorted(p for name in SPECS for p in path.rglob(name) if not _hidden(p, path))
+    covered = [spec.parent for spec in specs]
+    found = [replace(program, path=str(spec), is_spec=True) for spec in specs]
+    rest = [
+        file
+        for file in sorted(path.rglob("*"))
+        if file.suffix in (*KINDS, ".sql")
+        and not _hidden(file, path)
+        and not any(file.is_relative_to(folder) for folder in covered)
+    ]
+    definitions = _definitions(rest)
+    if definitions:
+        found.append(_pipeline(path, definitions, program))
+    scripts = [file for file in rest if file not in definitions and file.suffix in KINDS]
+    found += [replace(program, path=str(file)) for file in scripts if "readStream" in _text(file)]
+    return found
+
+
+def _hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _definitions(files: Sequence[Path]) -> list[Path]:
+    """Those files that define data sets of a pipeline."""
+    return [file for file in files if _defines(file)]
+
+
+def _defines(file: Path) -> bool:
+    text = _text(file)
+    if file.suffix == ".sql":
+        return defines_datasets(text)
+    if file.suffix not in KINDS:
+        return False
+    return _PIPELINES.search(text) is not None or _uses_dlt(text)
+
+
+def _uses_dlt(text: str) -> bool:
+    return _DLT.search(text) is not None and _DLT_NAME.search(text) is not None
+
+
+def _pipeline(path: Path, files: Sequence[Path], program: Program) -> Program:
+    """A pipeline that no file of its own describes."""
+    texts = [(file, _text(file)) for file in files]
+    databricks = any(
+        is_databricks(text)
+        if file.suffix == ".sql"
+        else _uses_dlt(text) or _DATABRICKS_NAME.search(text) is not None
+        for file, text in texts
+    )
+    definitions = tuple(str(file.resolve()) for file in files)
+    return replace(program, path=str(path), definitions=definitions, databricks=databricks)
 
 
 def explain_script(
@@ -45,6 +122,7 @@ def explain_script(
     environment: Mapping[str, str] | None = None,
     write_catalog: str | None = None,
     views: list[PlanView] | None = None,
+    pipelines: list[Pipeline] | None = None,
 ) -> int:
     """Run a PySpark file; every stream that it starts is printed as its plan.
 
@@ -56,6 +134,7 @@ def explain_script(
         advice: with advice on each.
         environment: variables that it finds besides those of this process.
         views: takes a view of each stream's plan for a page.
+        pipelines: takes the graph that the file defines, for the page too.
         write_catalog: a file that guesses of columns that nobody described are added to.
 
     Returns:
@@ -70,10 +149,12 @@ def explain_script(
         guessing=write_catalog is not None,
     )
     status = _run(program, service, environment)
-    if status == 0 and not console.shown:
+    if status == 0 and not console.shown and not console.pipelines:
         _note(f"{program.path} started no stream{_uncalled(program.path)}")
     if views is not None:
         views.extend(view_of(execution, title) for title, execution in console.shown)
+    if pipelines is not None:
+        pipelines.extend(console.pipelines)
     for guesses in service.guesses:
         for text in guesses.notes():
             _note(text)

@@ -15,17 +15,20 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from pyspark.errors import PySparkException
 
+from ...pipelines.statements import defines_datasets
 from . import workspace
 from .calls import planned_batches, planned_call
 from .context import PlannedContext, session
 from .missing_modules import MissingModules
 from .notebook import RUN, SQL, Cell, read_cells
 from .patches import Patches, WaitedEnough
+from .pipeline import PipelineRun
 from .program import Program
 from .report import Report
 from .sql_cells import statements
@@ -57,6 +60,7 @@ class Launch:
         self.module = ModuleType("__main__")
         self.names = _Builtins(vars(builtins))
         self.names.modules = self.modules
+        self.pipeline: PipelineRun | None = None
 
     def run(self) -> int:
         """Run the file as `python file arguments` would; gives the exit status."""
@@ -64,7 +68,11 @@ class Launch:
         status = 0
         try:
             with self._waiting():
-                self._run_file(self.program.path)
+                if self.program.is_pipeline:
+                    self.pipeline = PipelineRun(self.program, self._run_module, self.report.note)
+                    self.pipeline.run()
+                else:
+                    self._run_file(self.program.path)
             if self.program.call is not None:
                 with self._waiting():
                     planned_call(self.program.call, self.module.__dict__)
@@ -102,17 +110,20 @@ class Launch:
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
         workspace.provide(session, context, self.program.arguments)
-        vars(builtins)[SQL] = _run_sql
+        vars(builtins)[SQL] = self._run_sql
         vars(builtins)[RUN] = self._run_other
         sys.argv = [self.program.path, *self.program.arguments]
         sys.path[:1] = self.program.search_path[:1]
         sys.path += self.program.search_path[1:]
-        self.module.__dict__.update(
-            __file__=os.path.abspath(self.program.path),
+        self._set_up(self.module, self.program.path)
+        sys.modules["__main__"] = self.module
+
+    def _set_up(self, module: ModuleType, path: str) -> None:
+        module.__dict__.update(
+            __file__=os.path.abspath(path),
             __builtins__=self.names,
             __package__=self.program.package or None,
         )
-        sys.modules["__main__"] = self.module
 
     def _seen(self, path: str, attribute: str) -> None:
         where = self.program.place()
@@ -130,6 +141,13 @@ class Launch:
         self.names.update(vars(builtins))
         for cell in read_cells(os.path.abspath(path), self._skipped):
             exec(self._compiled(cell), self.module.__dict__)
+
+    def _run_module(self, path: str) -> None:
+        """Run one file of a pipeline as a module of its own."""
+        self.module = ModuleType(Path(path).stem)
+        self._set_up(self.module, path)
+        sys.path.insert(0, str(Path(path).resolve().parent))
+        self._run_file(path)
 
     def _compiled(self, cell: Cell) -> CodeType:
         if not os.path.exists(cell.file):
@@ -152,14 +170,16 @@ class Launch:
         self.names.unknown = True
         self.report.note(f"%run {name} is not here: names that it defines are stand-ins")
 
-
-def _run_sql(text: str) -> Any:
-    """The statements of an SQL cell; the last one's DataFrame."""
-    result = None
-    for statement in statements(text):
-        result = session().sql(statement)
-        workspace.show(result)
-    return result
+    def _run_sql(self, text: str) -> Any:
+        """The statements of an SQL cell; the last one's DataFrame."""
+        if self.pipeline is not None and defines_datasets(text):
+            self.pipeline.register_sql(text)
+            return None
+        result = None
+        for statement in statements(text):
+            result = session().sql(statement)
+            workspace.show(result)
+        return result
 
 
 if __name__ == "__main__":

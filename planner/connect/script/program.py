@@ -38,6 +38,9 @@ class Program:
         strict_imports: a missing module is an error, no stand-in.
         call: a function to call when the file has run, such as `main` or `build('a', 2)`.
         into_batches: call the functions given to foreachBatch, too.
+        is_spec: the file describes a Declarative Pipeline.
+        definitions: files that define one without such a description.
+        databricks: they use what only Databricks' pipelines have.
     """
 
     path: str
@@ -46,6 +49,14 @@ class Program:
     strict_imports: bool = False
     call: str | None = None
     into_batches: bool = False
+    is_spec: bool = False
+    definitions: Sequence[str] = ()
+    databricks: bool = False
+
+    @property
+    def is_pipeline(self) -> bool:
+        """Whether it defines a pipeline's data sets, and is no program of its own."""
+        return self.is_spec or bool(self.definitions)
 
     def to_json(self) -> str:
         """As one argument of the process that runs it."""
@@ -58,8 +69,9 @@ class Program:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder that the file lies in."""
-        return Path(self.path).resolve().parent
+        """The folder that the file lies in, or that was given itself."""
+        path = Path(self.path).resolve()
+        return path if path.is_dir() else path.parent
 
     @cached_property
     def root(self) -> Path:
@@ -80,6 +92,8 @@ class Program:
         while (folder / "__init__.py").is_file() and folder != folder.parent:
             parts.insert(0, folder.name)
             folder = folder.parent
+        if self.is_pipeline:
+            return ""
         if not parts and _RELATIVE.search(Path(self.path).read_bytes()):
             parts = [*self.folder.relative_to(self.root).parts] or [self.folder.name]
         return ".".join(parts)

@@ -60,15 +60,15 @@ class StandIn(str):
         path: how the code reaches it, such as `settings.WATERMARK` or `settings.load()`.
     """
 
-    path: str
+    _stand_in: str
 
     def __new__(cls, path: str) -> StandIn:
         made = super().__new__(cls, f"?{path}?")
-        made.__dict__["path"] = path
+        made.__dict__["_stand_in"] = path
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StandIn, (self.path,)
+        return StandIn, (self._stand_in,)
 
     # ------------------------------------------------------------------------------------- reached
 
@@ -76,18 +76,18 @@ class StandIn(str):
         if name.startswith("__") and name.endswith("__") and name != "__version__":
             raise AttributeError(name)
         if _ERROR_NAME.fullmatch(name):
-            found: Any = _exception(f"{self.path}.{name}")
+            found: Any = _exception(f"{self._stand_in}.{name}")
         elif Rules.session is not None and self._is_session(name):
             found = getattr(Rules.session(), name)
-            Rules.seen(self.path, "session")
+            Rules.seen(self._stand_in, "session")
         else:
             if name in _PASSED_ON:
-                Rules.seen(self.path, name)
-            found = StandIn(f"{self.path}.{name}")
+                Rules.seen(self._stand_in, name)
+            found = StandIn(f"{self._stand_in}.{name}")
         return found
 
     def _is_session(self, name: str) -> bool:
-        last = self.path.rpartition(".")[2].lower()
+        last = self._stand_in.rpartition(".")[2].lower()
         named = name in _OF_NAMED_SESSIONS and "spark" in last
         return named or name in _OF_SESSIONS
 
@@ -104,13 +104,13 @@ class StandIn(str):
         # What the code gives for the case that nothing is set.
         if "default" in named:
             return named["default"]
-        if self.path.endswith((".get", ".getenv")) and len(arguments) == 2:
+        if self._stand_in.endswith((".get", ".getenv")) and len(arguments) == 2:
             return arguments[1]
         first = repr(arguments[0]) if arguments and type(arguments[0]) is str else ""
-        return StandIn(f"{self.path}({first})")
+        return StandIn(f"{self._stand_in}({first})")
 
     def __getitem__(self, key: Any) -> Any:
-        return StandIn(f"{self.path}[{key if isinstance(key, StandIn) else repr(key)}]")
+        return StandIn(f"{self._stand_in}[{key if isinstance(key, StandIn) else repr(key)}]")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Nothing is kept."""
@@ -132,7 +132,7 @@ class StandIn(str):
         code = frame.f_code.co_code
         if dis.opname[code[at]] != "UNPACK_SEQUENCE":
             return iter(())
-        return iter([StandIn(f"{self.path}[{place}]") for place in range(code[at + 1])])
+        return iter([StandIn(f"{self._stand_in}[{place}]") for place in range(code[at + 1])])
 
     def __next__(self) -> Any:
         raise StopIteration
@@ -189,28 +189,28 @@ class StandIn(str):
     def _compared(self, other: object, method: str) -> Any:
         plain = other is None or isinstance(other, str | int | float | list | tuple | dict)
         if plain and Rules.users(sys._getframe(2).f_code.co_filename):
-            raise StandInNeeded(self.path, "compare")
+            raise StandInNeeded(self._stand_in, "compare")
         return getattr(str, method)(self, other)
 
     def __add__(self, other: Any) -> Any:
         """Texts go on as texts: `settings.BUCKET + "/events"`."""
         if isinstance(other, str):
             return f"{self}{other}"
-        raise StandInNeeded(self.path, "calculate with")
+        raise StandInNeeded(self._stand_in, "calculate with")
 
     def __radd__(self, other: Any) -> Any:
         if isinstance(other, str):
             return f"{other}{self}"
-        raise StandInNeeded(self.path, "calculate with")
+        raise StandInNeeded(self._stand_in, "calculate with")
 
     def __truediv__(self, other: Any) -> Any:
         """A path below a folder that is not known."""
         if isinstance(other, str):
-            return StandIn(f"{self.path}/{other}")
-        raise StandInNeeded(self.path, "calculate with")
+            return StandIn(f"{self._stand_in}/{other}")
+        raise StandInNeeded(self._stand_in, "calculate with")
 
     def _calculated(self, *others: Any) -> Any:
-        raise StandInNeeded(self.path, "calculate with")
+        raise StandInNeeded(self._stand_in, "calculate with")
 
     __sub__ = __rsub__ = __mul__ = __rmul__ = __rtruediv__ = __pow__ = __mod__ = _calculated
     __floordiv__ = __rfloordiv__ = __neg__ = __int__ = __float__ = __index__ = _calculated
@@ -220,7 +220,7 @@ class _TextMethod(StandIn):
     """`settings.TOPICS.split`: a text's method, or an attribute of an object of the same name."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        owner, _, name = self.path.rpartition(".")
+        owner, _, name = self._stand_in.rpartition(".")
         try:
             return getattr(str, name)(f"?{owner}?", *arguments, **named)
         except (TypeError, ValueError):
@@ -229,7 +229,7 @@ class _TextMethod(StandIn):
 
 def _text_method(name: str) -> property:
     def method(self: StandIn) -> _TextMethod:
-        found: Any = _TextMethod(f"{self.path}.{name}")
+        found: Any = _TextMethod(f"{self._stand_in}.{name}")
         return found  # type: ignore[no-any-return]
 
     return property(method)

@@ -1,0 +1,135 @@
+"""Runs the files of a Declarative Pipeline: their definitions go to the planner, which plans them.
+
+PySpark's own client code sends them, as `spark-pipelines dry-run` does. What Databricks has besides
+(`dlt_names`) is there where a pipeline's files rely on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.pipelines import cli
+from pyspark.pipelines.add_pipeline_analysis_context import add_pipeline_analysis_context
+from pyspark.pipelines.block_session_mutations import block_session_mutations
+from pyspark.pipelines.graph_element_registry import graph_element_registration_context
+from pyspark.pipelines.spark_connect_graph_element_registry import SparkConnectGraphElementRegistry
+from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph, start_run
+
+from ..pipelines.commands import DATABRICKS, NAME
+from .context import session
+from .dlt_names import DltNames
+from .program import Program
+
+_STORAGE = "file:///stateplan"
+
+
+class PipelineRun:
+    """One pipeline.
+
+    Args:
+        program: its file, or the files that define it.
+        run_file: runs a file of Python code or a notebook.
+        note: tells people something.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        run_file: Callable[[str], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self.program = program
+        self.run_file = run_file
+        self.note = note
+        self._registry: Any = None
+
+    def run(self) -> None:
+        """Define everything, then plan it.
+
+        Raises:
+            PySparkException: a definition or the graph is refused.
+        """
+        files, pipeline, settings = self._described()
+        spark = session(settings)
+        own = {**settings, NAME: pipeline.get("name", "")}
+        if self.program.databricks:
+            own[DATABRICKS] = "true"
+        graph = create_dataflow_graph(
+            spark,
+            default_catalog=pipeline.get("catalog"),
+            default_database=pipeline.get("database"),
+            sql_conf=own,
+        )
+        self._registry = SparkConnectGraphElementRegistry(spark, graph)
+        names = DltNames(self._registry, spark, graph, self.note)
+        if self.program.databricks:
+            names.provide()
+        with graph_element_registration_context(self._registry):
+            for file in files:
+                self._define(file, spark, graph)
+            names.define()
+        for _ in start_run(
+            spark,
+            graph,
+            full_refresh=[],
+            full_refresh_all=False,
+            refresh=[],
+            dry=True,
+            storage=pipeline.get("storage", _STORAGE),
+        ):
+            pass  # events: the planner prints what there is to say
+
+    def register_sql(self, text: str) -> None:
+        """Statements of a notebook's cell."""
+        self._registry.register_sql(text, Path(self.program.path))
+
+    def _described(self) -> tuple[list[str], dict[str, Any], dict[str, str]]:
+        """The pipeline's files, what its own file says of it, and its settings."""
+        if not self.program.is_spec:
+            folder = Path(self.program.path)
+            name = folder.stem if folder.is_file() else folder.resolve().name
+            return list(self.program.definitions), {"name": name}, {}
+        path = Path(self.program.path)
+        spec = cli.load_pipeline_spec(path)
+        root = path.parent.resolve()
+        files: dict[str, None] = {}
+        for library in spec.libraries:
+            for file in sorted(root.glob(library.include)):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    files.setdefault(str(file))
+        os.chdir(root)
+        described = {
+            "name": spec.name,
+            "storage": spec.storage,
+            "catalog": spec.catalog,
+            "database": spec.database,
+        }
+        return list(files), described, dict(spec.configuration)
+
+    def _define(self, file: str, spark: Any, graph: str) -> None:
+        if file.endswith(".sql"):
+            text = Path(file).read_text(encoding="utf-8-sig")
+            self._registry.register_sql(text, Path(file))
+        elif file.endswith(".py") or (file.endswith(".ipynb") and not self.program.is_spec):
+            with self._reading(spark, graph):
+                self.run_file(file)
+        else:
+            raise PySparkException(
+                errorClass="PIPELINE_UNSUPPORTED_DEFINITIONS_FILE_EXTENSION",
+                messageParameters={"file_path": file},
+            )
+
+    @contextmanager
+    def _reading(self, spark: Any, graph: str) -> Iterator[None]:
+        """While definitions are read, code may not change the session, but Databricks' may."""
+        context = add_pipeline_analysis_context(
+            spark=spark, dataflow_graph_id=graph, flow_name=None
+        )
+        blocked: Any = nullcontext() if self.program.databricks else block_session_mutations()
+        with context, blocked:
+            yield

@@ -1,0 +1,453 @@
+"""A pipeline's SQL file: CREATE STREAMING TABLE, MATERIALIZED VIEW, VIEW and FLOW, SET and USE.
+
+The queries in it are left as text, each in its place in the statement, for the SQL front end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..model.conf import Conf
+from ..model.ddl import parse_schema
+from ..model.errors import AnalysisError
+from ..model.expressions import Expression, Origin
+from ..model.types import StructType
+from ..sql import parse, parse_expression
+from ..sql.context import fragment_error, origin_at
+from .auto_cdc import AutoCdc
+from .model import DATABASE, DatasetKind, Identifier
+from .refusals import bad_statement, refusal
+from .statement_cursor import StatementCursor, blanked
+
+_STATEMENT = re.compile(
+    r"(?P<skipped>\s+|--[^\n]*|/\*.*?(?:\*/|$))|(?P<end>;)"
+    r"|(?P<text>'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|`[^`]*`?|.)",
+    re.DOTALL,
+)
+_DEFINES = re.compile(
+    r"^\s*CREATE\s+(?:OR\s+\w+\s+)?(?:PRIVATE\s+|TEMPORARY\s+)?"
+    r"(?:STREAMING\s+(?:LIVE\s+)?TABLE|MATERIALIZED\s+VIEW|LIVE\s+(?:TABLE|VIEW)|FLOW)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DATABRICKS = re.compile(
+    r"\bCREATE\s+OR\s+REFRESH\b|\bLIVE\s+(?:TABLE|VIEW)\b|\bLIVE\.\w|\bAPPLY\s+CHANGES\s+INTO\b"
+    r"|\bEXPECT\s*\(|\bIGNORE\s+NULL\s+UPDATES\b|\bPRIVATE\s+(?:STREAMING|MATERIALIZED)\b",
+    re.IGNORECASE,
+)
+_CDC_CLAUSES = ("APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetStatement:
+    """CREATE of a data set.
+
+    Attributes:
+        name: as written.
+        query: the text behind AS, if there is one.
+        change_flow: FLOW AUTO CDC in the statement.
+    """
+
+    name: Identifier
+    kind: DatasetKind
+    origin: Origin
+    schema: StructType | None = None
+    format: str = ""
+    comment: str = ""
+    partitioning: tuple[str, ...] = ()
+    clustering: tuple[str, ...] = ()
+    query: str | None = None
+    change_flow: ChangeFlow | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeFlow:
+    """What AUTO CDC says: the query of the changes, and how they are applied."""
+
+    source: str
+    auto_cdc: AutoCdc
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowStatement:
+    """CREATE FLOW name AS INSERT INTO target BY NAME query, or AS AUTO CDC INTO target."""
+
+    name: Identifier
+    target: Identifier
+    origin: Origin
+    query: str | None = None
+    change_flow: ChangeFlow | None = None
+
+
+@dataclass(kw_only=True)
+class SqlFile:
+    """One file while it is read: what SET and USE say holds for what follows.
+
+    Args:
+        text: of the file.
+        name: of the file, as messages name it.
+        databricks: read what Spark's parser does not know: OR REFRESH, LIVE, EXPECT.
+    """
+
+    text: str
+    name: str
+    settings: dict[str, str] = field(default_factory=dict)
+    catalog: str | None = None
+    database: str = DATABASE
+    databricks: bool = False
+
+    def statements(self, take: Callable[[DatasetStatement | FlowStatement], None]) -> None:
+        """Read all statements; `take` gets each definition when what SET and USE say is in force.
+
+        Raises:
+            AnalysisError: PARSE_SYNTAX_ERROR, or a statement that defines nothing.
+        """
+        for line, text in split(self.text):
+            origin = Origin(line=line, position=0, stop=0, source=text.strip(), file=self.name)
+            try:
+                found = self._statement(text, origin)
+                _check_query(found, text)
+            except AnalysisError as error:
+                error.place = error.place or f"{self.name}:{line}"
+                raise
+            if found is not None:
+                take(found)
+
+    def _statement(self, text: str, origin: Origin) -> DatasetStatement | FlowStatement | None:
+        at = StatementCursor(text)
+        if at.takes("SET", "CATALOG"):
+            self.catalog = at.name()[0]
+        elif at.takes("SET"):
+            key, equals, value = at.rest().strip().partition("=")
+            if not equals:
+                raise refusal(
+                    None, "Invalid SET command without value", hint="Write SET key = value."
+                )
+            self.settings[key.strip().strip("`'\"")] = value.strip().strip("'\"")
+        elif at.takes("USE"):
+            self._use(at, text, origin)
+        elif self.databricks and at.takes("APPLY", "CHANGES", "INTO"):
+            target = at.name()
+            flow = _change_flow(at, databricks=True)
+            name = target[-1:]
+            return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
+        elif at.takes("CREATE"):
+            replaces = at.takes("OR")
+            if replaces and not (self.databricks and at.takes("REFRESH")):
+                at.needs("REPLACE")
+            if self.databricks:
+                replaces = False
+                at.takes("PRIVATE")
+            if kind := _kind(at, replaces=replaces, databricks=self.databricks):
+                return _dataset(at, kind, origin, databricks=self.databricks)
+            if not replaces and at.takes("FLOW"):
+                return _flow(at, text, origin, databricks=self.databricks)
+            raise _other(text, origin)
+        else:
+            raise _other(text, origin)
+        return None
+
+    def _use(self, at: StatementCursor, text: str, origin: Origin) -> None:
+        if at.takes("CATALOG"):
+            if not self.databricks:
+                raise at.misfit(f": extra input '{at.token.text if at.token else ''}'")
+            self.catalog = at.name()[0]
+            return
+        if not any(at.takes(word) for word in ("DATABASE", "SCHEMA", "NAMESPACE")):
+            raise _other(text, origin)
+        *catalog, self.database = at.name()[-2:]
+        self.catalog = catalog[0] if catalog else self.catalog
+
+
+def _check_query(found: DatasetStatement | FlowStatement | None, statement: str) -> None:
+    """Refuse a query that is none, with the whole statement in the message."""
+    if found is None or found.query is None:
+        return
+    try:
+        parse(found.query, Conf())
+    except AnalysisError as error:
+        error.message = error.message.replace(found.query, statement)
+        first, _, rest = found.query.partition("\n")
+        if not rest:
+            error.message = error.message.replace(first, statement)
+        raise
+
+
+def defines_datasets(text: str) -> bool:
+    """Whether an SQL file is a pipeline's, and no single query."""
+    return _DEFINES.search(text) is not None
+
+
+def is_databricks(text: str) -> bool:
+    """Whether an SQL file has words that Spark's parser does not know and Databricks' does."""
+    return _DATABRICKS.search(text) is not None
+
+
+def split(text: str) -> list[tuple[int, str]]:
+    """The statements of a file and the lines that they start in; none that is empty."""
+    found: list[tuple[int, str]] = []
+    begin = 0
+    first: int | None = None
+
+    def end(stop: int) -> None:
+        nonlocal first
+        if first is not None:
+            found.append((text.count("\n", 0, first) + 1, text[begin:stop]))
+        first = None
+
+    for match in _STATEMENT.finditer(text):
+        if match["end"]:
+            end(match.start())
+            begin = match.end()
+        elif match["text"] and first is None:
+            first = match.start()
+    end(len(text))
+    return found
+
+
+def _other(text: str, origin: Origin) -> AnalysisError:
+    """A statement that defines nothing, or no statement at all."""
+    words = StatementCursor(text).tokens
+    first = words[0].text.upper()
+    named = {
+        "CREATE": "CreateTable",
+        "USE": "SetCatalogAndNamespace",
+        "INSERT": "InsertIntoStatement",
+        "DROP": "DropTable",
+    }
+    node = named.get(first) or type(parse(text, Conf())).__name__
+    message = f"Unsupported plan {node} parsed from SQL query"
+    return bad_statement(message, text.strip(), origin)
+
+
+_LIVE = (
+    (("TEMPORARY", "STREAMING", "LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("TEMPORARY", "LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("STREAMING", "LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("LIVE", "VIEW"), DatasetKind.TEMPORARY_VIEW),
+    (("TEMPORARY", "STREAMING", "TABLE"), DatasetKind.STREAMING_TABLE),
+    (("STREAMING", "LIVE", "TABLE"), DatasetKind.STREAMING_TABLE),
+    (("LIVE", "TABLE"), DatasetKind.MATERIALIZED_VIEW),
+)
+
+
+def _kind(at: StatementCursor, *, replaces: bool, databricks: bool) -> DatasetKind | None:
+    """What is created; only views are replaced."""
+    if databricks:
+        for words, kind in _LIVE:
+            if at.takes(*words):
+                return kind
+    if not replaces:
+        if at.takes("STREAMING"):
+            if not at.takes("TABLE"):
+                raise at.misfit(": missing 'TABLE'")
+            return DatasetKind.STREAMING_TABLE
+        if at.takes("MATERIALIZED", "VIEW"):
+            return DatasetKind.MATERIALIZED_VIEW
+    elif at.looks_at("MATERIALIZED") or at.looks_at("STREAMING"):
+        raise at.misfit()
+    if at.takes("TEMPORARY", "VIEW") or at.takes("TEMP", "VIEW"):
+        return DatasetKind.TEMPORARY_VIEW
+    if at.takes("VIEW"):
+        return DatasetKind.PERSISTED_VIEW
+    return None
+
+
+def _dataset(
+    at: StatementCursor, kind: DatasetKind, origin: Origin, *, databricks: bool
+) -> DatasetStatement:
+    at.takes("IF", "NOT", "EXISTS")
+    name = at.name()
+    schema: StructType | None = None
+    if at.looks_at("("):
+        if not databricks:
+            _refuse_expectations(at)
+        columns = at.bracket()
+        if databricks:
+            columns = _without_constraints(columns)
+        # Names of a view's columns change nothing in Spark's pipelines.
+        schema = parse_schema(columns) if kind.is_table and columns.strip() else None
+    format_ = comment = ""
+    partitioning: tuple[str, ...] = ()
+    clustering: tuple[str, ...] = ()
+    while not at.at_end and not at.looks_at("AS") and not at.looks_at("FLOW"):
+        if kind.is_table and at.takes("USING"):
+            format_ = ".".join(at.name()).lower()
+        elif at.takes("COMMENT"):
+            comment = at.string()
+        elif at.takes("TBLPROPERTIES") or (kind.is_table and at.takes("OPTIONS")):
+            at.bracket()
+        elif kind.is_table and at.takes("PARTITIONED", "BY"):
+            partitioning = at.names()
+        elif kind.is_table and at.takes("CLUSTER", "BY"):
+            clustering = () if databricks and at.takes("AUTO") else at.names()
+        else:
+            raise at.misfit()
+    change_flow = None
+    query = None
+    if kind is DatasetKind.STREAMING_TABLE and at.takes("FLOW"):
+        at.needs("AUTO", "CDC")
+        change_flow = _change_flow(at, databricks=databricks)
+    elif at.takes("AS"):
+        query = at.rest()
+    elif kind is not DatasetKind.STREAMING_TABLE:
+        raise at.misfit()
+    return DatasetStatement(
+        name=name,
+        kind=kind,
+        origin=origin,
+        schema=schema,
+        format=format_,
+        comment=comment,
+        partitioning=partitioning,
+        clustering=clustering,
+        query=query,
+        change_flow=change_flow,
+    )
+
+
+def _refuse_expectations(at: StatementCursor) -> None:
+    """Spark's parser knows constraints of tables, and no expectations."""
+    for place in range(at.place, len(at.tokens) - 2):
+        first, _, third = (at.tokens[place + more].text.upper() for more in range(3))
+        if (first, third) == ("CONSTRAINT", "EXPECT"):
+            at.place = place + 2
+            raise at.misfit()
+
+
+def _without_constraints(columns: str) -> str:
+    """Columns without expectations, which check rows when a pipeline runs."""
+    at = StatementCursor(columns)
+    kept: list[str] = []
+    while not at.at_end:
+        constraint = at.looks_at("CONSTRAINT")
+        text = at.until(lambda here: here.looks_at(","))
+        at.takes(",")
+        if not constraint:
+            kept.append(text)
+    return ", ".join(kept)
+
+
+def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -> FlowStatement:
+    name = at.name()
+    if at.takes("COMMENT"):
+        at.string()
+    at.needs("AS")
+    if at.takes("AUTO", "CDC"):
+        at.needs("INTO")
+        target = at.name()
+        flow = _change_flow(at, databricks=databricks)
+        return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
+
+    def refused(message: str) -> AnalysisError:
+        return bad_statement(message, text.strip(), origin)
+
+    if at.takes("INSERT", "OVERWRITE"):
+        raise refused("INSERT OVERWRITE flows not supported.")
+    at.needs("INSERT", "INTO")
+    at.takes("TABLE")
+    target = at.name()
+    if at.takes("PARTITION"):
+        raise refused("Partition spec may not be specified for flow target.")
+    if at.takes("IF", "NOT", "EXISTS"):
+        raise refused("IF NOT EXISTS not supported for flows.")
+    if at.looks_at("(") and not _is_query(at):
+        raise refused("Column schema may not be specified for flow target.")
+    if not at.takes("BY", "NAME"):
+        parse(at.rest(), Conf())
+        raise refused("Only INSERT INTO by name flows supported.")
+    return FlowStatement(name=name, target=target, origin=origin, query=at.rest())
+
+
+def _is_query(at: StatementCursor) -> bool:
+    behind = at.tokens[at.place + 1 :]
+    return bool(behind) and behind[0].text.upper() in ("SELECT", "FROM", "WITH", "VALUES", "(")
+
+
+# --------------------------------------------------------------------------------------- AUTO CDC
+
+
+def _change_flow(at: StatementCursor, *, databricks: bool) -> ChangeFlow:
+    at.needs("FROM")
+    source = _changes(at)
+    at.needs("KEYS")
+    keys = at.names()
+    if databricks:
+        at.takes("IGNORE", "NULL", "UPDATES")
+    deletes: Expression | None = None
+    if at.takes("APPLY"):
+        at.needs("AS", "DELETE", "WHEN")
+        deletes = _expression(at)
+    at.needs("SEQUENCE", "BY")
+    sequence_by = _expression(at)
+    columns, left_out = _selection(at) if at.takes("COLUMNS") else ((), ())
+    scd_type = 1
+    if at.takes("STORED"):
+        at.needs("AS", "SCD", "TYPE")
+        token = at.token
+        if token is None or token.text not in ("1", "2"):
+            raise at.misfit()
+        at.place += 1
+        scd_type = int(token.text)
+    tracked: tuple[str, ...] = ()
+    untracked: tuple[str, ...] = ()
+    if at.takes("TRACK"):
+        at.needs("HISTORY", "ON")
+        tracked, untracked = _selection(at)
+    if not at.at_end:
+        raise at.misfit()
+    return ChangeFlow(
+        source=source,
+        auto_cdc=AutoCdc(
+            keys=keys,
+            sequence_by=sequence_by,
+            deletes=deletes,
+            columns=columns,
+            except_columns=left_out,
+            scd_type=scd_type,
+            tracked=tracked,
+            untracked=untracked,
+        ),
+    )
+
+
+def _changes(at: StatementCursor) -> str:
+    """The query of the changes, in its place in the statement."""
+    start = at.token
+    if start is None:
+        raise at.misfit()
+    query = at.looks_at("(")
+    written = at.until(lambda here: here.looks_at("KEYS"))
+    if query:
+        return blanked(at.text, start.start) + written
+    if not start.text.upper() == "STREAM":
+        raise fragment_error(
+            "_LEGACY_ERROR_TEMP_0035",
+            "\nOperation not allowed: AUTO CDC source must be a streaming query, e.g."
+            " STREAM(<table>)..",
+            origin_at(at.text, start.start, start.start + len(written) - 1),
+            hint=f"Write FROM STREAM {written}.",
+        )
+    lead = "SELECT * FROM "
+    kept = max(0, start.start - len(lead))
+    return blanked(at.text, kept) + lead + written
+
+
+def _expression(at: StatementCursor) -> Expression:
+    return parse_expression(at.until(lambda here: _at_clause(here)))
+
+
+def _at_clause(at: StatementCursor) -> bool:
+    token = at.token
+    return token is not None and token.text.upper() in _CDC_CLAUSES
+
+
+def _selection(at: StatementCursor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`(a, b)`, or `* EXCEPT (a, b)`: the columns named, and those left out."""
+    if at.takes("*"):
+        at.needs("EXCEPT")
+        return (), at.names()
+    if at.looks_at("("):
+        return at.names(), ()
+    raise at.misfit()
