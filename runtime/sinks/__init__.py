@@ -18,7 +18,7 @@ from ..sources.python import is_data_source
 from .base import OutputMode, Sink, SinkRequest
 from .delta import DeltaSink
 from .files import FORMATS, FileSink
-from .foreach import ForeachSink
+from .foreach import ForeachSink, PickledWriter
 from .kafka import KafkaSink
 from .python import PythonSink
 from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
@@ -45,6 +45,7 @@ __all__ = [
     "MemorySink",
     "NoopSink",
     "OutputMode",
+    "PickledWriter",
     "PythonSink",
     "Sink",
     "SinkRequest",
