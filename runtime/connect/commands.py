@@ -5,11 +5,13 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
+from ...planner.model.errors import StateplanError
 from .client_session import ClientSession, failed
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ def query_command(session: ClientSession, message: Message, waiting: Waiting) ->
         case "stop":
             query.stop()
         case "process_all_available":
-            query.process_all_available(waiting)
+            with suppress(StateplanError):
+                query.process_all_available(waiting)
             _raise(query)
         case "explain":
             result.explain.result = query.explained(message.explain.extended)

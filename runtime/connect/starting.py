@@ -137,6 +137,7 @@ def _sink(
         table=table,
         options=_options(message),
         partition_by=list(message.partitioning_column_names),
+        cluster_by=list(message.clustering_column_names),
         spark=session.spark,
         name=name,
     )

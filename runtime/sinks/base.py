@@ -25,6 +25,7 @@ class SinkRequest:
         path: where rows go, if it says so.
         options: the options.
         partition_by: columns that become directories.
+        cluster_by: columns that a new table is clustered by.
         spark: the session that shows a memory sink's view.
         name: the memory sink's view.
     """
@@ -33,6 +34,7 @@ class SinkRequest:
     path: str | None
     options: Options
     partition_by: Sequence[str] = ()
+    cluster_by: Sequence[str] = ()
     spark: SparkSession | None = None
     name: str | None = None
 
