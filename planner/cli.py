@@ -69,7 +69,8 @@ def show_error(error: StateplanError) -> None:
     if error.condition and not message.startswith("["):
         message = f"[{error.condition}] {message}"
     if not sys.stderr.isatty():
-        lines = [f"error: {message}", *([f"hint: {hint}"] if hint else [])]
+        at = [f"at: {error.place}"] if error.phase == "batch" and error.place else []
+        lines = [f"error: {message}", *at, *([f"hint: {hint}"] if hint else [])]
         print("\n".join(lines), file=sys.stderr)
         return
     from rich.console import Console
@@ -77,6 +78,8 @@ def show_error(error: StateplanError) -> None:
 
     console = Console(stderr=True, highlight=False)
     console.print(Text("error: ", style="bold red") + Text(message))
+    if error.phase == "batch" and error.place:
+        console.print(Text("at: ", style="bold") + Text(error.place))
     if hint:
         console.print(Text("hint: ", style="bold cyan") + Text(hint))
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect import proto
+from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from ...planner.connect.places import Message
 from ...planner.model.conf import Conf
@@ -196,7 +197,7 @@ class ClientSession:
             self._changed.notify_all()
 
 
-class Reporter:
+class Reporter(StreamingQueryListener):
     """A query's listener that passes events on to its client's, as PySpark's own classes do.
 
     Attributes:
@@ -204,6 +205,7 @@ class Reporter:
     """
 
     def __init__(self, session: ClientSession) -> None:
+        super().__init__()
         self._session = session
         self.started = ""
 
@@ -238,9 +240,12 @@ class Reporter:
 
 def failed(query: StreamingQuery, error: StateplanError) -> RuntimeFailure:
     """What ended a query, as whoever waits for it is told: Spark's StreamingQueryException."""
-    return RuntimeFailure(
+    at = f" ({error.place})" if error.place else ""
+    told = RuntimeFailure(
         "STREAM_FAILED",
         f"[STREAM_FAILED] Query [id = {query.id}, runId = {query.run_id}] terminated with "
-        f"exception: {error.message} SQLSTATE: XXKST",
+        f"exception: {error.message}{at} SQLSTATE: XXKST",
         hint=error.hint,
     )
+    told.place = error.place
+    return told

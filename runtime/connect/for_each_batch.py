@@ -20,6 +20,7 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.plan import Checkpoint
 
 from ...planner.model.errors import RuntimeFailure
+from ..failures import UsersFunctionFailed
 from ..sinks import Sink
 from ..sinks.base import OutputMode
 
@@ -43,6 +44,7 @@ class BatchFunctionSink(Sink):
     """
 
     one_action = True
+    calls_function = True
 
     def __init__(self, session: ClientSession, command: bytes, url: str) -> None:
         self._session = session
@@ -96,7 +98,7 @@ class BatchFunctionSink(Sink):
         with self._computed(frame) as (owner, relation_id):
             answer = self._ask({"session": owner, "frame": relation_id, "batch": batch_id})
         if "error" in answer:
-            raise UserFunctionError(answer["error"], answer["trace"])
+            raise UsersFunctionFailed(answer["error"], answer["trace"])
         return None
 
     def stop(self) -> None:
@@ -155,11 +157,3 @@ def rows_relation(rows: Any) -> Any:
 
 def _gone(why: str) -> dict[str, str]:
     return {"error": f"The process of the function is gone: {why}", "trace": ""}
-
-
-class UserFunctionError(Exception):
-    """What a client's function raised, with the traceback of its process."""
-
-    def __init__(self, message: str, trace: str) -> None:
-        super().__init__(message)
-        self.trace = trace

@@ -47,7 +47,8 @@ class RunService(SparkConnectServiceServicer):
     def __init__(self, backend: Backend) -> None:
         self.url = ""
         self._backend = backend
-        self._engine: Any = SparkConnectServiceStub(backend.channel)
+        stub: Any = SparkConnectServiceStub
+        self._engine: Any = stub(backend.channel)
         self._sessions: dict[tuple[str, str], ClientSession] = {}
         self._lock = threading.Lock()
 
@@ -151,7 +152,7 @@ class RunService(SparkConnectServiceServicer):
 
     def ReattachExecute(self, request: Message, context: Any) -> Iterator[Message]:
         """An execution of the engine's that was cut off."""
-        return self._forwarded("ReattachExecute", request, context)
+        yield from self._forwarded("ReattachExecute", request, context)
 
     def Config(self, request: Message, context: Any) -> Message:
         """Settings are the engine's; plans come as they are, without compression."""

@@ -15,7 +15,7 @@ from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ..frames import spark_schema
 from ..options import Options
-from ..sinks import ForeachSink, MemorySink, PickledWriter, PythonSink, Sink, make_sink
+from ..sinks import ForeachSink, MemorySink, NoopSink, PickledWriter, PythonSink, Sink, make_sink
 from ..sources.python import data_source
 from ..streaming import start as start_query
 from ..triggers import AVAILABLE_NOW, DEFAULT, ONCE, Trigger, processing_time
@@ -120,6 +120,8 @@ def _sink(
         options = Options(_options(message), f"the sink '{format_}'")
         path = written_path(message) or None
         return PythonSink(data_source(session.data_sources[format_], options, path))
+    if format_ == "noop" and not session.backend.embedded:
+        return NoopSink(counts=True)
     if format_ == "memory":
         if name is None:
             raise AnalysisError(

@@ -61,10 +61,12 @@ class Sink(ABC):
             its tasks did then takes a shorter way back.
         in_arrow: whether `write` asks the DataFrame for no more than `toDF`, `schema` and
             `toArrow`. Rows that are in this process then need no engine.
+        calls_function: whether `write` calls a function of the user's with the batch.
     """
 
     one_action = False
     in_arrow = False
+    calls_function = False
 
     @classmethod
     def create(cls, request: SinkRequest) -> Sink:
