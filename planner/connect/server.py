@@ -190,7 +190,13 @@ def serving(
     server = grpc.server(
         futures.ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="stateplan"),
         interceptors=[] if access.token is None else [_Doorkeeper(access.token)],
-        options=[("grpc.max_receive_message_length", -1), ("grpc.so_reuseport", 0)],
+        options=[
+            ("grpc.max_receive_message_length", -1),
+            ("grpc.so_reuseport", 0),
+            # PySpark's client asks now and then whether the server is still there.
+            ("grpc.http2.max_ping_strikes", 0),
+            ("grpc.keepalive_permit_without_calls", 1),
+        ],
     )
     add: Callable[..., None] = base_pb2_grpc.add_SparkConnectServiceServicer_to_server
     add(_Served(service), server)

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from ...planner.connect.places import Message
 from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure, StateplanError
+from .messages import may_stream
 from .reading import StreamReading
 
 if TYPE_CHECKING:
@@ -85,6 +86,15 @@ class ClientSession:
             data_sources=dict(self.data_sources),
             alone=self.backend.embedded,
         )
+
+    def reads_stream(self, relation: Message) -> bool:
+        """Whether a relation is a stream, as far as the planner can tell."""
+        if not self.views and not may_stream(relation):
+            return False
+        try:
+            return self.reading().planned(relation).analyzed.is_streaming
+        except StateplanError:
+            return False
 
     def _settings(self) -> dict[str, str]:
         """The session's settings, but for those that only a new application can have."""

@@ -21,6 +21,7 @@ from ...planner.connect.sql_commands import created_view
 from .backend import Backend
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
+from .messages import put_rows, relations
 from .starting import start
 
 # The client asks for it and compresses large plans by it; they are to be read here.
@@ -67,7 +68,38 @@ class RunService(SparkConnectServiceServicer):
         kind = request.plan.command.WhichOneof("command_type")
         if kind in _OURS:
             return self._answers(request, context, str(kind))
+        if self._backend.embedded and self._of_streams(request, kind):
+            return self._views_of_streams(request, str(kind))
         return self._executed(request, context, kind)
+
+    def _of_streams(self, request: Message, kind: str | None) -> bool:
+        """Whether a command makes or reads a view of a stream: the embedded engine has none."""
+        session = self.session(request)
+        match kind:
+            case "create_dataframe_view":
+                return session.reads_stream(request.plan.command.create_dataframe_view.input)
+            case "sql_command":
+                relation = request.plan.command.sql_command.input
+                created = created_view(relation.sql.query)
+                return session.reads_stream(relation if created is None else created[1])
+            case _:
+                return False
+
+    def _views_of_streams(self, request: Message, kind: str) -> Iterator[Message]:
+        session = self.session(request)
+        command = getattr(request.plan.command, kind)
+        answer = proto.ExecutePlanResponse()
+        if kind == "create_dataframe_view":
+            session.views[view_name(command)] = command.input
+        else:
+            created = created_view(command.input.sql.query)
+            if created is None:
+                answer.sql_command_result.relation.CopyFrom(command.input)
+            else:
+                session.views[created[0].lower()] = created[1]
+                nothing = proto.LocalRelation(schema="value STRING")
+                answer.sql_command_result.relation.local_relation.CopyFrom(nothing)
+        return self._signed_all(iter([answer]), session, request)
 
     def _answers(self, request: Message, context: Any, kind: str) -> Iterator[Message]:
         session = self.session(request)
@@ -83,6 +115,11 @@ class RunService(SparkConnectServiceServicer):
                 answers = iter([manager_command(session, message, waiting)])
             case _:
                 answers = listener_bus(session, message, waiting)
+        yield from self._signed_all(answers, session, request)
+
+    def _signed_all(
+        self, answers: Iterator[Message], session: ClientSession, request: Message
+    ) -> Iterator[Message]:
         operation = request.operation_id or str(uuid.uuid4())
         for answer in answers:
             yield self._signed(answer, session, operation)
@@ -103,8 +140,7 @@ class RunService(SparkConnectServiceServicer):
         match kind:
             case "create_dataframe_view":
                 view = command.create_dataframe_view
-                name = f"global_temp.{view.name}" if view.is_global else view.name
-                self._remember_view(request, name, view.input)
+                self._remember_view(request, view_name(view), view.input)
             case "sql_command":
                 created = created_view(command.sql_command.input.sql.query)
                 if created is not None:
@@ -122,6 +158,8 @@ class RunService(SparkConnectServiceServicer):
         """A temporary view that is a stream is read here; any other the engine has."""
         session = self.session(request)
         session.views.pop(name.lower(), None)
+        if self._backend.embedded:
+            return
         read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
         asked = proto.AnalyzePlanRequest.IsStreaming(
             plan=proto.Plan(root=proto.Relation(read=read))
@@ -137,8 +175,8 @@ class RunService(SparkConnectServiceServicer):
     def AnalyzePlan(self, request: Message, context: Any) -> Message:
         """The engine knows what there is to know of a DataFrame; the embedded one, of no stream."""
         self._put_rows(request)
-        if self._backend.embedded and _reads_stream(request):
-            session = self.session(request)
+        session = self.session(request)
+        if self._backend.embedded and any(map(session.reads_stream, relations(request))):
             answer = analyze(session.reading(), request)
             answer.session_id = request.session_id
             answer.server_side_session_id = session.server_id
@@ -148,7 +186,7 @@ class RunService(SparkConnectServiceServicer):
     def _put_rows(self, request: Message) -> None:
         """Put the rows of batches in where a foreachBatch function names them."""
         if self._backend.rows:
-            _replace(request, self._backend.rows)
+            put_rows(request, self._backend.rows)
 
     def ReattachExecute(self, request: Message, context: Any) -> Iterator[Message]:
         """An execution of the engine's that was cut off."""
@@ -234,33 +272,7 @@ class RunService(SparkConnectServiceServicer):
             session.close()
 
 
-def _reads_stream(message: Any) -> bool:
-    """Whether a relation, anywhere in a request, is read as a stream."""
-    if isinstance(message, proto.Read) and message.is_streaming:
-        return True
-    return any(_reads_stream(part) for part in _parts(message))
-
-
-def _parts(message: Any) -> Iterator[Any]:
-    """The messages in a message's fields."""
-    for field, value in message.ListFields():
-        if field.type != field.TYPE_MESSAGE:
-            continue
-        if not field.is_repeated:
-            yield value
-        elif field.message_type.GetOptions().map_entry:
-            yield from (one for one in value.values() if hasattr(one, "ListFields"))
-        else:
-            yield from value
-
-
-def _replace(message: Any, rows: dict[str, Any]) -> None:
-    if isinstance(message, proto.Relation) and message.HasField("cached_remote_relation"):
-        found = rows.get(message.cached_remote_relation.relation_id)
-        if found is not None:
-            number = message.common.plan_id
-            message.CopyFrom(found)
-            message.common.plan_id = number
-        return
-    for part in _parts(message):
-        _replace(part, rows)
+def view_name(message: Message) -> str:
+    """The name of the view that a CreateDataFrameViewCommand makes."""
+    name = f"global_temp.{message.name}" if message.is_global else message.name
+    return str(name).lower()
