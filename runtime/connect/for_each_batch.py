@@ -13,7 +13,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from pyspark.sql.connect import proto
@@ -106,6 +106,9 @@ class BatchFunctionSink(Sink):
         if process is not None:
             process.kill()
             process.wait()
+            if process.stdin is not None:
+                with suppress(OSError):  # what it did not read any more
+                    process.stdin.close()
         if self._answers is not None:
             self._answers.close()
             self._answers = None
