@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +18,7 @@ from .cli_check import check, diff
 from .cli_explain import explain, serve
 from .cli_options import settings
 from .cli_state import state
-from .model.errors import StateplanError
+from .model.errors import DescriptionError, StateplanError
 
 if TYPE_CHECKING:
     from ..runtime.query import StreamingQuery
@@ -67,7 +69,8 @@ def show_error(error: StateplanError) -> None:
     if error.condition and not message.startswith("["):
         message = f"[{error.condition}] {message}"
     if not sys.stderr.isatty():
-        lines = [f"error: {message}", *([f"hint: {hint}"] if hint else [])]
+        at = [f"at: {error.place}"] if error.phase == "batch" and error.place else []
+        lines = [f"error: {message}", *at, *([f"hint: {hint}"] if hint else [])]
         print("\n".join(lines), file=sys.stderr)
         return
     from rich.console import Console
@@ -75,6 +78,8 @@ def show_error(error: StateplanError) -> None:
 
     console = Console(stderr=True, highlight=False)
     console.print(Text("error: ", style="bold red") + Text(message))
+    if error.phase == "batch" and error.place:
+        console.print(Text("at: ", style="bold") + Text(error.place))
     if hint:
         console.print(Text("hint: ", style="bold cyan") + Text(hint))
 
@@ -99,8 +104,9 @@ _ENGINE = click.option(
 )
 
 
-@main.command()
+@main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("file")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @_ENGINE
 @click.option("--master", help="Spark's master URL, such as local[4]; or sc://host for Connect.")
 @click.option("--output-mode", help="append, update or complete, instead of the file's.")
@@ -116,6 +122,7 @@ _ENGINE = click.option(
 @click.option("--report", metavar="FILE", help="Keep a page about the batches in this file.")
 def run(
     file: str,
+    arguments: tuple[str, ...],
     engine: str,
     master: str | None,
     output_mode: str | None,
@@ -125,7 +132,17 @@ def run(
     as_json: bool,
     report: str | None,
 ) -> None:
-    """Run the query described in FILE until its trigger ends, or Ctrl-C."""
+    """Run the query described in FILE until its trigger ends, or Ctrl-C.
+
+    FILE is a description (.yaml, .json), or a PySpark script (.py) or notebook (.ipynb), which runs
+    as it is, with ARGUMENTS behind --: the streams that it starts run here.
+    """
+    if Path(file).suffix.lower() in (".py", ".ipynb"):
+        if output_mode or trigger or allow or as_json or report:
+            raise click.UsageError("A script says these itself: only --engine, --master, --conf.")
+        sys.exit(_run_script(file, arguments, engine, master, conf))
+    if arguments:
+        raise click.UsageError(f"Only a script takes arguments: {' '.join(arguments)}")
     query = _load(file, output_mode, conf)
     _ = query.execution.executed_plan  # refuse what cannot be planned before a JVM starts
     from ..runtime.engines.opening import open_session
@@ -143,6 +160,22 @@ def run(
     finally:
         if page is not None:
             page.write()
+
+
+def _run_script(
+    file: str, arguments: Sequence[str], engine: str, master: str | None, conf: tuple[str, ...]
+) -> int:
+    if not Path(file).is_file():
+        raise DescriptionError(
+            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{file}'.", hint="Check the path."
+        )
+    from .connect import needed
+
+    with needed("A PySpark script"):
+        from ..runtime.connect.script import run_script
+        from .connect.script.program import Program
+
+    return run_script(Program(path=file, arguments=arguments), engine, master, settings(conf))
 
 
 def _wait(query: StreamingQuery) -> None:

@@ -151,23 +151,78 @@ def _tables(catalog: str | None) -> Any:
 
 
 @click.command()
-@click.option("--port", default=15002, show_default=True, help="A port of this machine's loopback.")
+@click.option("--port", default=15002, show_default=True, help="The port to listen on.")
+@click.option("--run", "runs", is_flag=True, help="Run streams, in front of an engine.")
+@click.option("--engine", default="auto", help="With --run: auto, embedded or spark.")
+@click.option("--master", help="With --run: Spark's master URL; or sc://host for Connect.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--token-file", metavar="FILE", help="A file with the token that clients must show.")
+@click.option("--tls-certificate", metavar="FILE", help="A certificate for TLS, as PEM.")
+@click.option("--tls-key", metavar="FILE", help="Its private key.")
 @_shared
-def serve(port: int, mode: str, advice: bool, catalog: str | None, conf: tuple[str, ...]) -> None:
-    """Answer any Spark Connect client as a planner, until Ctrl-C.
+def serve(
+    port: int,
+    mode: str,
+    advice: bool,
+    catalog: str | None,
+    conf: tuple[str, ...],
+    runs: bool,
+    engine: str,
+    master: str | None,
+    **access: str | None,
+) -> None:
+    """Answer any Spark Connect client as a planner, or with --run as an engine, until Ctrl-C.
 
-    Streams that a client starts are printed here as their plans; nothing is executed.
+    Streams that a client starts are printed here as their plans, and nothing is executed; or with
+    --run they run on stateplan's runtime, and all else that a client asks for on the engine behind
+    it. It runs the functions that its clients send: only --host leaves the loopback, with a token
+    and TLS.
     """
     from .connect import needed
 
     with needed("Serving Spark Connect"):
         from .connect.console import Console
-        from .connect.server import serving
+        from .connect.server import Access, serving
         from .connect.service import PlannerService
     from .model.conf import Conf
 
+    door = Access(
+        host=access["host"] or "",
+        port=port,
+        token=_token(access["token_file"]),
+        certificate=access["tls_certificate"],
+        key=access["tls_key"],
+    )
+    if runs:
+        from ..runtime.connect.serving import serve_runs
+
+        serve_runs(door, engine, master, settings(conf))
+        return
     console = Console(checked(mode), advice=advice)
     service = PlannerService(catalog=_tables(catalog), conf=Conf(settings(conf)), console=console)
-    with serving(service, port) as (server, bound):
-        print(f"Planning for sc://127.0.0.1:{bound}; Ctrl-C ends it.", file=sys.stderr, flush=True)
+    with serving(service, door) as (server, bound):
+        print(
+            f"Planning for sc://{door.host}:{bound}; Ctrl-C ends it.", file=sys.stderr, flush=True
+        )
         server.wait_for_termination()
+
+
+def _token(file: str | None) -> str | None:
+    """The token in a file: its first line.
+
+    Raises:
+        DescriptionError: there is no such file, or nothing in it.
+    """
+    if file is None:
+        return None
+    from .description import read_text
+    from .model.errors import DescriptionError
+
+    token = (read_text(Path(file)).strip().splitlines() or [""])[0].strip()
+    if not token:
+        raise DescriptionError(
+            "STATEPLAN_OPEN_PORT",
+            f"The file '{file}' holds no token.",
+            hint="Write one line of random letters into it.",
+        )
+    return token

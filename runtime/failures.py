@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +19,12 @@ from .state.version import FAILED, NOT_WRITTEN
 _WORKER_ERROR = re.compile(r"^[\w.]+: (\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
 # The same of an error without a condition; the line above it names the place.
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception)(?:: .*)?)$", re.MULTILINE)
+_FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)', re.MULTILINE)
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_LIBRARIES = (
+    *(os.path.join(_OWN, folder, "") for folder in ("runtime", "planner", "physical", "rules")),
+    os.path.join(os.path.dirname(os.path.realpath(os.__file__)), ""),
+)
 _TRACEBACK = "Traceback (most recent call last)"
 RESTORE = "Restore the checkpoint from a copy, or start the query on a new one."
 DAMAGED = (
@@ -41,6 +49,19 @@ class BatchFailure(RuntimeFailure):
         self.batch_id = batch_id
 
 
+class UsersFunctionFailed(Exception):
+    """What a function of the user's raised in a process of its own: `Error: text`.
+
+    Args:
+        reason: the last line of its traceback.
+        trace: the whole of it.
+    """
+
+    def __init__(self, reason: str, trace: str) -> None:
+        super().__init__(reason)
+        self.trace = trace
+
+
 def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False) -> StateplanError:
     """The error for people behind an exception that ended a batch.
 
@@ -55,16 +76,44 @@ def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False)
     condition, message = innermost(error)
     if condition is None and in_function:
         condition = "FOREACH_BATCH_USER_FUNCTION_ERROR"
+        told = isinstance(error, UsersFunctionFailed)
+        reason = str(error) if told else f"{type(error).__name__}: {error}"
         message = (
             "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function "
-            f"in foreach batch sink. Reason: {type(error).__name__}: {error} SQLSTATE: 39000"
+            f"in foreach batch sink. Reason: {reason} SQLSTATE: 39000"
         )
     hint = f"Batch {batch_id} is not committed: mend the cause and start the query again; it goes "
     hint += "on from the last commit."
     if condition in DAMAGED:
         hint = f"Batch {batch_id} is not committed. {RESTORE}"
-    return BatchFailure(
+    failure = BatchFailure(
         condition or "STATEPLAN_BATCH_FAILED", message, batch_id=batch_id, hint=hint
+    )
+    failure.place = _users_line(error)
+    return failure
+
+
+def _users_line(error: BaseException) -> str | None:
+    """`job.py:41`: the innermost line of the user's code that an error went through.
+
+    A function's error comes with its traceback, of this process or in the text of a worker's.
+    """
+    lines: list[tuple[str, str]] = []
+    for cause in _causes(error):
+        frames = traceback.extract_tb(cause.__traceback__)
+        lines += [(frame.filename, str(frame.lineno)) for frame in frames]
+        lines += _FRAME.findall(f"{cause}\n{getattr(cause, 'trace', '')}")
+    users = [(file, line) for file, line in lines if not _is_library(file)]
+    return f"{os.path.basename(users[-1][0])}:{users[-1][1]}" if users else None
+
+
+def _is_library(file: str) -> bool:
+    """Whether a file of code is Python's, a package's or our own."""
+    parts = file.split(os.sep)
+    return (
+        file.startswith(("<", *_LIBRARIES))
+        or any(part in ("site-packages", "stateplan", "pyspark") for part in parts[:-1])
+        or any(part.endswith(".zip") for part in parts)
     )
 
 

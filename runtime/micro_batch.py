@@ -39,7 +39,7 @@ from .frames import LazyFrames
 from .offsets import Position, batch_metadata, by_place
 from .plan.facts import Reader
 from .progress import Durations, StreamingQueryProgress
-from .sinks import ForeachBatchSink, Sink
+from .sinks import Sink
 from .sources import Source
 from .sources.parquet import ParquetBatch, reads_plainly
 from .sources.tables import Table
@@ -240,7 +240,7 @@ class MicroBatchExecution:
                     return self._run_batch(position, durations, in_sink)
             return self._run_batch(position, durations, in_sink)
         except Exception as error:
-            in_function = in_sink[0] and isinstance(self._sink, ForeachBatchSink)
+            in_function = in_sink[0] and self._sink.calls_function
             cause = self._checkpoint.superseded(error) or self.engine.failure(error)
             failure = batch_failure(cause, position.batch_id, in_function=in_function)
             if failure is error:

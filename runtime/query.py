@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _POLLING_SECONDS = 0.01  # spark.sql.streaming.pollingDelay
+_LOOK_SECONDS = 0.5  # between looks at whether whoever waits is still there
 _KEPT_PROGRESS = 100  # spark.sql.streaming.numRecentProgressUpdates
 
 
@@ -124,14 +125,22 @@ class StreamingQuery:
         Raises:
             StateplanError: the query failed.
         """
-        with self._changed:
-            self._changed.wait_for(lambda: not self._active, timeout)
+        ended = self.await_end(timeout)
         if self._error is not None:
             raise self._error
+        return ended
+
+    def await_end(self, timeout: float | None = None) -> bool:
+        """Wait until the query ends, well or not; whether it did, within so many seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._active, timeout)
         return not self._active
 
-    def process_all_available(self) -> None:
+    def process_all_available(self, waiting: Callable[[], bool] | None = None) -> None:
         """Run or wait until there is nothing left to do: data as of now, and no-data batches.
+
+        Args:
+            waiting: asked now and then whether it is still wanted; else this returns early.
 
         Raises:
             StateplanError: the query failed.
@@ -142,7 +151,10 @@ class StreamingQuery:
             with self._changed:
                 # A round under way may have looked before the newest data came: a later one.
                 seen = self._round_number
-                self._changed.wait_for(lambda: not self._active or self._last_idle_round > seen)
+                while self._active and self._last_idle_round <= seen:
+                    self._changed.wait(_LOOK_SECONDS)
+                    if waiting is not None and not waiting():
+                        return
         if self._error is not None:
             raise self._error
 

@@ -64,6 +64,7 @@ def start(
     prepare: Prepare | None = None,
     file_system: Any = None,
     now_ms: Callable[[], int] | None = None,
+    before_first_batch: Callable[[StreamingQuery], object] | None = None,
 ) -> StreamingQuery:
     """Start a query, or go on from its checkpoint.
 
@@ -89,6 +90,7 @@ def start(
         file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
             on; it travels to the executors, so it must pickle.
         now_ms: for tests: another clock, in milliseconds since 1970.
+        before_first_batch: gets the query before it runs.
 
     Raises:
         StateplanError: the query cannot start: it is refused, or its checkpoint, a source or the
@@ -118,6 +120,8 @@ def start(
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
+    if before_first_batch is not None:
+        before_first_batch(query)
     if trigger.kind == "manual":
         return query
     if background:

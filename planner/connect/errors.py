@@ -19,6 +19,14 @@ _ANALYSIS = "org.apache.spark.sql.AnalysisException"
 _PARSE = "org.apache.spark.sql.catalyst.parser.ParseException"
 _ARGUMENT = "java.lang.IllegalArgumentException"
 _UNSUPPORTED = "java.lang.UnsupportedOperationException"
+_OF_CONDITIONS = {
+    "PARSE_SYNTAX_ERROR": _PARSE,
+    "STREAM_FAILED": "org.apache.spark.sql.streaming.StreamingQueryException",
+    "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE": (
+        "org.apache.spark.api.python.StreamingPythonRunner"
+        "$StreamingPythonRunnerInitializationException"
+    ),
+}
 _KEPT = 100
 # Metadata of gRPC is limited; the client fetches the whole message by the error's id.
 _SHORT = 1000
@@ -72,8 +80,8 @@ class ErrorBook:
 
 def class_of(error: StateplanError) -> str:
     """The JVM class that Spark throws for such an error, by which the client chooses its own."""
-    if error.condition == "PARSE_SYNTAX_ERROR":
-        return _PARSE
+    if error.condition in _OF_CONDITIONS:
+        return _OF_CONDITIONS[error.condition]
     if (error.condition or "").startswith("STATEPLAN_"):
         return _UNSUPPORTED
     if error.message.startswith("requirement failed"):

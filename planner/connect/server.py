@@ -1,10 +1,14 @@
-"""The service on a loopback port, for scripts and for any Spark Connect client."""
+"""A service on a port, for scripts and for any Spark Connect client."""
 
 from __future__ import annotations
 
+import hmac
+import logging
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -13,9 +17,11 @@ from pyspark.sql.connect.proto import base_pb2_grpc
 from ..model.errors import DescriptionError, InternalError, StateplanError
 from .errors import ErrorBook
 from .places import Message
-from .service import PlannerService
 
-_HOST = "127.0.0.1"
+_LOG = logging.getLogger(__name__)
+LOOPBACK = "127.0.0.1"
+# Calls that wait, such as those for the end of a stream, keep a thread each.
+_WORKERS = 1000
 _CALLS = (
     "Config",
     "AnalyzePlan",
@@ -33,23 +39,26 @@ _STREAMED = ("ExecutePlan", "ReattachExecute")
 class _Served(base_pb2_grpc.SparkConnectServiceServicer):
     """The service with its errors turned into gRPC's."""
 
-    def __init__(self, service: PlannerService) -> None:
+    def __init__(self, service: base_pb2_grpc.SparkConnectServiceServicer) -> None:
         self.book = ErrorBook()
+        self._service = service
         for name in _CALLS:
             setattr(self, name, self._answering(getattr(service, name)))
         for name in _STREAMED:
             setattr(self, name, self._streaming(getattr(service, name)))
 
     def FetchErrorDetails(self, request: Message, context: Any) -> Message:
-        """The whole of an error that was told in short."""
-        return self.book.details(request)
+        """The whole of an error that was told in short; a service may know of others."""
+        if request.error_id in self.book.errors:
+            return self.book.details(request)
+        return self._answering(self._service.FetchErrorDetails)(request, context)
 
     def _answering(self, call: Callable[..., Message]) -> Callable[[Any, Any], Message]:
         def answered(request: Any, context: Any) -> Message:
             try:
                 return call(request, context)
             except Exception as error:
-                context.abort_with_status(self.book.status(_told(error)))
+                self._abort(error, context)
 
         return answered
 
@@ -58,42 +67,140 @@ class _Served(base_pb2_grpc.SparkConnectServiceServicer):
             try:
                 yield from call(request, context)
             except Exception as error:
-                context.abort_with_status(self.book.status(_told(error)))
+                self._abort(error, context)
 
         return streamed
+
+    def _abort(self, error: Exception, context: Any) -> None:
+        """End a call with an error; one of a server behind this one goes on as it is."""
+        if isinstance(error, grpc.RpcError) and isinstance(error, grpc.Call):
+            context.set_trailing_metadata(error.trailing_metadata() or ())
+            context.abort(error.code(), error.details())
+        context.abort_with_status(self.book.status(_told(error)))
 
 
 def _told(error: Exception) -> StateplanError:
     if isinstance(error, StateplanError):
         return error
+    _LOG.error("A call failed", exc_info=error)
     return InternalError(f"{type(error).__name__}: {error}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Where a server listens, and who may come in.
+
+    Attributes:
+        host: an address of this machine.
+        port: 0 for any that is free.
+        token: what clients must show: `token=` in their connection string.
+        certificate: a file with the certificate for TLS, as PEM.
+        key: a file with its private key.
+    """
+
+    host: str = LOOPBACK
+    port: int = 0
+    token: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+
+    def check(self) -> None:
+        """Check that no other machine can come in without a token, or be listened to.
+
+        Raises:
+            DescriptionError: it could, or one of the two files is missing.
+        """
+        if (self.certificate is None) != (self.key is None):
+            raise DescriptionError(
+                "STATEPLAN_OPEN_PORT",
+                "TLS needs a certificate and its private key; only one of them is given.",
+                hint="Give both --tls-certificate and --tls-key.",
+            )
+        if self.host in (LOOPBACK, "localhost", "::1"):
+            return
+        if self.token is None or self.certificate is None:
+            raise DescriptionError(
+                "STATEPLAN_OPEN_PORT",
+                f"The address {self.host} can be reached from other machines: whoever does could "
+                "run code here.",
+                hint="Give --token-file, --tls-certificate and --tls-key, or leave --host out.",
+            )
+
+    def bind(self, server: grpc.Server) -> int:
+        """Make a server listen; the port.
+
+        Raises:
+            DescriptionError: the port is taken, or a file cannot be read.
+        """
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        address = f"{host}:{self.port}"
+        try:
+            if self.certificate is None or self.key is None:
+                return int(server.add_insecure_port(address))
+            pair = Path(self.key).read_bytes(), Path(self.certificate).read_bytes()
+            return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))
+        except OSError as error:
+            raise DescriptionError(
+                "STATEPLAN_FILE_NOT_FOUND",
+                f"The file '{error.filename}' cannot be read: {error.strerror}.",
+                hint="Check the path and who may read it.",
+            ) from None
+        except RuntimeError:
+            raise DescriptionError(
+                "STATEPLAN_PORT_TAKEN",
+                f"The port {self.port} of {self.host} cannot be used: something else listens "
+                "there, or this machine has no such address.",
+                hint="Give another port, or leave --port out.",
+            ) from None
+
+
+class _Doorkeeper(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
+    """Turns away calls without the token."""
+
+    def __init__(self, token: str) -> None:
+        self._expected = f"Bearer {token}".encode()
+
+        def refuse(request: Any, context: Any) -> None:
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "No token, or not the right one.")
+
+        self._refusal = grpc.unary_unary_rpc_method_handler(refuse)
+
+    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
+        """The call, if it shows the token."""
+        shown = dict(details.invocation_metadata).get("authorization", "")
+        if hmac.compare_digest(shown.encode(), self._expected):
+            return continuation(details)
+        return self._refusal
+
+
 @contextmanager
-def serving(service: PlannerService, port: int = 0) -> Iterator[tuple[grpc.Server, int]]:
+def serving(
+    service: base_pb2_grpc.SparkConnectServiceServicer, access: Access
+) -> Iterator[tuple[grpc.Server, int]]:
     """A running server and its port; it stops when the block ends.
 
     Args:
         service: what answers.
-        port: a port of the loopback interface; 0 for any that is free.
+        access: where it listens, and to whom.
 
     Raises:
-        DescriptionError: the port is taken.
+        DescriptionError: the port is taken, or others could come in.
     """
+    access.check()
     server = grpc.server(
-        futures.ThreadPoolExecutor(max_workers=8, thread_name_prefix="stateplan"),
-        options=[("grpc.max_receive_message_length", -1), ("grpc.so_reuseport", 0)],
+        futures.ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="stateplan"),
+        interceptors=[] if access.token is None else [_Doorkeeper(access.token)],
+        options=[
+            ("grpc.max_receive_message_length", -1),
+            ("grpc.so_reuseport", 0),
+            # PySpark's client asks now and then whether the server is still there.
+            ("grpc.http2.max_ping_strikes", 0),
+            ("grpc.keepalive_permit_without_calls", 1),
+        ],
     )
     add: Callable[..., None] = base_pb2_grpc.add_SparkConnectServiceServicer_to_server
     add(_Served(service), server)
-    try:
-        bound = server.add_insecure_port(f"{_HOST}:{port}")
-    except RuntimeError:
-        raise DescriptionError(
-            "STATEPLAN_PORT_TAKEN",
-            f"The port {port} cannot be used: something else listens there.",
-            hint="Give another port, or leave --port out.",
-        ) from None
+    bound = access.bind(server)
     server.start()
     try:
         yield server, bound

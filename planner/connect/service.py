@@ -132,6 +132,10 @@ class PlannerService(SparkConnectServiceServicer):
         """No operation is under way."""
         return self._answer(proto.GetStatusResponse, request)
 
+    def FetchErrorDetails(self, request: Message, context: Any) -> Message:
+        """More of an error that nobody knows any more."""
+        return proto.FetchErrorDetailsResponse(session_id=request.session_id)
+
     # ---------------------------------------------------------------------------------- artifacts
 
     def AddArtifacts(self, request_iterator: Iterator[Message], context: Any) -> Message:

@@ -16,6 +16,7 @@ from ..model.errors import AnalysisError
 from .analyze import schema_of
 from .console import Console
 from .failures import unsupported
+from .places import Message
 
 if TYPE_CHECKING:
     from .session import PlannerSession
@@ -35,8 +36,7 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
     Raises:
         StateplanError: what it is made of is refused.
     """
-    start = _COMMENTS.match(text)
-    text = text[start.end() if start else 0 :].rstrip().rstrip(";").rstrip()
+    text = _bare(text)
     for pattern, handler in _COMMANDS:
         if found := pattern.fullmatch(text):
             handler(session, found)
@@ -49,9 +49,7 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
 
 def command_name(text: str) -> str | None:
     """How Spark's messages call a statement that is no query; None of a query."""
-    start = _COMMENTS.match(text)
-    text = text[start.end() if start else 0 :].strip()
-    words = [word.upper() for word in re.findall(r"\w+", text[:200])]
+    words = [word.upper() for word in re.findall(r"\w+", _bare(text)[:200])]
     if not words or words[0] in _QUERY_WORDS:
         return None
     if words[0] == "CREATE":
@@ -67,11 +65,26 @@ _COMMAND_NAMES = {
 }
 
 
-def _create_view(session: PlannerSession, found: re.Match[str]) -> None:
-    query = proto.Relation(sql=proto.SQL(query=found["query"]))
+def created_view(text: str) -> tuple[str, Message] | None:
+    """The name and the query of the view that a statement creates, if it does."""
+    found = _COMMANDS[0][0].fullmatch(_bare(text))
+    return None if found is None else _view(found)
+
+
+def _bare(text: str) -> str:
+    start = _COMMENTS.match(text)
+    return text[start.end() if start else 0 :].rstrip().rstrip(";").rstrip()
+
+
+def _view(found: re.Match[str]) -> tuple[str, Message]:
     name = found["name"].replace("`", "")
     if found["kind"] and "GLOBAL" in found["kind"].upper():
         name = f"global_temp.{name}"
+    return name, proto.Relation(sql=proto.SQL(query=found["query"]))
+
+
+def _create_view(session: PlannerSession, found: re.Match[str]) -> None:
+    name, query = _view(found)
     if found["tolerant"] and name.lower() in session.views:
         return
     replaces = found["replace"] is not None

@@ -50,7 +50,7 @@ def start(
             " Dataset/DataFrame. SQLSTATE: 42601",
             hint="Read with spark.readStream, or write with df.write.",
         )
-    execution = session.execution(frame, _output_mode(message.output_mode))
+    execution = session.execution(frame, output_mode_of(message.output_mode))
     name = message.query_name or None
     origin = caller[0] if caller else None
     console.show(execution, name, _sink(message), origin)
@@ -66,7 +66,12 @@ def start(
     return [answer]
 
 
-def _output_mode(text: str) -> OutputMode:
+def output_mode_of(text: str) -> OutputMode:
+    """The output mode of a WriteStreamOperationStart.
+
+    Raises:
+        AnalysisError: there is none of that name.
+    """
     mode = text.lower() or "append"
     if mode not in _MODES:
         raise AnalysisError(

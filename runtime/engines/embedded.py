@@ -7,6 +7,7 @@ a Python function of the engine's runs in this process.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -361,7 +362,11 @@ class EmbeddedEngine(Engine):
     def close(self) -> None:
         self.release()
         self._let_go(_HELD_BY_QUERY)
-        self.spark.stop()
+        # `stop` would wait for whoever of this process stops another session.
+        client: Any = self.spark.client
+        with contextlib.suppress(Exception):  # the engine may be gone
+            client.release_session()
+        client.close()
 
 
 def _renamed(field: Any, name: str) -> Any:

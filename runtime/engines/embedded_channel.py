@@ -12,7 +12,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_OPTIONS = [
+OPTIONS = [
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
     # A connection of its own, which stays while a query waits for data.
@@ -45,6 +45,10 @@ class SharedChannel(grpc.Channel):  # type: ignore[misc]  # grpc has no types
 
     def stream_stream(self, *args: Any, **kwargs: Any) -> Any:
         return self._channel.stream_stream(*args, **kwargs)
+
+    def __deepcopy__(self, memo: Any) -> SharedChannel:
+        """Itself: the session that PySpark clones another one to is on it, too."""
+        return self
 
     def close(self) -> None:
         """Nothing: another session may use the channel."""
@@ -79,7 +83,7 @@ class _Builder(DefaultChannelBuilder):
 
 def connect(address: tuple[str, int]) -> SharedChannel:
     """A channel to the engine; it connects when it is first used or watched."""
-    return SharedChannel(grpc.insecure_channel(f"{address[0]}:{address[1]}", options=_OPTIONS))
+    return SharedChannel(grpc.insecure_channel(f"{address[0]}:{address[1]}", options=OPTIONS))
 
 
 def new_session(address: tuple[str, int], channel: SharedChannel) -> SparkSession:

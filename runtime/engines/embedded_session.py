@@ -26,6 +26,8 @@ from .door import Door, DoorError, Uninvited
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from .embedded_channel import SharedChannel
+
 _HOST = "127.0.0.1"
 _SECONDS_TO_START = 20.0
 _ATTEMPTS = 5
@@ -54,6 +56,7 @@ class _Sail:
         process: the process that started it.
         address: where it listens.
         door: what keeps other processes from there, if anything can.
+        channel: the channel that all sessions share.
         user_session: the user's session, once there is one.
     """
 
@@ -69,12 +72,12 @@ class _Sail:
             self._server, self.door = _start_behind_door()
             self.address: tuple[str, int] = self._server.listening_address
             with _environment(_absent(_NO_FORKS)):
-                self._channel = connect(self.address)
+                self.channel = connect(self.address)
             if self.door is not None:
-                self.door.watch(self._channel)
+                self.door.watch(self.channel)
                 started = self.door.wait(_SECONDS_TO_START)
             else:
-                started = self._channel.wait(_SECONDS_TO_START)
+                started = self.channel.wait(_SECONDS_TO_START)
         if not started:
             self.stop()
             raise _not_started(f"it did not answer within {_SECONDS_TO_START:.0f} seconds")
@@ -84,24 +87,24 @@ class _Sail:
     def new_session(self) -> SparkSession:
         from .embedded_channel import new_session
 
-        return new_session(self.address, self._channel)
+        return new_session(self.address, self.channel)
 
     def default_session(self) -> SparkSession:
         """The user's session: PySpark's default one, as that of a SparkSession.builder is."""
         from .embedded_channel import default_session
 
         if self.user_session is None or self.user_session.is_stopped:
-            self.user_session = default_session(self.address, self._channel)
+            self.user_session = default_session(self.address, self.channel)
         return cast("SparkSession", self.user_session)
 
     def owns(self, spark: Any) -> bool:
         client = getattr(spark, "client", None)
-        return getattr(getattr(client, "_builder", None), "channel", None) is self._channel
+        return getattr(getattr(client, "_builder", None), "channel", None) is self.channel
 
     def stop(self) -> None:
         if self.user_session is not None:
             self.user_session.stop()
-        self._channel.end()
+        self.channel.end()
         with suppress(RuntimeError):  # stopped
             self._server.stop()
 
@@ -155,6 +158,16 @@ def new_session() -> SparkSession:
     """
     with _lock:
         return _sail().new_session()
+
+
+def shared_channel() -> SharedChannel:
+    """The only channel that the engine lets in; the engine starts if it does not run yet.
+
+    Raises:
+        RuntimeFailure: as `session()`.
+    """
+    with _lock:
+        return _sail().channel
 
 
 def is_embedded(spark: Any) -> bool:

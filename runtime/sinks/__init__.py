@@ -18,7 +18,7 @@ from ..sources.python import is_data_source
 from .base import OutputMode, Sink, SinkRequest
 from .delta import DeltaSink
 from .files import FORMATS, FileSink
-from .foreach import ForeachSink
+from .foreach import ForeachSink, PickledWriter
 from .kafka import KafkaSink
 from .python import PythonSink
 from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
@@ -45,6 +45,7 @@ __all__ = [
     "MemorySink",
     "NoopSink",
     "OutputMode",
+    "PickledWriter",
     "PythonSink",
     "Sink",
     "SinkRequest",
@@ -60,6 +61,7 @@ def make_sink(
     table: str | None = None,
     options: Mapping[str, str] | None = None,
     partition_by: Sequence[str] = (),
+    cluster_by: Sequence[str] = (),
     spark: SparkSession | None = None,
     name: str | None = None,
 ) -> Sink:
@@ -71,6 +73,7 @@ def make_sink(
         table: a table of Spark's catalog, instead of a path.
         options: console: numRows, truncate; files: those of Spark's writer; see each class.
         partition_by: for files, columns that become directories.
+        cluster_by: columns that a new table is clustered by.
         spark: the session that shows a memory sink's view.
         name: the memory sink's view.
 
@@ -91,6 +94,7 @@ def make_sink(
         path=path,
         options=Options(options, f"the sink '{chosen}'"),
         partition_by=partition_by,
+        cluster_by=cluster_by,
         spark=spark,
         name=name,
     )

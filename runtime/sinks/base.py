@@ -25,6 +25,7 @@ class SinkRequest:
         path: where rows go, if it says so.
         options: the options.
         partition_by: columns that become directories.
+        cluster_by: columns that a new table is clustered by.
         spark: the session that shows a memory sink's view.
         name: the memory sink's view.
     """
@@ -33,6 +34,7 @@ class SinkRequest:
     path: str | None
     options: Options
     partition_by: Sequence[str] = ()
+    cluster_by: Sequence[str] = ()
     spark: SparkSession | None = None
     name: str | None = None
 
@@ -59,10 +61,12 @@ class Sink(ABC):
             its tasks did then takes a shorter way back.
         in_arrow: whether `write` asks the DataFrame for no more than `toDF`, `schema` and
             `toArrow`. Rows that are in this process then need no engine.
+        calls_function: whether `write` calls a function of the user's with the batch.
     """
 
     one_action = False
     in_arrow = False
+    calls_function = False
 
     @classmethod
     def create(cls, request: SinkRequest) -> Sink:

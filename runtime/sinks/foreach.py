@@ -21,8 +21,8 @@ class ForeachSink(Sink):
     them again.
 
     Args:
-        writer: a function of a Row; or an object with `process(row)`, and maybe the others. It
-            travels to the tasks.
+        writer: a function of a Row; or an object with `process(row)`, and maybe the others; or
+            either as PySpark's client pickles it. It travels to the tasks.
 
     Raises:
         DescriptionError: it is neither.
@@ -32,6 +32,9 @@ class ForeachSink(Sink):
     in_arrow = True
 
     def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        if isinstance(writer, PickledWriter):
+            return  # PySpark's client has checked it
         process = getattr(writer, "process", None)
         if not callable(process) and not (callable(writer) and not isinstance(writer, type)):
             raise DescriptionError(
@@ -47,7 +50,6 @@ class ForeachSink(Sink):
                     f"The attribute '{name}' of the foreach writer is no method.",
                     hint=f"Make '{name}' a method, or remove it.",
                 )
-        self._writer = writer
 
     @property
     def description(self) -> str:
@@ -65,9 +67,10 @@ def _processing(writer: Any, schema: Any, batch_id: int) -> Work:
         from pyspark.sql.pandas.types import to_arrow_schema
 
         kind = to_arrow_schema(schema, timezone="UTC")
-        open_ = getattr(writer, "open", None)
-        close = getattr(writer, "close", None)
-        process = getattr(writer, "process", writer)
+        users = writer.loaded() if isinstance(writer, PickledWriter) else writer
+        open_ = getattr(users, "open", None)
+        close = getattr(users, "close", None)
+        process = getattr(users, "process", users)
         rows, error = 0, None
         opened = open_(partition, batch_id) if open_ is not None else True
         try:
@@ -86,3 +89,24 @@ def _processing(writer: Any, schema: Any, batch_id: int) -> Work:
         yield str(rows).encode()
 
     return work
+
+
+class PickledWriter:
+    """A writer of foreach as PySpark's client sends it, loaded where it is called.
+
+    The client sends a function of a partition's rows; what it was made of stands in its closure.
+
+    Args:
+        command: the pickled function and serializers.
+    """
+
+    def __init__(self, command: bytes) -> None:
+        self._command = command
+
+    def loaded(self) -> Any:
+        """The user's own function of a row, or object."""
+        from pyspark.serializers import CloudPickleSerializer
+
+        function, *_ = CloudPickleSerializer().loads(self._command)  # type: ignore[no-untyped-call]
+        names = function.__code__.co_freevars
+        return dict(zip(names, function.__closure__ or (), strict=True))["f"].cell_contents

@@ -73,9 +73,12 @@ class TableSink(Sink):
     def _make(self, frame: DataFrame) -> None:
         columns: Any = type_from_json(frame.schema.jsonValue())
         written = ", ".join(f"{quote(f.name)} {type_sql(f.data_type)}" for f in columns.fields)
-        by = ", ".join(map(quote, self._request.partition_by))
-        partitioned = f" PARTITIONED BY ({by})" if by else ""
-        sql = f"CREATE TABLE {self.name} ({written}) USING {self._request.format}{partitioned}"
+        sql = f"CREATE TABLE {self.name} ({written}) USING {self._request.format}"
+        for words, by in (
+            ("PARTITIONED BY", self._request.partition_by),
+            ("CLUSTER BY", self._request.cluster_by),
+        ):
+            sql += f" {words} ({', '.join(map(quote, by))})" if by else ""
         self._spark.sql(sql)
 
     def _open(self) -> None:

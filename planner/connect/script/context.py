@@ -33,8 +33,13 @@ class PlannedContext:
         self, master: Any = None, appName: Any = None, *arguments: Any, conf: Any = None, **_: Any
     ) -> None:
         session(dict(conf.getAll()) if isinstance(conf, SparkConf) else {})
-        self._jvm = StandIn("sparkContext._jvm")
-        self._gateway = StandIn("sparkContext._gateway")
+        self._jvm = self.of_java("sparkContext._jvm")
+        self._gateway = self.of_java("sparkContext._gateway")
+
+    @classmethod
+    def of_java(cls, name: str) -> Any:
+        """What an attribute of a JVM's gives."""
+        return StandIn(name)
 
     @classmethod
     def getOrCreate(cls, conf: Any = None) -> PlannedContext:
@@ -69,7 +74,7 @@ class PlannedContext:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return StandIn(f"sparkContext.{name}")
+        return self.of_java(f"sparkContext.{name}")
 
 
 class Broadcast:

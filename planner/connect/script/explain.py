@@ -22,7 +22,7 @@ from ...pipelines.model import Pipeline
 from ...pipelines.statements import defines_datasets, is_databricks
 from ..console import Console
 from ..places import remember_source
-from ..server import serving
+from ..server import Access, serving
 from ..service import PlannerService
 from .notebook import read_cells
 from .program import Program
@@ -215,7 +215,7 @@ def _run(
     if program.path.endswith(".ipynb"):
         for cell in read_cells(os.path.abspath(program.path)):
             remember_source(cell.file, cell.source)
-    with serving(service) as (_, port):
+    with serving(service, Access()) as (_, port):
         variables = {
             **os.environ,
             **(environment or {}),

@@ -110,6 +110,10 @@ class Launch:
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
         workspace.provide(session, context, self.program.arguments)
+        self._enter()
+
+    def _enter(self) -> None:
+        """Be the file: its arguments, its path, its module."""
         vars(builtins)[SQL] = self._run_sql
         vars(builtins)[RUN] = self._run_other
         sys.argv = [self.program.path, *self.program.arguments]

@@ -46,14 +46,19 @@ class WaitedEnough(KeyboardInterrupt):
 class Patches:
     """Everything that is changed, by subject.
 
+    Args:
+        program: the file.
+        context: what `spark.sparkContext` is.
+
     Attributes:
         failures: errors of the planner in the order they came, caught by the file or not.
         unset: environment variables that the file asked for and that are not set.
         batches: the schema of each foreachBatch and its function.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, context: type[PlannedContext] = PlannedContext) -> None:
         self.program = program
+        self.context = context
         self.failures: list[BaseException] = []
         self.unset: dict[str, None] = {}
         self.batches: list[tuple[Any, Callable[..., Any]]] = []
@@ -66,7 +71,7 @@ class Patches:
         warnings.filterwarnings("ignore", "Failed to remove the listener", UserWarning)
         record()
         adopt_habits()
-        self._starts()
+        self.sessions()
         self._contexts()
         self._functions_in_python()
         self._data_sources()
@@ -76,8 +81,9 @@ class Patches:
         self._waits()
         self._environment()
 
-    def _starts(self) -> None:
+    def sessions(self) -> None:
         """Sessions start as an application does, whatever cluster the file names."""
+        context = self.context
         validated = SparkSession.Builder._validate_startup_urls
         looked_up = ConnectSession.__getattribute__
 
@@ -90,11 +96,11 @@ class Patches:
             if name == "sparkContext":
                 return context_of(self)
             if name in _JVM:
-                return StandIn(f"spark.{name}")
+                return context.of_java(f"spark.{name}")
             return looked_up(self, name)
 
         def context_of(spark: Any) -> PlannedContext:
-            return contexts.setdefault(id(spark), PlannedContext.__new__(PlannedContext))
+            return contexts.setdefault(id(spark), context.__new__(context))
 
         contexts: dict[int, PlannedContext] = {}
         builder: Any = SparkSession.Builder
@@ -111,12 +117,12 @@ class Patches:
     def _contexts(self) -> None:
         """Classes that need a JVM, or that Connect's client lacks."""
         package: Any = pyspark
-        package.SparkContext = PlannedContext
+        package.SparkContext = self.context
         for name in ("RDD", "SparkFiles", "Broadcast", "StatusTracker"):
             if not hasattr(package, name):
                 setattr(package, name, StandIn(f"pyspark.{name}"))
         module: Any = ModuleType("pyspark.context")
-        module.SparkContext = PlannedContext
+        module.SparkContext = self.context
         package.context = sys.modules["pyspark.context"] = module
 
         def old_context(*arguments: Any, **named: Any) -> Any:

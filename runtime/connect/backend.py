@@ -1,0 +1,113 @@
+"""The engine behind the endpoint: its Spark Connect server, and sessions on it."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import TYPE_CHECKING, Any, cast
+
+import grpc
+from pyspark.sql.connect.client import DefaultChannelBuilder
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+from ..engines import embedded_session
+from ..engines.choice import Choice, Installed, choose_engine
+from ..engines.embedded_channel import OPTIONS, SharedChannel
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
+
+
+class _Builder(DefaultChannelBuilder):
+    """Takes the endpoint's channel for a client's session; `channel` is how an engine knows it."""
+
+    def __init__(self, channel: SharedChannel, user: str, session_id: str) -> None:
+        super().__init__(f"sc://localhost/;session_id={session_id}")
+        self.channel = channel
+        self._user = user
+
+    def toChannel(self) -> grpc.Channel:
+        return self.channel
+
+    @property
+    def userId(self) -> str | None:
+        return self._user
+
+
+class Backend:
+    """A Spark Connect server, and one channel to it that all sessions share.
+
+    Attributes:
+        channel: the channel.
+        embedded: whether it is the embedded engine of this process.
+        rows: batches of foreachBatch functions that run, as relations by the ids that the
+            functions name them by, where the engine itself cannot keep rows.
+    """
+
+    def __init__(self, channel: SharedChannel, *, embedded: bool) -> None:
+        self.channel = channel
+        self.embedded = embedded
+        self.rows: dict[str, Any] = {}
+        # PySpark's functions read types with the process's default session.
+        builder: Any = _Builder(channel, "stateplan", str(uuid.uuid4()))
+        self._default: Any = ConnectSession.builder.channelBuilder(builder).create()
+
+    def session(self, user: str, session_id: str) -> SparkSession:
+        """A client's own session, as its requests see it."""
+        made: Any = ConnectSession(connection=_Builder(self.channel, user, session_id))
+        _ = made.version  # the server knows a session from its first request on
+        return cast("SparkSession", made)
+
+
+def open_backend(
+    wanted: str, master: str | None, settings: dict[str, str] | None = None
+) -> tuple[Backend, Choice]:
+    """Start the engine that is asked for, with its Spark Connect server on the loopback.
+
+    Args:
+        wanted: `auto`, `embedded` or `spark`.
+        master: Spark's master URL; `sc://` names a Spark Connect server that runs already.
+        settings: Spark's settings to start with.
+
+    Raises:
+        RuntimeFailure: there is no such engine, or it cannot be started here.
+    """
+    choice = choose_engine(wanted, "run", master=master, installed=Installed.here())
+    # PySpark's functions make columns of Connect in this process from here on.
+    if choice.engine == "embedded":
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+        channel = embedded_session.shared_channel()
+    elif master is not None and master.startswith("sc://"):
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+        channel = SharedChannel(DefaultChannelBuilder(master).toChannel())
+    else:
+        channel = _start_spark(master, settings or {})
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    return Backend(channel, embedded=choice.engine == "embedded"), choice
+
+
+def _start_spark(master: str | None, settings: dict[str, str]) -> SharedChannel:
+    """Start Spark with its Connect server, which lets in nobody without a token of this process."""
+    from ..engines.spark_session import start_session
+
+    token = str(uuid.uuid4())
+    spark: Any = start_session(
+        master,
+        settings={
+            **settings,
+            "spark.plugins": _PLUGIN,
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": "0",
+            "spark.connect.authenticate.token": token,
+            "spark.sql.artifact.isolation.enabled": "true",
+            "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
+        },
+    )
+    service = getattr(spark._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
+    port = getattr(service, "MODULE$").localPort()
+    credentials = grpc.composite_channel_credentials(
+        grpc.local_channel_credentials(), grpc.access_token_call_credentials(token)
+    )
+    return SharedChannel(grpc.secure_channel(f"127.0.0.1:{port}", credentials, options=OPTIONS))

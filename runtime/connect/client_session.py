@@ -1,0 +1,261 @@
+"""What the endpoint keeps of one client's session: its streams, views, functions and listeners."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections import deque
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.connect import proto
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from ...planner.connect.places import Message
+from ...planner.model.conf import Conf
+from ...planner.model.errors import RuntimeFailure, StateplanError
+from .messages import may_stream
+from .reading import StreamReading
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ..query import StreamingQuery
+    from .backend import Backend
+
+_ENDED_KEPT = 100
+_PROGRESS, _TERMINATED, _IDLE = (
+    proto.StreamingQueryEventType.QUERY_PROGRESS_EVENT,
+    proto.StreamingQueryEventType.QUERY_TERMINATED_EVENT,
+    proto.StreamingQueryEventType.QUERY_IDLE_EVENT,
+)
+Event = tuple[int, str]
+Bus = queue.SimpleQueue[Event | None]
+
+
+class ClientSession:
+    """One client's session.
+
+    Args:
+        backend: the engine.
+        user: the client's user.
+        id: the session's id.
+
+    Attributes:
+        views: temporary views that are streams, as relations, by name in small letters.
+        functions: functions for SQL text, as they were registered, by name.
+        data_sources: data sources in Python by format.
+        environment: variables for processes of the client's functions.
+        starting: held while a stream starts, so that no two have the same name.
+    """
+
+    def __init__(self, backend: Backend, user: str, id: str) -> None:
+        self.backend = backend
+        self.user = user
+        self.id = id
+        self.views: dict[str, Message] = {}
+        self.functions: dict[str, Message] = {}
+        self.data_sources: dict[str, Any] = {}
+        self.environment: dict[str, str] = {}
+        self.starting = threading.RLock()
+        self._changed = threading.Condition()
+        self._queries: dict[str, StreamingQuery] = {}
+        self._ended: deque[str] = deque()
+        self._buses: list[Bus] = []
+        self._last_ended: StreamingQuery | None = None
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The client's own session on the engine."""
+        return self.backend.session(self.user, self.id)
+
+    @property
+    def server_id(self) -> str:
+        """The id that the engine gave itself for this session, which a client checks."""
+        client: Any = self.spark.client
+        return str(client._server_session_id or "")
+
+    def reading(self) -> StreamReading:
+        """A front end for a stream that starts now."""
+        return StreamReading(
+            self.spark,
+            Conf(self._settings()),
+            views=dict(self.views),
+            functions=dict(self.functions),
+            data_sources=dict(self.data_sources),
+            alone=self.backend.embedded,
+        )
+
+    def reads_stream(self, relation: Message) -> bool:
+        """Whether a relation is a stream, as far as the planner can tell."""
+        if not self.views and not may_stream(relation):
+            return False
+        try:
+            return self.reading().planned(relation).analyzed.is_streaming
+        except StateplanError:
+            return False
+
+    def _settings(self) -> dict[str, str]:
+        """The session's settings, but for those that only a new application can have."""
+        client: Any = self.spark.client
+        everything: Any = proto.ConfigRequest.Operation()
+        everything.get_all.SetInParent()
+        found = {k: v for k, v in client.config(everything).pairs if k.startswith("spark.sql.")}
+        if self.backend.embedded or not found:
+            return found
+        asked = proto.ConfigRequest.Operation(
+            is_modifiable=proto.ConfigRequest.IsModifiable(keys=list(found))
+        )
+        changeable = dict(client.config(asked).pairs)
+        return {key: value for key, value in found.items() if changeable[key] == "true"}
+
+    # ------------------------------------------------------------------------------------ queries
+
+    def add(self, query: StreamingQuery) -> None:
+        """Take in a query that was started."""
+        with self._changed:
+            self._queries[query.run_id] = query
+
+    def query(self, id: str, run_id: str) -> StreamingQuery:
+        """A query that was started here.
+
+        Raises:
+            RuntimeFailure: there is none of these ids.
+        """
+        with self._changed:
+            found = self._queries.get(run_id)
+        if found is None or found.id != id:
+            raise RuntimeFailure(
+                "STATEPLAN_QUERY_NOT_FOUND",
+                f"Streaming query {id} with run {run_id} is not found: it was not started in this "
+                "session, or ended long ago.",
+                hint="Ask in the session that started it.",
+            )
+        return found
+
+    @property
+    def active(self) -> list[StreamingQuery]:
+        """The queries that run."""
+        with self._changed:
+            return [query for query in self._queries.values() if query.is_active]
+
+    @property
+    def last_ended(self) -> StreamingQuery | None:
+        """The query that ended last since the last `reset_terminated`."""
+        return self._last_ended
+
+    def reset_terminated(self) -> None:
+        """Forget which query ended last."""
+        with self._changed:
+            self._last_ended = None
+
+    def wait(self, seconds: float) -> None:
+        """Wait until a query ends, at most so long."""
+        with self._changed:
+            if self._last_ended is None:
+                self._changed.wait(seconds)
+
+    def stop_queries(self) -> None:
+        """Stop every query that runs."""
+        for query in self.active:
+            query.stop()
+
+    def close(self) -> None:
+        """The client has released its session: its queries end, as Spark ends them."""
+        self.stop_queries()
+        with self._changed:
+            buses = list(self._buses)
+        for bus in buses:
+            bus.put(None)
+
+    # ---------------------------------------------------------------------------------- listeners
+
+    def open_bus(self) -> Bus:
+        """A queue that gets the events of all queries; None ends it."""
+        bus: Bus = queue.SimpleQueue()
+        with self._changed:
+            self._buses.append(bus)
+        return bus
+
+    def close_bus(self, bus: Bus) -> None:
+        """No more events for that queue."""
+        with self._changed:
+            if bus in self._buses:
+                self._buses.remove(bus)
+
+    def end_buses(self) -> None:
+        """The client's last listener is gone: what was told reaches it yet, then the queues end."""
+        with self._changed:
+            ended, self._buses = self._buses, []
+        for bus in ended:
+            bus.put(None)
+
+    def tell(self, kind: int, text: str) -> None:
+        """An event for all listeners."""
+        with self._changed:
+            for bus in self._buses:
+                bus.put((kind, text))
+
+    def ended(self, run_id: str) -> None:
+        """A query has ended; of those that have, the oldest are forgotten."""
+        with self._changed:
+            self._last_ended = self._queries.get(run_id)
+            self._ended.append(run_id)
+            if len(self._ended) > _ENDED_KEPT:
+                self._queries.pop(self._ended.popleft(), None)
+            self._changed.notify_all()
+
+
+class Reporter(StreamingQueryListener):
+    """A query's listener that passes events on to its client's, as PySpark's own classes do.
+
+    Attributes:
+        started: the event of the query's start, as JSON.
+    """
+
+    def __init__(self, session: ClientSession) -> None:
+        super().__init__()
+        self._session = session
+        self.started = ""
+
+    def onQueryStarted(self, event: Any) -> None:
+        self.started = json.dumps(
+            {
+                "id": str(event.id),
+                "runId": str(event.runId),
+                "name": event.name,
+                "timestamp": event.timestamp,
+            }
+        )
+
+    def onQueryProgress(self, event: Any) -> None:
+        progress = json.loads(event.progress.json)
+        self._session.tell(_PROGRESS, json.dumps({"progress": progress}))
+
+    def onQueryIdle(self, event: Any) -> None:
+        told = {"id": str(event.id), "runId": str(event.runId), "timestamp": event.timestamp}
+        self._session.tell(_IDLE, json.dumps(told))
+
+    def onQueryTerminated(self, event: Any) -> None:
+        told = {
+            "id": str(event.id),
+            "runId": str(event.runId),
+            "exception": event.exception,
+            "errorClassOnException": event.errorClassOnException,
+        }
+        self._session.tell(_TERMINATED, json.dumps(told))
+        self._session.ended(str(event.runId))
+
+
+def failed(query: StreamingQuery, error: StateplanError) -> RuntimeFailure:
+    """What ended a query, as whoever waits for it is told: Spark's StreamingQueryException."""
+    at = f" ({error.place})" if error.place else ""
+    told = RuntimeFailure(
+        "STREAM_FAILED",
+        f"[STREAM_FAILED] Query [id = {query.id}, runId = {query.run_id}] terminated with "
+        f"exception: {error.message}{at} SQLSTATE: XXKST",
+        hint=error.hint,
+    )
+    told.place = error.place
+    return told

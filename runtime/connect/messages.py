@@ -1,0 +1,54 @@
+"""Looking through the protocol's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyspark.sql.connect import proto
+
+from ...planner.connect.places import Message
+
+
+def may_stream(message: Any) -> bool:
+    """Whether a message, or one in it, reads a stream, or is SQL text that may."""
+    if isinstance(message, proto.Read) and message.is_streaming:
+        return True
+    if isinstance(message, proto.SQL) and "stream" in message.query.lower():
+        return True
+    return any(map(may_stream, parts(message)))
+
+
+def relations(message: Any) -> Iterator[Message]:
+    """The outermost relations in a request."""
+    for part in parts(message):
+        if isinstance(part, proto.Relation):
+            yield part
+        else:
+            yield from relations(part)
+
+
+def parts(message: Any) -> Iterator[Any]:
+    """The messages in a message's fields."""
+    for field, value in message.ListFields():
+        if field.type != field.TYPE_MESSAGE:
+            continue
+        if not field.is_repeated:
+            yield value
+        elif field.message_type.GetOptions().map_entry:
+            yield from (one for one in value.values() if hasattr(one, "ListFields"))
+        else:
+            yield from value
+
+
+def put_rows(message: Any, rows: Mapping[str, Message]) -> None:
+    """Put relations in the places of those that the engine is said to keep, by their ids."""
+    if isinstance(message, proto.Relation) and message.HasField("cached_remote_relation"):
+        found = rows.get(message.cached_remote_relation.relation_id)
+        if found is not None:
+            number = message.common.plan_id
+            message.CopyFrom(found)
+            message.common.plan_id = number
+        return
+    for part in parts(message):
+        put_rows(part, rows)

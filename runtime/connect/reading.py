@@ -1,0 +1,293 @@
+"""A client's stream as a logical plan; what the plan does not say is asked of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.errors import PySparkException
+from pyspark.sql.connect import proto
+from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+from pyspark.sql.connect.plan import LogicalPlan as ClientPlan
+
+from ...planner.connect.guesses import UNKNOWN_TABLE
+from ...planner.connect.places import Message
+from ...planner.connect.relations import RelationReader
+from ...planner.connect.session import Planned, PlannerSession
+from ...planner.connect.types import read_schema
+from ...planner.model.catalog import Source as Known
+from ...planner.model.catalog import TempView
+from ...planner.model.conf import Conf
+from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
+from ...planner.model.expressions import Origin
+from ...planner.model.formats import FILE_FORMATS, fixed_schema
+from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.relations import Relation
+from ...planner.model.schema_json import type_from_json
+from ...planner.model.spark_sql import quote
+from ...planner.model.types import StructType
+from ...planner.table_size import files_size
+from ..failures import innermost
+from ..options import Options
+from ..sources import PythonSource, Source, make_source
+from ..sources.python import data_source
+from ..sources.tables import Table
+from ..streaming import stream_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Rows that only the client's own session has: the query's session cannot name them.
+_SESSION_ONLY = (
+    "cached_remote_relation",
+    "cached_local_relation",
+    "chunked_cached_local_relation",
+)
+
+
+class Sent(ClientPlan):
+    """A relation as a client sent it, as a plan of PySpark's client in this process."""
+
+    def __init__(self, relation: Message) -> None:
+        super().__init__(None)
+        self._relation = relation
+
+    def plan(self, session: Any) -> Message:
+        made = self._create_proto_relation()
+        number = made.common.plan_id
+        made.CopyFrom(self._relation)
+        made.common.plan_id = number
+        return made
+
+
+def frame_of(spark: SparkSession, relation: Message) -> DataFrame:
+    """The DataFrame of a relation that a client sent."""
+    return cast("DataFrame", ConnectFrame(Sent(relation), cast(Any, spark)))
+
+
+class EngineTable(Table):
+    """What a query reads at rest, by the engine.
+
+    Args:
+        relation: how it is read.
+        schema: the columns.
+        owner: the client's session, where no other session has the rows.
+    """
+
+    def __init__(
+        self, relation: Message, schema: StructType, owner: SparkSession | None = None
+    ) -> None:
+        self._relation = relation
+        self.schema = schema
+        self._owner = owner
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        if self._owner is None:
+            return frame_of(spark, self._relation)
+        rows = self.arrow()
+        return spark.createDataFrame(rows, frame_of(self._owner, self._relation).schema)
+
+    def arrow(self) -> Any:
+        if self._owner is None:
+            return None
+        return frame_of(self._owner, self._relation).toArrow()
+
+
+class _Reader(RelationReader):
+    """Leaves the reading of what is at rest to the engine."""
+
+    session: StreamReading
+
+    def read(self, message: Message, origin: Origin | None) -> LogicalPlan:
+        kind = message.WhichOneof("rel_type")
+        if kind == "read" and message.read.WhichOneof("read_type") == "data_source":
+            return self.session.input(message)
+        if kind in _SESSION_ONLY:
+            return self.session.at_rest(message, session_only=True)
+        return super().read(message, origin)
+
+
+class StreamReading(PlannerSession):
+    """Reads one stream's plan, and keeps how its sources and tables are read.
+
+    Args:
+        spark: the client's session on the engine.
+        conf: its settings.
+        views: its temporary views that are streams, as relations.
+        functions: its functions for SQL text, as they were registered.
+        data_sources: its data sources in Python, by format.
+        alone: whether the engine's other sessions do not see what this one has made.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        conf: Conf,
+        *,
+        views: Mapping[str, Message],
+        functions: Mapping[str, Message],
+        data_sources: Mapping[str, Any],
+        alone: bool,
+    ) -> None:
+        super().__init__({}, conf)
+        self._spark = spark
+        self._streaming_views = views
+        self._data_sources = data_sources
+        self._alone = alone
+        self.user_functions.update(functions)
+        self._reader = _Reader(self)
+        self._inputs: dict[str, tuple[Message, StructType]] = {}
+        self._at_rest: dict[str, EngineTable] = {}
+
+    # ------------------------------------------------------------------------------ what is read
+
+    def planned(self, relation: Message) -> Planned:
+        """The DataFrame of a relation; tables that it names are looked up in the engine."""
+        while True:
+            try:
+                return super().planned(relation)
+            except StateplanError as error:
+                if error.condition not in UNKNOWN_TABLE or not self._look_up(error.subject):
+                    raise
+
+    def _look_up(self, parts: tuple[str, ...]) -> bool:
+        """Make a table or view of the engine known; False if it is, or there is none."""
+        name = ".".join(parts)
+        if not parts or name in self.tables or name.lower() in self.views:
+            return False
+        read = proto.Read(
+            named_table=proto.Read.NamedTable(unparsed_identifier=".".join(map(quote, parts)))
+        )
+        relation = proto.Relation(read=read)
+        view = self._streaming_views.get(name.lower())
+        if view is not None:
+            self.views[name.lower()] = TempView(name=name, plan=self.planned(view).analyzed)
+            return True
+        with suppress(PySparkException):
+            schema = self._schema(relation)
+            self.tables[name] = Known(name=name, schema=schema, format="table", either=True)
+            self._at_rest[name] = EngineTable(relation, schema, self._owner)
+            self._inputs[name] = (read, schema)
+            return True
+        return False
+
+    @property
+    def _owner(self) -> SparkSession | None:
+        return self._spark if self._alone else None
+
+    def input(self, relation: Message) -> LogicalPlan:
+        """What `spark.read...load()` or `spark.readStream...load()` reads.
+
+        Raises:
+            AnalysisError: the engine does not know its columns.
+        """
+        read = relation.read
+        if not read.is_streaming:
+            return self.at_rest(relation)
+        message = read.data_source
+        format_ = (message.format or self.conf["spark.sql.sources.default"]).lower()
+        if format_ in self._data_sources:
+            schema = self._python_source(format_, message).schema
+        elif message.schema:
+            schema = read_schema(message.schema)
+        else:
+            schema = fixed_schema(format_, dict(message.options)) or self._asked(relation)
+        path = _path(message)
+        name = self._name(path if format_ in FILE_FORMATS and path else format_, read)
+        self._inputs[name] = (read, schema)
+        return self.source_plan(Known(name=name, schema=schema, format=format_, location=path))
+
+    def at_rest(self, relation: Message, *, session_only: bool = False) -> LogicalPlan:
+        """Rows that the engine reads, whatever of."""
+        schema = self._asked(relation)
+        message = relation.read.data_source
+        format_ = "rows" if session_only else (message.format or "parquet").lower()
+        name = f"{_path(message) or format_}#{len(self._at_rest)}"
+        owner = self._spark if session_only else self._owner
+        self._at_rest[name] = EngineTable(relation, schema, owner)
+        size = sum(map(files_size, message.paths))
+        source = Known(
+            name=name, schema=schema, streaming=False, format=format_, size_in_bytes=size
+        )
+        return self.source_plan(source)
+
+    def _name(self, wanted: str, read: Message) -> str:
+        """A name for a stream: the same one for what is read in the same way."""
+        name, number = wanted, 1
+        while name in self._inputs and self._inputs[name][0] != read:
+            number += 1
+            name = f"{wanted} {number}"
+        return name
+
+    def _asked(self, relation: Message) -> StructType:
+        try:
+            return self._schema(relation)
+        except PySparkException as error:
+            condition, message = innermost(error)
+            raise AnalysisError(condition, message, hint="Correct what is read.") from error
+
+    def _schema(self, relation: Message) -> StructType:
+        found = type_from_json(frame_of(self._spark, relation).schema.jsonValue())
+        assert isinstance(found, StructType)
+        return found
+
+    # --------------------------------------------------------------------------------- to run it
+
+    def sources(self, plan: LogicalPlan) -> dict[str, Source]:
+        """The streams of a plan, by name.
+
+        Raises:
+            StateplanError: there is no such source here, or an option of it is unusable.
+        """
+        return {name: self._source(name) for name in dict.fromkeys(stream_names(plan))}
+
+    def static_tables(self, plan: LogicalPlan) -> dict[str, Table]:
+        """The tables of a plan, by name."""
+        return {relation.name: self._at_rest[relation.name] for relation in plan.collect(Relation)}
+
+    def _source(self, name: str) -> Source:
+        read, schema = self._inputs[name]
+        if read.WhichOneof("read_type") == "named_table":
+            return self._table_source(name, read, schema)
+        message = read.data_source
+        format_ = (message.format or self.conf["spark.sql.sources.default"]).lower()
+        if format_ in self._data_sources:
+            return self._python_source(format_, message)
+        options = {key: value for key, value in message.options.items() if key.lower() != "path"}
+        return make_source(
+            format_,
+            path=_path(message) or None,
+            schema=schema if message.schema or format_ in FILE_FORMATS else None,
+            options=options,
+        )
+
+    def _python_source(self, format_: str, message: Message) -> Source:
+        options = Options(dict(message.options), f"the source '{format_}'")
+        made = data_source(self._data_sources[format_], options, _path(message) or None)
+        return PythonSource(made, read_schema(message.schema) if message.schema else None)
+
+    def _table_source(self, name: str, read: Message, schema: StructType) -> Source:
+        """A table as a stream: its files.
+
+        Raises:
+            RuntimeFailure: it is no table of files.
+        """
+        table = read.named_table.unparsed_identifier
+        rows = self._spark.sql(f"DESCRIBE FORMATTED {table}").collect()
+        known = {row["col_name"]: row["data_type"] for row in rows}
+        format_ = str(known.get("Provider", "")).lower()
+        if format_ not in (*FILE_FORMATS, "delta") or "Location" not in known:
+            raise RuntimeFailure(
+                "STATEPLAN_TABLE_NOT_OF_FILES",
+                f"The table '{name}' cannot be read as a stream: its provider is '{format_}'.",
+                hint="Read a table of files, or of Delta.",
+            )
+        options = dict(read.named_table.options)
+        return make_source(format_, path=known["Location"], schema=schema, options=options)
+
+
+def _path(message: Message) -> str:
+    """The path that `load(path)` or the option `path` names."""
+    options = {key.lower(): value for key, value in message.options.items()}
+    return ",".join(message.paths) or str(options.get("path", ""))

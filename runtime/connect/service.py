@@ -1,0 +1,278 @@
+"""The endpoint: every call of a client goes on to the engine, but what is about its streams."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.connect import proto
+from pyspark.sql.connect.proto.base_pb2_grpc import (
+    SparkConnectServiceServicer,
+    SparkConnectServiceStub,
+)
+
+from ...planner.connect.analyze import analyze
+from ...planner.connect.places import Message
+from ...planner.connect.sql_commands import created_view
+from .backend import Backend
+from .client_session import ClientSession
+from .commands import listener_bus, manager_command, query_command
+from .messages import put_rows, relations
+from .starting import start
+
+# The client asks for it and compresses large plans by it; they are to be read here.
+_COMPRESSION = "spark.connect.session.planCompression.threshold"
+_OURS = (
+    "write_stream_operation_start",
+    "streaming_query_command",
+    "streaming_query_manager_command",
+    "streaming_query_listener_bus_command",
+)
+_NOT_PASSED_ON = ("authorization", "user-agent", "te", "content-type", "grpc-")
+
+
+class RunService(SparkConnectServiceServicer):
+    """The sessions of all clients, over one engine.
+
+    Args:
+        backend: the engine.
+
+    Attributes:
+        url: where processes of this machine reach the endpoint, once it listens.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.url = ""
+        self._backend = backend
+        stub: Any = SparkConnectServiceStub
+        self._engine: Any = stub(backend.channel)
+        self._sessions: dict[tuple[str, str], ClientSession] = {}
+        self._lock = threading.Lock()
+
+    def session(self, request: Message) -> ClientSession:
+        """The session of a request."""
+        key = request.user_context.user_id, request.session_id
+        with self._lock:
+            if key not in self._sessions:
+                self._sessions[key] = ClientSession(self._backend, *key)
+            return self._sessions[key]
+
+    # ------------------------------------------------------------------------- plans and commands
+
+    def ExecutePlan(self, request: Message, context: Any) -> Iterator[Message]:
+        """Commands about streams are carried out here."""
+        kind = request.plan.command.WhichOneof("command_type")
+        if kind in _OURS:
+            return self._answers(request, context, str(kind))
+        if self._backend.embedded and self._of_streams(request, kind):
+            return self._views_of_streams(request, str(kind))
+        return self._executed(request, context, kind)
+
+    def _of_streams(self, request: Message, kind: str | None) -> bool:
+        """Whether a command makes or reads a view of a stream: the embedded engine has none."""
+        session = self.session(request)
+        match kind:
+            case "create_dataframe_view":
+                return session.reads_stream(request.plan.command.create_dataframe_view.input)
+            case "sql_command":
+                relation = request.plan.command.sql_command.input
+                created = created_view(relation.sql.query)
+                return session.reads_stream(relation if created is None else created[1])
+            case _:
+                return False
+
+    def _views_of_streams(self, request: Message, kind: str) -> Iterator[Message]:
+        session = self.session(request)
+        command = getattr(request.plan.command, kind)
+        answer = proto.ExecutePlanResponse()
+        if kind == "create_dataframe_view":
+            session.views[view_name(command)] = command.input
+        else:
+            created = created_view(command.input.sql.query)
+            if created is None:
+                answer.sql_command_result.relation.CopyFrom(command.input)
+            else:
+                session.views[created[0].lower()] = created[1]
+                nothing = proto.LocalRelation(schema="value STRING")
+                answer.sql_command_result.relation.local_relation.CopyFrom(nothing)
+        return self._signed_all(iter([answer]), session, request)
+
+    def _answers(self, request: Message, context: Any, kind: str) -> Iterator[Message]:
+        session = self.session(request)
+        message = getattr(request.plan.command, kind)
+        waiting: Callable[[], bool] = context.is_active
+        answers: Iterator[Message]
+        match kind:
+            case "write_stream_operation_start":
+                answers = iter([start(session, message, self.url)])
+            case "streaming_query_command":
+                answers = iter([query_command(session, message, waiting)])
+            case "streaming_query_manager_command":
+                answers = iter([manager_command(session, message, waiting)])
+            case _:
+                answers = listener_bus(session, message, waiting)
+        yield from self._signed_all(answers, session, request)
+
+    def _signed_all(
+        self, answers: Iterator[Message], session: ClientSession, request: Message
+    ) -> Iterator[Message]:
+        operation = request.operation_id or str(uuid.uuid4())
+        for answer in answers:
+            yield self._signed(answer, session, operation)
+        done = proto.ExecutePlanResponse.ResultComplete()
+        yield self._signed(proto.ExecutePlanResponse(result_complete=done), session, operation)
+
+    def _signed(self, answer: Message, session: ClientSession, operation: str) -> Message:
+        answer.session_id = session.id
+        answer.server_side_session_id = session.server_id
+        answer.operation_id = operation
+        answer.response_id = str(uuid.uuid4())
+        return answer
+
+    def _executed(self, request: Message, context: Any, kind: str | None) -> Iterator[Message]:
+        self._put_rows(request)
+        yield from self._forwarded("ExecutePlan", request, context)
+        command = request.plan.command
+        match kind:
+            case "create_dataframe_view":
+                view = command.create_dataframe_view
+                self._remember_view(request, view_name(view), view.input)
+            case "sql_command":
+                created = created_view(command.sql_command.input.sql.query)
+                if created is not None:
+                    self._remember_view(request, *created)
+            case "register_function":
+                function = command.register_function
+                self.session(request).functions[function.function_name.lower()] = function
+            case "register_data_source":
+                source = command.register_data_source
+                pickled = source.python_data_source.command
+                made: Any = CloudPickleSerializer().loads(pickled)  # type: ignore[no-untyped-call]
+                self.session(request).data_sources[source.name.lower()] = made
+
+    def _remember_view(self, request: Message, name: str, relation: Message) -> None:
+        """A temporary view that is a stream is read here; any other the engine has."""
+        session = self.session(request)
+        session.views.pop(name.lower(), None)
+        if self._backend.embedded:
+            return
+        read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
+        asked = proto.AnalyzePlanRequest.IsStreaming(
+            plan=proto.Plan(root=proto.Relation(read=read))
+        )
+        client: Any = session.spark.client
+        try:
+            streaming = client._analyze(method="is_streaming", plan=asked.plan).is_streaming
+        except PySparkException:
+            streaming = False
+        if streaming:
+            session.views[name.lower()] = relation
+
+    def AnalyzePlan(self, request: Message, context: Any) -> Message:
+        """The engine knows what there is to know of a DataFrame; the embedded one, of no stream."""
+        self._put_rows(request)
+        session = self.session(request)
+        if self._backend.embedded and any(map(session.reads_stream, relations(request))):
+            answer = analyze(session.reading(), request)
+            answer.session_id = request.session_id
+            answer.server_side_session_id = session.server_id
+            return answer
+        return self._forwarded("AnalyzePlan", request, context)
+
+    def _put_rows(self, request: Message) -> None:
+        """Put the rows of batches in where a foreachBatch function names them."""
+        if self._backend.rows:
+            put_rows(request, self._backend.rows)
+
+    def ReattachExecute(self, request: Message, context: Any) -> Iterator[Message]:
+        """An execution of the engine's that was cut off."""
+        yield from self._forwarded("ReattachExecute", request, context)
+
+    def Config(self, request: Message, context: Any) -> Message:
+        """Settings are the engine's; plans come as they are, without compression."""
+        answer = self._forwarded("Config", request, context)
+        for pair in answer.pairs:
+            if pair.key == _COMPRESSION:
+                pair.value = "-1"
+        return answer
+
+    def Interrupt(self, request: Message, context: Any) -> Message:
+        """Interrupting everything ends a session's streams, too."""
+        if request.interrupt_type == proto.InterruptRequest.INTERRUPT_TYPE_ALL:
+            self.session(request).stop_queries()
+        return self._forwarded("Interrupt", request, context)
+
+    def ReleaseSession(self, request: Message, context: Any) -> Message:
+        """The client is done: its streams end before its session does."""
+        with self._lock:
+            key = request.user_context.user_id, request.session_id
+            session = self._sessions.pop(key, None)
+        if session is not None:
+            session.close()
+        return self._forwarded("ReleaseSession", request, context)
+
+    def CloneSession(self, request: Message, context: Any) -> Message:
+        """A session with what the other one has, here too."""
+        answer = self._forwarded("CloneSession", request, context)
+        old = self.session(request)
+        made = ClientSession(self._backend, old.user, answer.new_session_id)
+        made.views.update(old.views)
+        made.functions.update(old.functions)
+        made.data_sources.update(old.data_sources)
+        with self._lock:
+            self._sessions[old.user, made.id] = made
+        return answer
+
+    # ---------------------------------------------------------------------------- passed on as is
+
+    def GetStatus(self, request: Message, context: Any) -> Message:
+        """What runs in the engine."""
+        return self._forwarded("GetStatus", request, context)
+
+    def ReleaseExecute(self, request: Message, context: Any) -> Message:
+        """The client has the answers of an execution."""
+        return self._forwarded("ReleaseExecute", request, context)
+
+    def ArtifactStatus(self, request: Message, context: Any) -> Message:
+        """Which artifacts the engine has."""
+        return self._forwarded("ArtifactStatus", request, context)
+
+    def AddArtifacts(self, requests: Iterator[Message], context: Any) -> Message:
+        """Files and classes for the engine's workers."""
+        return self._forwarded("AddArtifacts", requests, context)
+
+    def FetchErrorDetails(self, request: Message, context: Any) -> Message:
+        """The whole of an error of the engine's."""
+        return self._forwarded("FetchErrorDetails", request, context)
+
+    def _forwarded(self, method: str, request: Any, context: Any) -> Any:
+        """The engine's answer, or answers; the call ends when the client's does."""
+        metadata = [
+            pair for pair in context.invocation_metadata() if not pair[0].startswith(_NOT_PASSED_ON)
+        ]
+        call = getattr(self._engine, method)
+        if method in ("ExecutePlan", "ReattachExecute"):
+            answers = call(request, metadata=metadata)
+            context.add_callback(answers.cancel)
+            return answers
+        future = call.future(request, metadata=metadata)
+        context.add_callback(future.cancel)
+        return future.result()
+
+    def close(self) -> None:
+        """Stop the streams of all clients."""
+        with self._lock:
+            sessions = list(self._sessions.values())
+            self._sessions.clear()
+        for session in sessions:
+            session.close()
+
+
+def view_name(message: Message) -> str:
+    """The name of the view that a CreateDataFrameViewCommand makes."""
+    name = f"global_temp.{message.name}" if message.is_global else message.name
+    return str(name).lower()

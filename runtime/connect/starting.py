@@ -1,0 +1,195 @@
+"""`writeStream...start()` and `toTable()`: a client's stream started on our runtime."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from pyspark.sql.connect import proto
+
+from ...planner.connect.analyze import schema_of
+from ...planner.connect.places import Message
+from ...planner.connect.streams import output_mode_of
+from ...planner.connect.written import written_path
+from ...planner.model.conf import Conf
+from ...planner.model.errors import AnalysisError, RuntimeFailure
+from ..frames import spark_schema
+from ..options import Options
+from ..sinks import ForeachSink, MemorySink, NoopSink, PickledWriter, PythonSink, Sink, make_sink
+from ..sources.python import data_source
+from ..streaming import start as start_query
+from ..triggers import AVAILABLE_NOW, DEFAULT, ONCE, Trigger, processing_time
+from .client_session import ClientSession, Reporter
+from .for_each_batch import BatchFunctionSink
+
+if TYPE_CHECKING:
+    from ...planner.incremental_execution import IncrementalExecution
+
+_CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
+# Sinks that Spark gives a checkpoint of their own where nobody names one.
+_TEMPORARY = ("memory", "console", "noop", "foreach", "foreachbatch")
+
+
+def start(session: ClientSession, message: Message, url: str) -> Message:
+    """Start the stream of a WriteStreamOperationStart; the answer.
+
+    Args:
+        session: the client's.
+        message: the command.
+        url: where functions of batches reach this endpoint.
+
+    Raises:
+        StateplanError: it is refused, or cannot start.
+    """
+    name = message.query_name or None
+    with session.starting:
+        if name is not None and any(query.name == name for query in session.active):
+            raise AnalysisError(
+                None,
+                f"Cannot start query with name {name} as a query with that name is already active "
+                "in this SparkSession",
+                hint="Stop it, or give another name.",
+            )
+        reading = session.reading()
+        frame = reading.planned(message.input)
+        if not frame.analyzed.is_streaming:
+            raise AnalysisError(
+                "WRITE_STREAM_NOT_ALLOWED",
+                "[WRITE_STREAM_NOT_ALLOWED] `writeStream` can be called only on streaming"
+                " Dataset/DataFrame. SQLSTATE: 42601",
+                hint="Read with spark.readStream, or write with df.write.",
+            )
+        execution = reading.execution(frame, output_mode_of(message.output_mode))
+        checked = execution.checked
+        reporter = Reporter(session)
+        query = start_query(
+            session.spark,
+            execution,
+            sources=reading.sources(checked),
+            tables=reading.static_tables(checked),
+            sink=_sink(session, message, execution, url),
+            trigger=_trigger(message),
+            checkpoint=_checkpoint(message, execution.conf, name),
+            name=name,
+            listeners=[reporter],
+            before_first_batch=session.add,
+        )
+    answer = proto.ExecutePlanResponse()
+    result = answer.write_stream_operation_start_result
+    result.query_id.id, result.query_id.run_id = query.id, query.run_id
+    result.name = name or ""
+    result.query_started_event_json = reporter.started
+    return answer
+
+
+def _options(message: Message) -> dict[str, str]:
+    """The sink's own options."""
+    apart = ("checkpointlocation", "path", "queryname")
+    return {key: value for key, value in message.options.items() if key.lower() not in apart}
+
+
+def _format(message: Message, conf: Conf) -> str:
+    if message.HasField("foreach_batch"):
+        return "foreachbatch"
+    if message.HasField("foreach_writer"):
+        return "foreach"
+    return str(message.format or conf["spark.sql.sources.default"]).lower()
+
+
+def _sink(
+    session: ClientSession, message: Message, execution: IncrementalExecution, url: str
+) -> Sink:
+    """The sink that a stream is written to.
+
+    Raises:
+        StateplanError: there is no such sink, or something about it is unusable.
+    """
+    format_ = _format(message, execution.conf)
+    name = message.query_name or None
+    if format_ == "foreachbatch":
+        command = message.foreach_batch.python_function.command
+        if not command:
+            raise _not_python("foreachBatch")
+        return BatchFunctionSink(session, command, url)
+    if format_ == "foreach":
+        command = message.foreach_writer.python_function.command
+        if not command:
+            raise _not_python("foreach")
+        return ForeachSink(PickledWriter(command))
+    if format_ in session.data_sources and message.WhichOneof("sink_destination") != "table_name":
+        options = Options(_options(message), f"the sink '{format_}'")
+        path = written_path(message) or None
+        return PythonSink(data_source(session.data_sources[format_], options, path))
+    if format_ == "noop" and not session.backend.embedded:
+        return NoopSink(counts=True)
+    if format_ == "memory":
+        if name is None:
+            raise AnalysisError(
+                None,
+                "queryName must be specified for memory sink",
+                hint="Name the query with queryName('...'): its rows are a view of that name.",
+            )
+        schema = spark_schema(schema_of(execution.analyzed))
+        session.spark.createDataFrame([], schema).createOrReplaceTempView(name)
+        return MemorySink(session.spark, name)
+    table = message.table_name if message.WhichOneof("sink_destination") == "table_name" else None
+    return make_sink(
+        format_,
+        path=written_path(message) or None,
+        table=table,
+        options=_options(message),
+        partition_by=list(message.partitioning_column_names),
+        cluster_by=list(message.clustering_column_names),
+        spark=session.spark,
+        name=name,
+    )
+
+
+def _not_python(what: str) -> RuntimeFailure:
+    return RuntimeFailure(
+        "STATEPLAN_UNSUPPORTED_PYTHON",
+        f"The {what} function is not written in Python: this runtime cannot call it.",
+        hint="Write it in Python.",
+    )
+
+
+def _trigger(message: Message) -> Trigger:
+    match message.WhichOneof("trigger"):
+        case None:
+            return DEFAULT
+        case "available_now":
+            return AVAILABLE_NOW
+        case "once":
+            return ONCE
+        case "processing_time_interval":
+            trigger = processing_time(message.processing_time_interval)
+            return trigger if trigger.interval_ms else DEFAULT
+        case other:
+            kind = "continuous" if other.startswith("continuous") else "real-time"
+            raise RuntimeFailure(
+                "STATEPLAN_BAD_TRIGGER",
+                f"The {kind} trigger is not supported: this runtime works in micro-batches.",
+                hint="Use processingTime, availableNow or once.",
+            )
+
+
+def _checkpoint(message: Message, conf: Conf, name: str | None) -> str | None:
+    """The checkpoint's place; None for a temporary one.
+
+    Raises:
+        AnalysisError: Spark wants one to be named, and none is.
+    """
+    options = {key.lower(): value for key, value in message.options.items()}
+    if "checkpointlocation" in options:
+        return str(options["checkpointlocation"])
+    if conf.settings.get(_CHECKPOINTS):
+        return f"{conf.settings[_CHECKPOINTS].rstrip('/')}/{name or uuid.uuid4()}"
+    to_table = message.WhichOneof("sink_destination") == "table_name"
+    if not to_table and _format(message, conf) in _TEMPORARY:
+        return None
+    raise AnalysisError(
+        None,
+        'checkpointLocation must be specified either through option("checkpointLocation", ...) or '
+        f'SparkSession.conf.set("{_CHECKPOINTS}", ...)',
+        hint="Give the query a checkpoint directory.",
+    )

@@ -1,0 +1,277 @@
+"""Spark Connect clients whose streams run here: `stateplan serve --run` on the embedded engine."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.embedded
+_TOKEN = "a token of the tests"
+Connect = Callable[[], Any]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """An endpoint in front of the embedded engine."""
+    from stateplan.planner.connect.server import Access
+    from stateplan.runtime.connect.backend import open_backend
+    from stateplan.runtime.connect.serving import running
+
+    backend, _ = open_backend("embedded", None)
+    with running(backend, Access(token=_TOKEN)) as (_, port):
+        yield f"sc://localhost:{port}/"
+
+
+@pytest.fixture
+def connect(address: str) -> Iterator[Connect]:
+    """Makes clients, each with a session of its own; their sessions end with the test."""
+    from pyspark.sql.connect.session import SparkSession
+
+    made: list[Any] = []
+
+    def client() -> Any:
+        made.append(SparkSession.builder.remote(f"{address};token={_TOKEN}").create())
+        return made[-1]
+
+    yield client
+    for spark in made:
+        if not spark.is_stopped:
+            spark.stop()
+
+
+def _rows(folder: Path, *rows: tuple[str, int]) -> str:
+    """A directory of JSON files that gets one with these rows."""
+    folder.mkdir(exist_ok=True)
+    lines = [f'{{"k": "{k}", "v": {v}}}' for k, v in rows]
+    (folder / f"{uuid.uuid4()}.json").write_text("\n".join(lines))
+    return str(folder)
+
+
+def _stream(spark: Any, folder: Path, *rows: tuple[str, int]) -> Any:
+    return spark.readStream.schema("k string, v int").json(_rows(folder, *rows))
+
+
+def test_a_stream_runs_and_its_rows_are_a_view(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 2), ("a", 3))
+    names = spark.createDataFrame([("a", "Ann"), ("b", "Bob")], "k string, name string")
+    sums = rows.join(names, "k").groupBy("name").sum("v")
+    query = sums.writeStream.outputMode("complete").format("memory").queryName("sums").start()
+    assert spark.table("sums").columns == ["name", "sum(v)"]  # from the start on, as in Spark
+    query.processAllAvailable()
+    assert sorted(map(tuple, spark.table("sums").collect())) == [("Ann", 4), ("Bob", 2)]
+    assert query.lastProgress.numInputRows == 3
+    assert [one.id for one in spark.streams.active] == [query.id]
+    assert spark.streams.get(query.id).name == "sums"
+    assert query.isActive
+    assert query.exception() is None
+    assert query.awaitTermination(0.1) is False
+    _rows(tmp_path / "in", ("b", 5))
+    query.processAllAvailable()
+    assert sorted(map(tuple, spark.table("sums").collect())) == [("Ann", 4), ("Bob", 7)]
+    query.stop()
+    assert not query.isActive
+    assert spark.streams.get(query.id) is None
+    assert spark.streams.awaitAnyTermination(5) is True
+
+
+def test_a_checkpoint_goes_on_where_it_stopped(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+
+    def run() -> list[tuple[Any, ...]]:
+        counts = _stream(spark, tmp_path / "in", ("a", 1)).groupBy("k").count()
+        writer = counts.writeStream.outputMode("update").format("memory").queryName("counts")
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = writer.trigger(availableNow=True).start()
+        assert query.awaitTermination(60) is True
+        return sorted(map(tuple, spark.table("counts").collect()))
+
+    assert run() == [("a", 1)]
+    assert run() == [("a", 2)]
+
+
+def test_streams_of_views_and_sql(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    _stream(spark, tmp_path / "in", ("a", 1), ("b", 2)).createOrReplaceTempView("arrivals")
+    frame = spark.sql("SELECT upper(k) AS k, v + 1 AS v FROM arrivals WHERE v > 1")
+    assert frame.isStreaming
+    assert frame.schema.simpleString() == "struct<k:string,v:int>"
+    query = frame.writeStream.format("memory").queryName("out").trigger(once=True).start()
+    query.awaitTermination()
+    assert list(map(tuple, spark.table("out").collect())) == [("B", 3)]
+
+
+def test_clients_are_kept_apart(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.errors import AnalysisException
+
+    one, other = connect(), connect()
+    query = _stream(one, tmp_path / "in", ("a", 1)).writeStream.format("memory")
+    query = query.queryName("mine").start()
+    assert other.streams.active == []
+    assert other.streams.get(query.id) is None
+    query.processAllAvailable()
+    with pytest.raises(AnalysisException, match="mine"):
+        other.table("mine").collect()
+    with pytest.raises(Exception, match="already active in this SparkSession"):
+        _stream(one, tmp_path / "in").writeStream.format("memory").queryName("mine").start()
+    same_name = _stream(other, tmp_path / "in").writeStream.format("memory").queryName("mine")
+    same_name.start().stop()
+    other.stop()
+    assert query.isActive
+
+
+def test_a_released_session_ends_its_streams(
+    connect: Connect, address: str, tmp_path: Path
+) -> None:
+    from pyspark.sql.connect.session import SparkSession
+
+    spark = connect()
+    query = _stream(spark, tmp_path / "in", ("a", 1)).writeStream.format("noop").start()
+    same = f"{address};token={_TOKEN};session_id={spark.session_id}"
+    # A client that only goes away leaves its streams: who comes back finds them.
+    spark.client.close()
+    again = SparkSession.builder.remote(same).create()
+    assert [one.id for one in again.streams.active] == [query.id]
+    again.stop()
+    after = SparkSession.builder.remote(f"{address};token={_TOKEN}").create()
+    assert after.streams.active == []
+    after.stop()
+
+
+def test_a_function_of_each_batch(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    out = str(tmp_path / "out")
+
+    def save(frame: Any, batch_id: int) -> None:
+        more = frame.sparkSession.range(1).selectExpr("'z' AS k", f"{batch_id} AS v")
+        frame.union(more).write.mode("append").parquet(out)
+
+    query = _stream(spark, tmp_path / "in", ("a", 1)).writeStream.foreachBatch(save).start()
+    query.processAllAvailable()
+    query.stop()
+    assert sorted(map(tuple, spark.read.parquet(out).collect())) == [("a", 1), ("z", 0)]
+
+
+def test_a_function_that_fails_ends_the_query_and_names_its_line(
+    connect: Connect, tmp_path: Path
+) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    spark = connect()
+
+    def fail(frame: Any, batch_id: int) -> None:
+        raise RuntimeError("no such luck")
+
+    line = fail.__code__.co_firstlineno + 1
+    query = _stream(spark, tmp_path / "in", ("a", 1)).writeStream.foreachBatch(fail).start()
+    with pytest.raises(StreamingQueryException) as raised:
+        query.awaitTermination()
+    for text in ("FOREACH_BATCH_USER_FUNCTION_ERROR", "RuntimeError: no such luck"):
+        assert text in str(raised.value)
+    assert f"(test_run_endpoint.py:{line})" in str(raised.value)
+    assert not query.isActive
+    assert "no such luck" in str(query.exception())
+
+
+def test_a_function_of_each_row(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    out = tmp_path / "rows"
+
+    class Writer:
+        def open(self, partition: int, batch: int) -> bool:
+            self.batch = batch
+            return True
+
+        def process(self, row: Any) -> None:
+            with out.open("a") as file:
+                file.write(f"{self.batch} {row.k} {row.v}\n")
+
+    query = _stream(spark, tmp_path / "in", ("a", 1)).writeStream.foreach(Writer()).start()
+    query.processAllAvailable()
+    query.stop()
+    assert out.read_text() == "0 a 1\n"
+
+
+def test_listeners_hear_of_start_progress_and_end(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    heard: list[tuple[str, Any]] = []
+
+    class Told(StreamingQueryListener):
+        def onQueryStarted(self, event: Any) -> None:
+            heard.append(("started", event.name))
+
+        def onQueryProgress(self, event: Any) -> None:
+            heard.append(("progress", event.progress.numInputRows))
+
+        def onQueryIdle(self, event: Any) -> None:
+            pass
+
+        def onQueryTerminated(self, event: Any) -> None:
+            heard.append(("ended", event.exception))
+
+    spark = connect()
+    listener = Told()
+    spark.streams.addListener(listener)
+    writer = _stream(spark, tmp_path / "in", ("a", 1), ("b", 2)).writeStream.format("noop")
+    query = writer.queryName("told").start()
+    assert heard == [("started", "told")]  # before start() returns, as in Spark
+    query.processAllAvailable()
+    query.stop()
+    spark.streams.removeListener(listener)  # waits for what is on its way
+    assert heard == [("started", "told"), ("progress", 2), ("ended", None)]
+
+
+def test_state_of_the_users_own(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+
+    def total(key: tuple[str], frames: Iterator[Any], state: Any) -> Iterator[Any]:
+        import pandas as pd
+
+        before = state.get[0] if state.exists else 0
+        now = before + int(sum(frame.v.sum() for frame in frames))
+        state.update((now,))
+        yield pd.DataFrame({"k": [key[0]], "total": [now]})
+
+    rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 2), ("a", 3)).groupBy("k")
+    totals = rows.applyInPandasWithState(
+        total, "k string, total long", "sum long", "update", "NoTimeout"
+    )
+    query = totals.writeStream.outputMode("update").format("memory").queryName("totals").start()
+    query.processAllAvailable()
+    _rows(tmp_path / "in", ("b", 5))
+    query.processAllAvailable()
+    query.stop()
+    found = sorted(map(tuple, spark.table("totals").collect()))
+    assert found == [("a", 4), ("b", 2), ("b", 7)]
+
+
+def test_refusals(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    stream = _stream(spark, tmp_path / "in", ("a", 1))
+    with pytest.raises(Exception, match="WRITE_STREAM_NOT_ALLOWED"):
+        spark.range(3).writeStream.format("noop").start()
+    with pytest.raises(Exception, match="checkpointLocation must be specified"):
+        stream.writeStream.format("parquet").start(str(tmp_path / "out"))
+    with pytest.raises(Exception, match="queryName must be specified for memory sink"):
+        stream.writeStream.format("memory").start()
+    with pytest.raises(Exception, match="continuous trigger is not supported"):
+        stream.writeStream.format("noop").trigger(continuous="1 second").start()
+    with pytest.raises(Exception, match="no sink 'paper'"):
+        stream.writeStream.format("paper").option("checkpointLocation", str(tmp_path)).start()
+    assert spark.streams.active == []
+
+
+def test_without_the_token_nobody_comes_in(address: str) -> None:
+    from pyspark.sql.connect.session import SparkSession
+
+    for url in (f"{address};token=another", address):
+        started = time.monotonic()
+        with pytest.raises(Exception, match="No token"):
+            SparkSession.builder.remote(url).create().range(1).count()
+        assert time.monotonic() - started < 30

@@ -1,0 +1,86 @@
+"""`stateplan run job.py`, and who may come in to `stateplan serve`."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from stateplan.planner.cli import main
+
+_JOB = Path(__file__).parent.parent / "examples" / "jobs" / "totals.py"
+
+
+def _run(engine: str, script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "stateplan.planner.cli", "run", "--engine", engine]
+    return subprocess.run(
+        [*command, str(script), "--", *arguments],
+        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def _totals(folder: Path) -> list[tuple[str, int]]:
+    with sqlite3.connect(folder / "totals.db") as database:
+        return sorted(database.execute("SELECT customer, total FROM totals"))
+
+
+@pytest.mark.embedded
+def test_a_script_runs_embedded(tmp_path: Path) -> None:
+    ended = _run("embedded", _JOB, "--folder", str(tmp_path))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.startswith("engine: embedded.")
+    assert _totals(tmp_path) == [("ann", 21), ("bob", 5)]
+
+
+def test_a_script_runs_on_spark(tmp_path: Path) -> None:
+    ended = _run("spark", _JOB, "--folder", str(tmp_path))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.startswith("engine: spark.")
+    assert _totals(tmp_path) == [("ann", 21), ("bob", 5)]
+    assert sorted(os.listdir(tmp_path / "checkpoint" / "commits")) == ["0"]
+
+
+@pytest.mark.embedded
+def test_a_script_that_fails_is_told_by_its_own_lines(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text("import sys\n\n\ndef main():\n    raise KeyError(sys.argv[1])\n\n\nmain()\n")
+    ended = _run("embedded", script, "lost")
+    assert ended.returncode == 1
+    assert "KeyError: 'lost'" in ended.stderr
+    assert 'job.py", line 5, in main' in ended.stderr
+    assert "launch.py" not in ended.stderr
+
+
+def test_a_script_has_no_options_of_a_description(tmp_path: Path) -> None:
+    ended = CliRunner().invoke(main, ["run", str(_JOB), "--output-mode", "append"])
+    assert ended.exit_code == 2
+    assert "A script says these itself" in ended.output
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--host", "0.0.0.0"],
+        ["--host", "0.0.0.0", "--token-file", "TOKEN"],
+        ["--host", "0.0.0.0", "--tls-certificate", "x.pem", "--tls-key", "x.key"],
+        ["--token-file", "EMPTY"],
+        ["--tls-key", "x.key"],
+    ],
+)
+def test_other_machines_need_a_token_and_tls(options: list[str], tmp_path: Path) -> None:
+    (tmp_path / "TOKEN").write_text("secret\n")
+    (tmp_path / "EMPTY").write_text("\n")
+    written = [str(tmp_path / one) if one in ("TOKEN", "EMPTY") else one for one in options]
+    for more in ([], ["--run"]):
+        ended = CliRunner().invoke(main, ["serve", *more, *written])
+        assert ended.exit_code == 2, ended.output
+        assert "STATEPLAN_OPEN_PORT" in ended.output
