@@ -25,22 +25,16 @@ from ..planner.model.expressions import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.memo import remembered
 from ..planner.model.text import plan_text
 from ..planner.model.tree import replace
 from ..planner.model.types import NULL
 
 
+@remembered
 def canonical(expression: Expression) -> Expression:
-    """The expression with columns reduced to their ids: equal where Spark says semanticEquals.
-
-    Kept on the (immutable) expression: placement is asked for again and again.
-    """
-    known = expression.__dict__.get("_placed_as")
-    if known is None:
-        known = _bare(expression.map_children(canonical))
-        expression.__dict__["_placed_as"] = known
-    assert isinstance(known, Expression)
-    return known
+    """The expression with columns reduced to their ids: equal where Spark says semanticEquals."""
+    return _bare(expression.map_children(canonical))
 
 
 def _bare(expression: Expression) -> Expression:

@@ -62,10 +62,6 @@ class Common(Expression):
         return self.body.nullable
 
 
-# Marks expressions without anything to replace and without common expressions.
-PLAIN = "_plain"
-
-
 def is_cheap(expression: Expression) -> bool:
     """Whether computing it twice costs nothing: a column, a constant, a field of one.
 
@@ -95,14 +91,8 @@ def pull_out_common_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         plan = after
 
 
-def _has_common(expression: Expression) -> bool:
-    if PLAIN in expression.__dict__:
-        return False
-    return expression.holds(Common)
-
-
 def _pull_out(node: LogicalPlan, numbers: Iterator[int]) -> LogicalPlan:
-    if not any(_has_common(e) for e in node.expressions):
+    if not any(e.holds(Common) for e in node.expressions):
         return node
     if isinstance(node, Aggregate):
         return _pull_out_of_aggregate(node, numbers)
@@ -169,7 +159,7 @@ class _Extraction:
 
     def extracted(self, expression: Expression, *, nested: bool) -> Expression:
         """The expression without its outermost common expressions (`nested`: it is inside one)."""
-        if not _has_common(expression):
+        if not expression.holds(Common):
             return expression
         if isinstance(expression, Common) and not nested:
             definition = self.extracted(expression.definition, nested=True)

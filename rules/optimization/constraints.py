@@ -16,6 +16,7 @@ from ...planner.model.expressions import (
     to_attribute,
 )
 from ...planner.model.logical import Aggregate, Expand, Filter, Join, Project, Union
+from ...planner.model.memo import remembered
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.windows import PreciseTimestampConversion
@@ -26,24 +27,20 @@ from .trees import replace_attributes
 NONE = ExpressionSet()
 
 
+@remembered
 def constraints(plan: LogicalPlan) -> ExpressionSet:
     """The conditions over the plan's columns that are true for all its rows, in Spark's order.
 
     First those that operators state, then what equalities add, then `isnotnull` of every column
-    that a null-intolerant condition mentions. Kept on the (immutable) plan.
+    that a null-intolerant condition mentions.
     """
-    known = plan.__dict__.get("_constraints")
-    if known is None:
-        stated = _stated(plan)
-        output = plan.output_ids
-        known = ExpressionSet(
-            e
-            for e in stated.union(from_equalities(stated)).union(not_null(stated, plan.output))
-            if e.references and e.references <= output and e.deterministic
-        )
-        plan.__dict__["_constraints"] = known
-    assert isinstance(known, ExpressionSet)
-    return known
+    stated = _stated(plan)
+    output = plan.output_ids
+    return ExpressionSet(
+        e
+        for e in stated.union(from_equalities(stated)).union(not_null(stated, plan.output))
+        if e.references and e.references <= output and e.deterministic
+    )
 
 
 def _stated(plan: LogicalPlan) -> ExpressionSet:

@@ -6,7 +6,7 @@ from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Call, Expression
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .common_expressions import PLAIN, Common, CommonReference
+from .common_expressions import Common, CommonReference
 
 # Functions that mention this argument twice: it is computed once where that costs something (the
 # rule that takes it out decides; until then it is shared even if cheap, as that rule also takes
@@ -27,17 +27,6 @@ def replace_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 def replaced(expression: Expression) -> Expression:
     """The expression with all such functions replaced, inside out."""
-    if PLAIN in expression.__dict__:
-        return expression
-    if not expression.children and not isinstance(expression, Call):
-        return expression
-    result = _replaced(expression)
-    if not isinstance(result, Common) and all(PLAIN in c.__dict__ for c in result.children):
-        result.__dict__[PLAIN] = True
-    return result
-
-
-def _replaced(expression: Expression) -> Expression:
     current = expression.map_children(replaced)
     if isinstance(current, AggregateExpression):
         return _replace_aggregate(current)

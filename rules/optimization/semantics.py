@@ -18,6 +18,7 @@ from ...planner.model.expressions import (
     Literal,
 )
 from ...planner.model.functions.same_functions import one_name
+from ...planner.model.memo import remembered
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
 from ..signatures import signature
@@ -43,10 +44,6 @@ class Canonical:
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self) -> tuple[type[Canonical], tuple[tuple[object, ...]]]:
-        # Hashes of text differ from process to process.
-        return Canonical, (self.parts,)
-
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
@@ -55,17 +52,10 @@ class Canonical:
         )
 
 
+@remembered
 def canonical(expression: Expression) -> Canonical:
-    """The canonical form: names, origins and the order of commutative operands are left out.
-
-    It is kept on the (immutable) expression, so that asking again costs nothing.
-    """
-    known = expression.__dict__.get("_canonical")
-    if known is None:
-        known = Canonical(_parts(expression))
-        expression.__dict__["_canonical"] = known
-    assert isinstance(known, Canonical)
-    return known
+    """The canonical form: names, origins and the order of commutative operands are left out."""
+    return Canonical(_parts(expression))
 
 
 def _parts(expression: Expression) -> tuple[object, ...]:
