@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import compress, product
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -27,7 +28,6 @@ from ...planner.model.text import plan_text, pretty
 from ...planner.model.tree import replace
 from ...planner.model.types import BYTE, INT, LONG
 from ...planner.model.unresolved import UnresolvedAlias, UnresolvedFunction
-from ..optimization.semantics import canonical
 from .expressions import Resolver
 from .failures import failure
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -24,7 +25,6 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.types import DataType
 from .calls import ITEM_LOOKUPS
-from .semantics import Canonical, canonical
 from .trees import replace_attributes
 
 

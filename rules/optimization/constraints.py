@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ...planner.model.equality import Canonical, ExpressionSet, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -17,11 +18,11 @@ from ...planner.model.expressions import (
 )
 from ...planner.model.logical import Aggregate, Expand, Filter, Join, Project, Union
 from ...planner.model.memo import remembered
+from ...planner.model.predicates import conjunction, disjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.windows import PreciseTimestampConversion
-from .calls import call, conjunction, disjunction, is_call, null_intolerant, split
-from .semantics import Canonical, ExpressionSet, canonical
+from .calls import call, is_call, null_intolerant
 from .trees import replace_attributes
 
 NONE = ExpressionSet()
@@ -46,7 +47,7 @@ def constraints(plan: LogicalPlan) -> ExpressionSet:
 def _stated(plan: LogicalPlan) -> ExpressionSet:
     match plan:
         case Filter():
-            return constraints(plan.child).union(split(plan.condition, "and"))
+            return constraints(plan.child).union(split_conjuncts(plan.condition))
         case Project():
             return _renamed(plan.child, plan.project_list)
         case Aggregate():
@@ -126,7 +127,7 @@ def _by_column(expressions: ExpressionSet) -> dict[int, list[Expression]]:
 
 
 def _of_join(plan: Join) -> ExpressionSet:
-    conjuncts = [] if plan.condition is None else split(plan.condition, "and")
+    conjuncts = split_conjuncts(plan.condition)
     match plan.join_type:
         case "Inner" | "Cross":
             return constraints(plan.left).union(constraints(plan.right)).union(conjuncts)

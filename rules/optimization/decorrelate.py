@@ -8,12 +8,12 @@ from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Alias, AttributeReference, Expression
 from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Project, Sort
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import SubqueryAlias, View
 from ...planner.model.subqueries import LateralJoin, ScalarSubquery, SubqueryExpression
 from ...planner.model.text import plan_text
 from ...planner.model.tree import replace
-from .calls import split
 from .decorrelate_plans import Way, column_set_equal, decorrelated
 from .limits import max_rows
 from .names import eliminate_names
@@ -127,7 +127,7 @@ def _bound_columns(plan: LogicalPlan) -> frozenset[int]:
     """The columns that an equality with an outer column makes constant."""
     match plan:
         case Filter(condition=condition, child=child):
-            conjuncts = split(condition, "and")
+            conjuncts = split_conjuncts(condition)
             equal = (column_set_equal(conjunct) for conjunct in conjuncts)
             return _bound_columns(child) | {a.expr_id for a in equal if a is not None}
         case Project() | SubqueryAlias() | View():

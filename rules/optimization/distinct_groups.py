@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -21,7 +22,6 @@ from ...planner.model.spark_sql import spark_sql
 from ...planner.model.tree import replace
 from ...planner.model.types import INT
 from .calls import call, null_of
-from .semantics import Canonical, canonical
 from .trees import rewrite_up
 
 _Columns = Mapping[Canonical, AttributeReference]
