@@ -19,6 +19,7 @@ LAZY = (
     "planner/_stateplan/testing.py",
     "planner/cli.py",
     "planner/cli_state.py",
+    "planner/described_sources.py",
     "planner/explaining.py",
     "planner/query.py",
 )
