@@ -27,7 +27,23 @@ GOLDEN = Path(__file__).resolve().parent / "golden"
 TOKEN = re.compile(r"\s+|\w+|'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|.", re.DOTALL)
 FOREIGN = (
     *"()[]{}<>,.;:'\"`@#$%^&*-+=/\\|~?!_",
-    *("", " ", "\n", "\t", "\0", "\x7f", "\u00a0", "é", "√", "日本", "\U0001f600", "\u202e", "ß"),
+    *(
+        "",
+        " ",
+        "\n",
+        "\t",
+        "\0",
+        "\x7f",
+        "\u00a0",
+        "é",
+        "√",
+        "日本",
+        "\U0001f600",
+        "\u202e",
+        "ß",
+        "²",
+        "٣",
+    ),
     *("0", "-1", "1e", "1e999", "99999999999999999999", ".5", "1.", "0x", "1.2.3", "1L", "2BD"),
     *("''", "'2025-01-01'", "X'1'", "r'", "$$", "/*", "*/", "--", "::", "->", "=>", "||", "|>"),
     *("SELECT", "FROM", "WHERE", "NULL", "(SELECT *)", "(SELECT 1)", "count(*)", "*", "a.*", "BY"),
@@ -44,7 +60,9 @@ VALUES: tuple[Any, ...] = (
 @cache
 def written() -> tuple[dict[str, Any], ...]:
     """The golden queries in SQL."""
-    files = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(GOLDEN.glob("*.yaml")))
+    files = (
+        yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(GOLDEN.glob("*.yaml"))
+    )
     return tuple(one for one in files if "sql" in one)
 
 

@@ -192,7 +192,8 @@ def _positional(name: str) -> FunctionSpec:
         replacement=_any_value if name == "any_value" else None,
         forms=_first_forms,
         order_sensitive=True,
-        notes={"null_treatment": True, "result_name": _first_result_name},
+        null_treatment=True,
+        result_name=_first_result_name,
     )
 
 
