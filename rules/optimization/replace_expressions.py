@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Call, Expression
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
 from .common_expressions import Common, CommonReference
 
@@ -20,14 +21,20 @@ def replace_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     `nvl(a, b)` -> `coalesce(a, b)`; `between(a, b, c)` -> `a >= b AND a <= c`, where a costly `a`
     becomes a common expression. Idempotent.
     """
-    return plan.map_children(lambda child: replace_expressions(child, conf)).map_expressions(
-        replaced
-    )
+    return replace_in(plan)
+
+
+def replace_in(plan: LogicalPlan) -> LogicalPlan:
+    """The same for a plan without settings: also for those of subqueries."""
+    return plan.map_children(replace_in).map_expressions(replaced)
 
 
 def replaced(expression: Expression) -> Expression:
     """The expression with all such functions replaced, inside out."""
     current = expression.map_children(replaced)
+    if isinstance(current, SubqueryExpression):
+        plan = replace_in(current.plan)
+        return current if plan is current.plan else replace(current, plan=plan)
     if isinstance(current, AggregateExpression):
         return _replace_aggregate(current)
     if not isinstance(current, Call):
