@@ -234,6 +234,7 @@ class FunctionSpec:
         codegen: False where the JVM's code generation falls back and breaks a stage.
         aliases: other SQL names.
         forms: for aggregates, how it is computed; None where it cannot be merged here.
+        over_no_rows: an aggregate's value over no rows, as a literal's plain value.
         object_hash: the aggregate is planned as ObjectHashAggregate.
         imperative: the aggregate has no generated code (HashAggregate without a stage mark).
         order_sensitive: the result depends on the order of rows (first, collect_list).
@@ -260,6 +261,7 @@ class FunctionSpec:
     codegen: bool = True
     aliases: tuple[str, ...] = ()
     forms: Callable[[Call], AggregateForms] | None = None
+    over_no_rows: object = None
     object_hash: bool = False
     imperative: bool = False
     order_sensitive: bool = False

@@ -132,7 +132,7 @@ class TokenCursor(DatabricksParser):  # type: ignore[misc]
         if token.token_type == TokenType.DOT:
             return self._is_fraction(index)
         if token.token_type == TokenType.NUMBER:
-            return True
+            return token.text[-1] not in "eE+-"  # `1e` is a name: no exponent follows
         return token.token_type == TokenType.VAR and _has_number_suffix(token.text)
 
     def _is_fraction(self, index: int) -> bool:

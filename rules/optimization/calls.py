@@ -49,6 +49,11 @@ def is_boolean(expression: Expression) -> bool:
     return isinstance(expression.data_type, BooleanType)
 
 
+def value_over_no_rows(function: Call) -> Literal:
+    """What an aggregate function gives over no rows: null for most."""
+    return Literal(value=function.spec.over_no_rows, type_=function.data_type)
+
+
 def null_of(data_type: DataType) -> Literal:
     """The null of a type."""
     return Literal(value=None, type_=data_type)

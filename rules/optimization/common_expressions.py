@@ -83,6 +83,11 @@ def pull_out_common_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     put in place, for they may not be evaluated for every row. One within another is pulled out of
     the Project that the outer one has led to. Idempotent.
     """
+    return pull_out(plan)
+
+
+def pull_out(plan: LogicalPlan) -> LogicalPlan:
+    """The same for a plan without settings: also for those of subqueries."""
     numbers = count()
     while True:
         after = plan.transform_up(lambda node: _pull_out(node, numbers))

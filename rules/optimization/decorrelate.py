@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Alias, AttributeReference, Expression
-from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Project, Sort
 from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
@@ -79,7 +78,7 @@ def _counts_below(plan: LogicalPlan) -> bool:
 def _counts(plan: Aggregate) -> bool:
     """Whether it gives a row, and other than null, for no rows."""
     functions = (a for e in plan.aggregates for a in e.collect(AggregateExpression))
-    return not plan.grouping and any(default_result(a.function) is not None for a in functions)
+    return not plan.grouping and any(a.function.spec.over_no_rows is not None for a in functions)
 
 
 def kept_apart(

@@ -7,7 +7,7 @@ from ...planner.model.expressions import AggregateExpression, Call, Expression
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
-from .common_expressions import Common, CommonReference
+from .common_expressions import Common, CommonReference, pull_out
 
 # Functions that mention this argument twice: it is computed once where that costs something (the
 # rule that takes it out decides; until then it is shared even if cheap, as that rule also takes
@@ -33,7 +33,8 @@ def replaced(expression: Expression) -> Expression:
     """The expression with all such functions replaced, inside out."""
     current = expression.map_children(replaced)
     if isinstance(current, SubqueryExpression):
-        plan = replace_in(current.plan)
+        # At once: conditions leave the plan before it is optimized by itself.
+        plan = pull_out(replace_in(current.plan))
         return current if plan is current.plan else replace(current, plan=plan)
     if isinstance(current, AggregateExpression):
         return _replace_aggregate(current)

@@ -335,6 +335,7 @@ SPECS = (
         nullable=not_nullable,
         check=_check_count,
         forms=_count_forms,
+        over_no_rows=0,
     ),
     FunctionSpec(
         name="count_if",

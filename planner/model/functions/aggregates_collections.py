@@ -112,6 +112,7 @@ def _collect(name: str, *aliases: str) -> FunctionSpec:
         pretty=_collect_pretty,
         forms=_collect_forms,
         aliases=aliases,
+        over_no_rows=(),
         object_hash=True,
         order_sensitive=True,
         sql_suffix=_collect_sql_suffix,
@@ -209,6 +210,7 @@ SPECS = (
         text=_distinct_text,
         pretty=_distinct_pretty,
         forms=_distinct_forms,
+        over_no_rows=0,
         imperative=True,
     ),
 )

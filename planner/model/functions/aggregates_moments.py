@@ -220,6 +220,7 @@ def _replaced(
         nullable=not_nullable if data_type == LONG else nullable,
         check=_check_numbers if name in ("regr_count", "regr_avgx", "regr_avgy") else doubles(2),
         replacement=replacement,
+        over_no_rows=0 if data_type == LONG else None,
     )
 
 
