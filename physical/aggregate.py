@@ -41,14 +41,10 @@ def is_mutable(data_type: DataType) -> bool:
 
 
 def result_column(aggregate: AggregateExpression) -> AttributeReference:
-    """The column of a function's result, under Spark's name for it: `sum(qty#2)#3L`.
-
-    A function whose name there is not its text in plans has `result_name` among its notes.
-    """
+    """The column of a function's result, under Spark's name for it: `sum(qty#2)#3L`."""
     function = aggregate.function
-    result_name = function.spec.notes.get("result_name")
-    if callable(result_name):
-        return aggregate.result_attribute(result_name(function, plan_text))
+    if function.spec.result_name is not None:
+        return aggregate.result_attribute(function.spec.result_name(function, plan_text))
     return aggregate.result_attribute(plan_text(function))
 
 

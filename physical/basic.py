@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..planner.model.equality import canonical
 from ..planner.model.expressions import (
     AttributeReference,
     Call,
@@ -12,10 +13,10 @@ from ..planner.model.expressions import (
     GetStructField,
     Literal,
     SortOrder,
-    split_conjuncts,
     to_attribute,
 )
 from ..planner.model.lazy import cached_property
+from ..planner.model.predicates import split_conjuncts
 from ..planner.model.text import plan_text
 from .distribution import (
     AllTuples,
@@ -26,7 +27,6 @@ from .distribution import (
     UnknownPartitioning,
     project_ordering,
     project_partitioning,
-    same,
 )
 from .plan import SparkPlan, UnaryExec
 from .text import alone, arguments, bracketed, counted, cut, listed
@@ -268,7 +268,9 @@ class UnionExec(SparkPlan):
         given = plan.output_partitioning
         if not isinstance(given, HashPartitioning):
             return None
-        places = [i for k in given.keys for i, a in enumerate(plan.output) if same((k,), (a,))]
+        places = [
+            i for k in given.keys for i, a in enumerate(plan.output) if canonical(k) == canonical(a)
+        ]
         return (given.num_partitions, tuple(places)) if len(places) == len(given.keys) else None
 
     @property

@@ -16,52 +16,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..planner.model.equality import Canonical, all_same, canonical
 from ..planner.model.expressions import (
     Alias,
     AttributeReference,
-    Call,
-    Cast,
     Expression,
     SortOrder,
     to_attribute,
 )
 from ..planner.model.text import plan_text
 from ..planner.model.tree import replace
-from ..planner.model.types import NULL
-
-
-def canonical(expression: Expression) -> Expression:
-    """The expression with columns reduced to their ids: equal where Spark says semanticEquals.
-
-    Kept on the (immutable) expression: placement is asked for again and again.
-    """
-    known = expression.__dict__.get("_placed_as")
-    if known is None:
-        known = _bare(expression.map_children(canonical))
-        expression.__dict__["_placed_as"] = known
-    assert isinstance(known, Expression)
-    return known
-
-
-def _bare(expression: Expression) -> Expression:
-    if isinstance(expression, AttributeReference):
-        return AttributeReference(name="", type_=NULL, expr_id=expression.expr_id)
-    if isinstance(expression, Call | Cast) and expression.time_zone is not None:
-        return replace(expression, time_zone=None)  # one session has one
-    return expression
-
-
-def same(left: Sequence[Expression], right: Sequence[Expression]) -> bool:
-    """Whether two lists hold the same expressions in the same order."""
-    return len(left) == len(right) and all(
-        canonical(a) == canonical(b) for a, b in zip(left, right, strict=True)
-    )
 
 
 def ordering_satisfies(given: Sequence[SortOrder], required: Sequence[SortOrder]) -> bool:
     """Whether rows in the given order are in the required one, its prefix."""
     return len(required) <= len(given) and all(
-        any(canonical(_ordered_by(order, key)) == canonical(_alone(wanted)) for key in _keys(order))
+        order.ascending == wanted.ascending
+        and order.nulls_first == wanted.nulls_first
+        and canonical(wanted.child) in map(canonical, _keys(order))
         for order, wanted in zip(given, required, strict=False)
     )
 
@@ -69,14 +41,6 @@ def ordering_satisfies(given: Sequence[SortOrder], required: Sequence[SortOrder]
 def _keys(order: SortOrder) -> tuple[Expression, ...]:
     """Everything that the rows are in order of."""
     return (order.child, *order.same)
-
-
-def _ordered_by(order: SortOrder, key: Expression) -> SortOrder:
-    return replace(order, child=key, same=())
-
-
-def _alone(order: SortOrder) -> SortOrder:
-    return order if not order.same else replace(order, same=())
 
 
 # -------------------------------------------------------------------------------- required
@@ -266,7 +230,7 @@ class HashPartitioning(Partitioning):
     def _meets(self, required: Distribution) -> bool:
         match required:
             case StatefulOpClusteredDistribution(keys=keys):
-                return same(self.keys, keys)
+                return all_same(self.keys, keys)
             case ClusteredDistribution(keys=keys):
                 wanted = [canonical(k) for k in keys]
                 return all(canonical(k) in wanted for k in self.keys)
@@ -289,7 +253,7 @@ class RangePartitioning(Partitioning):
         match required:
             case OrderedDistribution(order=order):
                 short = min(len(order), len(self.order))
-                return same(self.order[:short], order[:short])
+                return all_same(self.order[:short], order[:short])
             case ClusteredDistribution(keys=keys):
                 wanted = [canonical(k) for k in keys]
                 return all(canonical(o.child) in wanted for o in self.order)
@@ -312,9 +276,9 @@ class PartitioningCollection(Partitioning):
 _MAX_OPTIONS = 100  # spark.sql.optimizer.expressionProjectionCandidateLimit
 
 
-def _names(results: Sequence[Expression]) -> dict[Expression, list[AttributeReference]]:
+def _names(results: Sequence[Expression]) -> dict[Canonical, list[AttributeReference]]:
     """Each expression that the results give a column to, with those columns."""
-    names: dict[Expression, list[AttributeReference]] = {}
+    names: dict[Canonical, list[AttributeReference]] = {}
     for result in results:
         child = result.child if isinstance(result, Alias) else result
         names.setdefault(canonical(child), []).append(to_attribute(result))
@@ -322,7 +286,7 @@ def _names(results: Sequence[Expression]) -> dict[Expression, list[AttributeRefe
 
 
 def _renamed(
-    keys: Sequence[Expression], names: Mapping[Expression, Sequence[AttributeReference]]
+    keys: Sequence[Expression], names: Mapping[Canonical, Sequence[AttributeReference]]
 ) -> list[tuple[Expression, ...]]:
     """All ways to say the keys in the new columns; none if a key is gone."""
     ways: list[tuple[Expression, ...]] = [()]
@@ -332,7 +296,7 @@ def _renamed(
 
 
 def _said(
-    key: Expression, names: Mapping[Expression, Sequence[AttributeReference]]
+    key: Expression, names: Mapping[Canonical, Sequence[AttributeReference]]
 ) -> list[Expression]:
     """All ways to say one key: as a column that has its value, or computed from the columns."""
     whole: list[Expression] = list(names.get(canonical(key), ()))

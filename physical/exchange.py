@@ -212,7 +212,7 @@ class TakeOrderedAndProjectExec(UnaryExec):
 
     def arguments(self, max_fields: int) -> str:
         order = bracketed(self.order, max_fields, ",")
-        output = bracketed(self.project_list, max_fields, ",")
+        output = bracketed(self.output, max_fields, ",")
         return f"limit={self.limit}, orderBy={order}, output={output}"
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:

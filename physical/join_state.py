@@ -18,8 +18,8 @@ from ..planner.model.expressions import (
     Cast,
     Expression,
     Literal,
-    split_conjuncts,
 )
+from ..planner.model.predicates import split_conjuncts
 from ..planner.model.types import (
     CalendarIntervalType,
     DayTimeIntervalType,

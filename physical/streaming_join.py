@@ -12,11 +12,10 @@ from ..planner.model.expressions import (
     Expression,
     GetStructField,
     Literal,
-    split_conjuncts,
 )
 from ..planner.model.lazy import cached_property
 from ..planner.model.logical import JoinType, join_output
-from ..planner.model.predicates import conjunction
+from ..planner.model.predicates import conjunction_or_none, split_conjuncts
 from ..planner.model.text import plan_text
 from ..planner.model.types import BOOLEAN, LONG, StructField, StructType
 from .distribution import (
@@ -66,9 +65,9 @@ def split_condition(
     steady = [p for p in parts if p.deterministic]
     rest = [p for p in steady if not (p.references <= left or p.references <= right)]
     return ConditionParts(
-        conjunction([p for p in steady if p.references <= left]),
-        conjunction([p for p in steady if p.references <= right]),
-        conjunction([*rest, *(p for p in parts if not p.deterministic)]),
+        conjunction_or_none([p for p in steady if p.references <= left]),
+        conjunction_or_none([p for p in steady if p.references <= right]),
+        conjunction_or_none([*rest, *(p for p in parts if not p.deterministic)]),
         condition,
     )
 

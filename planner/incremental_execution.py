@@ -23,6 +23,7 @@ from .model.conf import Conf
 from .model.errors import PlanningError
 from .model.ids import id_scope
 from .model.literal_text import time_zone_scope
+from .model.memo import memo_scope
 from .model.query_plan import LogicalPlan
 from .model.relations import highest_id
 from .strategies import plan_physical
@@ -113,8 +114,8 @@ class IncrementalExecution:
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
-        """Fresh ids are the query's, and constants are written in the session's time zone."""
-        with id_scope(self._ids), time_zone_scope(self.conf.time_zone):
+        """Fresh ids are the query's, constants have its time zone, and a phase remembers."""
+        with id_scope(self._ids), time_zone_scope(self.conf.time_zone), memo_scope():
             yield
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stateplan.planner.model.conf import Conf
+from stateplan.planner.model.equality import ExpressionSet, same
 from stateplan.planner.model.expressions import (
     AggregateExpression,
     AttributeReference,
@@ -30,7 +31,6 @@ from stateplan.planner.model.types import (
     DataType,
     DecimalType,
 )
-from stateplan.rules.optimization.semantics import ExpressionSet, same
 from stateplan.rules.optimization.simplify import simplify
 
 

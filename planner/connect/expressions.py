@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,8 @@ _MODES: dict[int, EvalMode] = {
 # The client gives these a random seed behind their arguments.
 _SEEDED = {"uuid": 0, "shuffle": 1}
 # What the client calls otherwise than Spark's parser does.
+# `2 * column`: Spark's own client calls the column's method, whose operand then comes second.
+_REFLECTED = re.compile(r'"?__r(add|mul)__\b')
 _OPERATORS = {"==": "=", "!=": "!=", "&&": "and", "||": "or"}
 
 
@@ -145,6 +148,8 @@ class ExpressionReader:
             arguments = (arguments[0], _written_schema(arguments[1]), *arguments[2:])
         if name == "when":
             return _case(arguments, origin)
+        if origin is not None and _REFLECTED.match(origin.context):
+            arguments = arguments[::-1]
         if name in _SEEDED:
             arguments = arguments[: _SEEDED[name]]
         # count("*") counts rows: Spark's own functions make it count(1).

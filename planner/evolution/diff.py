@@ -129,6 +129,11 @@ def _difference(finding: Finding) -> Difference:
 # --------------------------------------------------------------------------------- operators
 
 
+def _operators_of(side: Side) -> list[dict[str, Any]]:
+    with side.reading():
+        return [n for n in _from_sources(side.plan) if not isinstance(n["operator"], _UNSEEN)]
+
+
 def _from_sources(plan: SparkPlan) -> list[dict[str, Any]]:
     """The operators from the sources to the sink, each with its meaning and its facts in words.
 
@@ -185,10 +190,7 @@ def operator_differences(
     """
     from difflib import SequenceMatcher
 
-    old, new = (
-        [n for n in _from_sources(side.plan) if not isinstance(n["operator"], _UNSEEN)]
-        for side in (was, now)
-    )
+    old, new = _operators_of(was), _operators_of(now)
     before, after = ([node["meaning"] for node in nodes] for nodes in (old, new))
     left, right = [], []
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

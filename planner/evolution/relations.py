@@ -42,6 +42,7 @@ from ...physical.stateful import (
 )
 from ..model.expressions import Alias, AttributeReference, Expression
 from ..model.literal_text import session_time_zone
+from ..model.memo import remembered
 from ..model.query_plan import QueryPlan
 from ..model.types import StructType
 from .equivalence import without_implied
@@ -104,14 +105,10 @@ class Relation:
         return relation if new is None else relation.with_columns(new)
 
 
+@remembered
 def relation_of(plan: SparkPlan) -> Relation:
-    """What an operator's rows and columns mean. It is kept on the (immutable) operator."""
-    known = plan.__dict__.get("_relation")
-    if known is None:
-        known = handler(plan)
-        plan.__dict__["_relation"] = known
-    assert isinstance(known, Relation)
-    return known
+    """What an operator's rows and columns mean."""
+    return handler(plan)
 
 
 @singledispatch

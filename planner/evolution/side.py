@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +18,7 @@ from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Source, TempView
 from ..model.conf import Conf
 from ..model.literal_text import time_zone_scope
+from ..model.memo import Memo, memo_scope
 from ..model.relations import StreamingRelation
 from ..model.tree import replace
 from . import combining as combining  # its handlers of operators
@@ -65,15 +68,19 @@ class Side:
     asked: Conf
     sources: tuple[SourcePlace, ...] = field(default=())
     named: bool = False
+    _memo: Memo = field(default_factory=lambda: defaultdict(dict), compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        with time_zone_scope(self.conf.time_zone):  # relations are kept on their operators
-            relation_of(self.plan)
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is asked of its operators depends on its time zone, and is remembered."""
+        with time_zone_scope(self.conf.time_zone), memo_scope(self._memo):
+            yield
 
     @cached_property
     def relation(self) -> Relation:
         """What it emits: the rows."""
-        return relation_of(self.plan)
+        with self.reading():
+            return relation_of(self.plan)
 
     @cached_property
     def outputs(self) -> tuple[Symbol, ...]:
@@ -83,7 +90,7 @@ class Side:
     @cached_property
     def operators(self) -> tuple[OperatorMeaning, ...]:
         """Its stateful operators."""
-        with time_zone_scope(self.conf.time_zone):
+        with self.reading():
             return stateful_operators(self.plan)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import fields
 
 from ...physical.subqueries import PlannedSubquery
-from ...rules.optimization.semantics import COMMUTATIVE, FLATTENED, MIRRORED
+from ..model.equality import COMMUTATIVE, FLATTENED, MIRRORED
 from ..model.expressions import (
     AggregateExpression,
     Alias,
@@ -24,9 +24,9 @@ from ..model.expressions import (
     LambdaFunction,
     LambdaVariable,
     Literal,
-    split_conjuncts,
 )
 from ..model.functions.same_functions import one_name
+from ..model.predicates import split, split_conjuncts
 from ..model.python_functions import PythonUDF
 from ..model.types import (
     ArrayType,
@@ -210,7 +210,7 @@ def _call(call: Call, columns: Columns) -> Symbol:
     if name in MIRRORED:
         name, arguments = MIRRORED[name], arguments[::-1]
     if name in FLATTENED:
-        arguments = tuple(part for a in arguments for part in _flat(a, name))
+        arguments = tuple(part for a in arguments for part in split(a, name))
     parts = [symbol(argument, columns) for argument in arguments]
     compared = one_of(parts) if name == "or" else None
     if name == "inset" or compared is not None:
@@ -227,14 +227,6 @@ def _call(call: Call, columns: Columns) -> Symbol:
     given = call.options[1:] if name == "makedecimal" else call.options  # but for its precision
     options = tuple(repr(option) for option in given)
     return ("call", name, zone, options, tuple(parts))
-
-
-def _flat(expression: Expression, name: str) -> Iterator[Expression]:
-    if isinstance(expression, Call) and expression.name == name:
-        for argument in expression.arguments:
-            yield from _flat(argument, name)
-    else:
-        yield expression
 
 
 def _lambda(function: LambdaFunction, columns: Columns) -> Symbol:

@@ -348,10 +348,3 @@ def to_attribute(expression: Expression) -> AttributeReference:
     if isinstance(expression, Alias):
         return expression.to_attribute()
     raise TypeError(f"not a named expression: {expression!r}")
-
-
-def split_conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of a conjunction, left to right."""
-    if isinstance(condition, Call) and condition.name == "and":
-        return [part for side in condition.arguments for part in split_conjuncts(side)]
-    return [condition]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from .tree import replace
@@ -179,6 +179,31 @@ class AggregateForms:
         return self.buffers if self.plan is None else self.plan
 
 
+Parameters = list[tuple["DataType", bool]]
+"""The types of a lambda's parameters, and whether each may be null."""
+
+
+@dataclass(frozen=True)
+class HigherOrder:
+    """Which arguments of a function are lambdas, and what these get.
+
+    Attributes:
+        counts: how many arguments it takes, lambdas included.
+        of_maps: the arguments that the lambdas walk through are maps, not arrays.
+        walked: how many these are, from the first on.
+        first: the position of the first lambda.
+        parameters: what the lambda at a position gets, by the arguments before the first lambda.
+        with_place: a lambda of two names gets the element's place, too.
+    """
+
+    parameters: Callable[[int, Sequence[Expression]], Parameters]
+    counts: tuple[int, ...] = (2,)
+    of_maps: bool = False
+    walked: int = 1
+    first: int = 1
+    with_place: bool = False
+
+
 def null_if_any(call: Call) -> bool:
     """Null where any argument is."""
     return any(argument.nullable for argument in call.arguments)
@@ -209,9 +234,13 @@ class FunctionSpec:
         codegen: False where the JVM's code generation falls back and breaks a stage.
         aliases: other SQL names.
         forms: for aggregates, how it is computed; None where it cannot be merged here.
+        over_no_rows: an aggregate's value over no rows, as a literal's plain value.
         object_hash: the aggregate is planned as ObjectHashAggregate.
         imperative: the aggregate has no generated code (HashAggregate without a stage mark).
         order_sensitive: the result depends on the order of rows (first, collect_list).
+        null_treatment: it takes IGNORE NULLS and RESPECT NULLS.
+        result_name: the name of an aggregate's result in plans where that is not its text.
+        higher_order: where it takes lambdas.
     """
 
     name: str
@@ -232,10 +261,13 @@ class FunctionSpec:
     codegen: bool = True
     aliases: tuple[str, ...] = ()
     forms: Callable[[Call], AggregateForms] | None = None
+    over_no_rows: object = None
     object_hash: bool = False
     imperative: bool = False
     order_sensitive: bool = False
-    notes: dict[str, object] = field(default_factory=dict, compare=False)
+    null_treatment: bool = False
+    result_name: Callable[[Call, Show], str] | None = None
+    higher_order: HigherOrder | None = None
 
 
 _BY_NAME: dict[str, FunctionSpec] = {}

@@ -74,7 +74,8 @@ class ScalarSubquery(SubqueryExpression):
 
     @property
     def data_type(self) -> DataType:
-        return self.plan.output[0].data_type
+        # Without a column the query is refused, but not before everything has a type.
+        return self.plan.output[0].data_type if self.plan.output else NULL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +97,8 @@ class ListQuery(SubqueryExpression):
 
     @property
     def data_type(self) -> DataType:
-        return self.plan.output[0].data_type
+        # Without a column the query is refused, but not before everything has a type.
+        return self.plan.output[0].data_type if self.plan.output else NULL
 
     @property
     def nullable(self) -> bool:

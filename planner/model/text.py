@@ -46,7 +46,7 @@ from .unresolved import (
     UnresolvedLambdaVariable,
     UnresolvedStar,
 )
-from .unresolved_text import BUILT_BY_PARSER, quote_if_needed, unresolved_text
+from .unresolved_text import is_built_by_parser, quote_if_needed, unresolved_text
 from .windows import (
     PreciseTimestampConversion,
     SessionWindow,
@@ -310,7 +310,7 @@ def pretty(expression: Expression) -> str:
             return unresolved_text(expression, plan_text) or ""
         case UnresolvedFunction(name=name, arguments=arguments):
             spec = registry.find(name)
-            if spec is not None and spec.pretty is not None and name in BUILT_BY_PARSER:
+            if spec is not None and spec.pretty is not None and is_built_by_parser(expression):
                 return spec.pretty(Call(name=name, arguments=arguments), pretty)
             shown = _call(name, arguments, pretty)
             return _with_distinct(shown, "DISTINCT") if expression.distinct else shown

@@ -19,17 +19,18 @@ from .unresolved import (
 
 Show = Callable[[Expression], str]
 
-# What the parser itself builds; everything else in a query is a function looked up by name, which
-# Spark marks with a quote as long as it is unresolved.
-BUILT_BY_PARSER = frozenset(
-    (
-        *("+", "-", "*", "/", "%", "div", "&", "|", "^", "~", "negative", "positive"),
-        *("=", "<=>", "<", "<=", ">", ">=", "and", "or", "not", "isnull", "isnotnull", "in"),
-        *("like", "rlike", "ilike", "likeany", "likeall", "notlikeany", "notlikeall"),
-        *("concat", "struct", "trim", "overlay"),
-        "extract",
-    )
-)
+_MANY = range(1, 2**31)
+# What the parser itself builds, of how many operands. Everything else in a query is a function that
+# is looked up by name; Spark marks it with a quote as long as it is unresolved.
+_BUILT_BY_PARSER: dict[str, range] = {
+    **dict.fromkeys(("+", "-", "trim"), range(1, 3)),
+    **dict.fromkeys(("~", "negative", "positive", "not", "isnull", "isnotnull"), range(1, 2)),
+    **dict.fromkeys(("*", "/", "%", "div", "&", "|", "^", "and", "or"), range(2, 3)),
+    **dict.fromkeys(("=", "<=>", "<", "<=", ">", ">=", "rlike", "concat", "extract"), range(2, 3)),
+    **dict.fromkeys(("like", "ilike"), range(2, 4)),
+    **dict.fromkeys(("likeany", "likeall", "notlikeany", "notlikeall", "in", "struct"), _MANY),
+    "overlay": range(3, 5),
+}
 _OF_NULLS = ("first", "last", "any_value")
 """Functions that the grammar knows, for IGNORE NULLS among their arguments."""
 
@@ -66,6 +67,11 @@ def _names(names: tuple[tuple[str, ...], ...]) -> str:
     return ", ".join(".".join(parts) for parts in names)
 
 
+def is_built_by_parser(function: UnresolvedFunction) -> bool:
+    """Whether the grammar has a form for it with as many operands: it was not looked up by name."""
+    return len(function.arguments) in _BUILT_BY_PARSER.get(function.name, ())
+
+
 def _call_text(function: UnresolvedFunction, show: Show) -> str:
     name = function.name
     one = len(function.arguments) == 1
@@ -73,11 +79,11 @@ def _call_text(function: UnresolvedFunction, show: Show) -> str:
         return f"{name}({show(function.arguments[0])}, false)"
     if name == "trim" and one:
         return f"'trim({show(function.arguments[0])})"
-    if name in BUILT_BY_PARSER and function.filter is None and not function.distinct:
+    if is_built_by_parser(function) and function.filter is None and not function.distinct:
         spec = registry.find(name)
         if spec is not None and spec.text is not None:
             return spec.text(Call(name=name, arguments=function.arguments), show)
         return f"{name}({cut_arguments(list(map(show, function.arguments)))})"
     start = "(distinct " if function.distinct else "("
     arguments = ", ".join(show(child) for child in function.children)
-    return f"'{name}{start}{arguments})"
+    return f"'{quote_if_needed(name)}{start}{arguments})"

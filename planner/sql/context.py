@@ -29,6 +29,16 @@ def misfit_marked(text: str, place: int) -> str:
     return shown.partition("\n")[0] if ":" in text or "?" in text else shown
 
 
+def syntax_failure(near: str, text: str, place: int, hint: str) -> AnalysisError:
+    """The error for a text that leaves the grammar at a place, near what stands there."""
+    return AnalysisError(
+        "PARSE_SYNTAX_ERROR",
+        f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}. "
+        f"SQLSTATE: 42601 {misfit_marked(text, place)}",
+        hint=hint,
+    )
+
+
 def marked(text: str, place: int) -> str:
     """`(line 1, pos 16)` and the text with an arrow below the place, as the parser shows it."""
     line = text.count("\n", 0, place) + 1

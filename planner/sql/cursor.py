@@ -132,7 +132,7 @@ class TokenCursor(DatabricksParser):  # type: ignore[misc]
         if token.token_type == TokenType.DOT:
             return self._is_fraction(index)
         if token.token_type == TokenType.NUMBER:
-            return True
+            return token.text[-1] not in "eE+-"  # `1e` is a name: no exponent follows
         return token.token_type == TokenType.VAR and _has_number_suffix(token.text)
 
     def _is_fraction(self, index: int) -> bool:
@@ -140,9 +140,11 @@ class TokenCursor(DatabricksParser):  # type: ignore[misc]
         if index + 1 >= self._tokens_size:
             return False
         point, digits = self._tokens[index], self._tokens[index + 1]
-        return bool(
-            point.end + 1 == digits.start and digits.text[:1].isdigit() and "." not in digits.text
-        )
+        if point.end + 1 != digits.start or not digits.text.isascii() or "." in digits.text:
+            return False
+        if digits.token_type == TokenType.VAR:
+            return _has_number_suffix(f"0.{digits.text}")
+        return bool(digits.token_type == TokenType.NUMBER)
 
     def _parse_number(self) -> Node:
         text = ""

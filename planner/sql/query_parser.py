@@ -7,6 +7,7 @@ import re
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from .context import syntax_failure
 from .cursor import Node
 from .relation_parser import RelationParser
 
@@ -20,16 +21,23 @@ _SET_OPERATIONS = {
 
 
 _HINT = re.compile(r"(\w+)\s*(?:\(((?:[^()]|\([^()]*\))*)\))?")
-_PARAMETER = re.compile(r"\s*((?:[^,()]|\([^()]*\))+)")
+_PARAMETER = re.compile(r"(?:^|(?<=,))\s*((?:[^,()]|\([^()]*\))*)")
 
 
-def hints_in(comment: str, start: int) -> list[Node]:
-    """The hints of `/*+ NAME(t, u.v), OTHER */` at `start`, each with its parameters' texts."""
+def hints_in(comment: str, start: int, sql: str) -> list[Node]:
+    """The hints of `/*+ NAME(t, u.v), OTHER */` at `start`, each with its parameters' texts.
+
+    Raises:
+        AnalysisError: nothing stands where a parameter belongs.
+    """
     hints: list[Node] = []
     for found in _HINT.finditer(comment, 3, len(comment) - 2):
         arguments = []
-        for written in _PARAMETER.finditer(found[2] or ""):
-            text = written[1].rstrip()
+        for written in [] if found[2] is None else _PARAMETER.finditer(found[2]):
+            text = written[1].strip()
+            if not text:
+                place = start + found.start(2) + written.end()
+                raise syntax_failure(f"'{sql[place]}'", sql, place, "Name a parameter there.")
             argument = exp.Identifier(this=text)
             place = start + found.start(2) + written.start(1)
             argument.meta.update(start=place, stop=place + len(text) - 1)
@@ -168,7 +176,7 @@ class StreamingParser(RelationParser):
         select = exp.Select()
         hints: list[Node] = []
         while self._curr and self._curr.token_type == TokenType.HINT:
-            hints.extend(hints_in(self._curr.text, self._curr.start))
+            hints.extend(hints_in(self._curr.text, self._curr.start, self.sql))
             self._advance()
         if hints:
             select.set("hint", exp.Hint(expressions=hints))

@@ -11,7 +11,7 @@ from .brackets import (
     opening,
     unclosed,
 )
-from .context import misfit_marked
+from .context import syntax_failure
 from .earley import END, Token, first_misfit, tokenize
 
 _OTHER_STATEMENTS = frozenset(
@@ -76,12 +76,7 @@ def syntax_error(text: str, start: str = "statement") -> AnalysisError | None:
     repair = _repair(tokens, index, wanted, start)
     if repair == ": missing ')'" and (at_end or at_bracket or _is_condition(tokens, index)):
         repair = ""  # Spark's parser had not decided yet what it was reading
-    return AnalysisError(
-        "PARSE_SYNTAX_ERROR",
-        f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{repair}. "
-        f"SQLSTATE: 42601 {misfit_marked(text, place)}",
-        hint=_hint(wanted),
-    )
+    return syntax_failure(near + repair, text, place, _hint(wanted))
 
 
 def _is_condition(tokens: list[Token], index: int) -> bool:

@@ -15,7 +15,6 @@ from ...physical.aggregate import (
     is_mutable,
     result_column,
 )
-from ...physical.distribution import canonical
 from ...physical.plan import SparkPlan
 from ...physical.stateful import (
     SessionWindowStateStoreRestoreExec,
@@ -23,6 +22,7 @@ from ...physical.stateful import (
     StateStoreRestoreExec,
     StateStoreSaveExec,
 )
+from ..model.equality import Canonical, canonical
 from ..model.errors import PlanningError
 from ..model.expressions import (
     AggregateExpression,
@@ -34,7 +34,6 @@ from ..model.expressions import (
     Origin,
     to_attribute,
 )
-from ..model.functions.same_functions import one_name
 from ..model.logical import Aggregate
 from ..model.registry import Buffer
 from ..model.text import plan_text
@@ -149,33 +148,25 @@ def _named(key: Expression) -> Expression:
     return Alias(child=key, name=plan_text(key))
 
 
-def _same_function(aggregate: AggregateExpression) -> Expression:
-    function = aggregate.function
-    name = one_name(function.name)
-    if name != function.name:
-        aggregate = replace(aggregate, function=replace(function, name=name))
-    return canonical(replace(aggregate, result_id=0))
-
-
 def take_apart(logical: Aggregate) -> PhysicalAggregation:
     """Separate what an Aggregate computes per group from what it makes of it afterwards."""
     keys = tuple(_named(key) for key in logical.grouping)
-    distinct: dict[Expression, AggregateExpression] = {}
+    distinct: dict[Canonical, AggregateExpression] = {}
     for item in logical.aggregates:
         for aggregate in _aggregates_in(item):
-            distinct.setdefault(_same_function(aggregate), aggregate)
-    columns: dict[Expression, Expression] = {
+            distinct.setdefault(canonical(aggregate), aggregate)
+    columns: dict[Canonical, Expression] = {
         canonical(expression): to_attribute(key)
         for expression, key in zip(logical.grouping, keys, strict=True)
     }
 
     def rewritten(expression: Expression) -> Expression:
         if isinstance(expression, AggregateExpression):
-            kept = distinct[_same_function(expression)]
+            kept = distinct[canonical(expression)]
             return result_column(kept)
         if isinstance(expression, AttributeReference):
             return expression
-        column = columns.get(canonical(expression))
+        column = None if isinstance(expression, Alias) else columns.get(canonical(expression))
         return expression.map_children(rewritten) if column is None else column
 
     aggregates = tuple(distinct.values())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.aggregate import BaseAggregateExec
-from ...physical.distribution import canonical
 from ...physical.plan import SparkPlan
 from ...physical.python_operators import AggregateInPythonExec
+from ..model.equality import Canonical, canonical
 from ..model.errors import PlanningError
 from ..model.expressions import (
     AggregateExpression,
@@ -145,7 +145,7 @@ def _named(value: Expression) -> Expression:
 
 
 def _over_columns(
-    aggregate: AggregateExpression, columns: dict[Expression, AttributeReference]
+    aggregate: AggregateExpression, columns: dict[Canonical, AttributeReference]
 ) -> AggregateExpression:
     arguments = tuple(columns.get(canonical(a), a) for a in aggregate.function.arguments)
     return replace(aggregate, function=replace(aggregate.function, arguments=arguments))

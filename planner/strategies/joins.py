@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as Choice
 
-from ...physical.distribution import same
 from ...physical.joins import (
     BroadcastHashJoinExec,
     BroadcastNestedLoopJoinExec,
@@ -18,11 +17,12 @@ from ...physical.joins import (
 )
 from ...physical.plan import SparkPlan
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
+from ..model.equality import canonical
 from ..model.errors import PlanningError
-from ..model.expressions import Call, Expression, Literal, split_conjuncts
+from ..model.expressions import Call, Expression, Literal
 from ..model.logical import Join, JoinType
 from ..model.logical_text import tree_text
-from ..model.predicates import conjunction
+from ..model.predicates import conjunction_or_none, split_conjuncts
 from ..model.query_plan import LogicalPlan
 from ..model.statistics import size_in_bytes
 from ..model.text import plan_text
@@ -79,7 +79,7 @@ def equi_join(join: Join) -> EquiJoin | None:
     """
     keys: list[tuple[Expression, Expression]] = []
     others: list[Expression] = []
-    for part in [] if join.condition is None else split_conjuncts(join.condition):
+    for part in split_conjuncts(join.condition):
         pair = _equated(part, join.left.output_ids, join.right.output_ids)
         if pair is None:
             others.append(part)
@@ -92,7 +92,7 @@ def equi_join(join: Join) -> EquiJoin | None:
     left, right = (
         tuple(normalize_float_values(k) for k in side) for side in zip(*keys, strict=True)
     )
-    return EquiJoin(left, right, conjunction(others))
+    return EquiJoin(left, right, conjunction_or_none(others))
 
 
 def _equated(
@@ -238,7 +238,7 @@ def _null_aware_keys(join: Join) -> EquiJoin | None:
         case (
             "LeftAnti",
             Call(name="or", arguments=(equal, Call(name="isnull", arguments=(other,)))),
-        ) if same((equal,), (other,)):
+        ) if canonical(equal) == canonical(other):
             pair = _equated(equal, join.left.output_ids, join.right.output_ids)
             if pair is None:
                 return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...physical.basic import FilterExec, ProjectExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import FileSourceScanExec
-from ..model.expressions import Expression, split_conjuncts
+from ..model.expressions import Expression
 from ..model.logical import Filter, Project
-from ..model.predicates import conjunction
+from ..model.predicates import conjunction_or_none, split_conjuncts
 from ..model.query_plan import LogicalPlan
 from ..model.relations import Relation
 from .base import PlanLater
@@ -27,7 +27,7 @@ def file_source(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None
     if not isinstance(below, Relation):
         return None
     scanned = _scan(below, columns, conditions, plan_later)
-    kept = conjunction(conditions)
+    kept = conjunction_or_none(conditions)
     plan = scanned if kept is None else FilterExec(condition=kept, child=scanned)
     # Where a filter rules nulls out the columns differ, and a later rule asks whether it matters.
     columns = scanned.output if columns is None else columns

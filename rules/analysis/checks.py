@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -47,7 +48,6 @@ from ...planner.model.types import (
     same_shape,
 )
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
-from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .correlation import misplaced_outer_references
 from .failures import SEARCH_PATH, failure, mismatch, missing_group_by, quoted

@@ -255,13 +255,12 @@ class Resolver:
     def _resolved_call(
         self, function: UnresolvedFunction, spec: registry.FunctionSpec
     ) -> Expression:
-        treats_nulls = spec.notes.get("null_treatment", False)
-        if function.ignore_nulls and not treats_nulls:
+        if function.ignore_nulls and not spec.null_treatment:
             raise unsupported_syntax(spec.name, "IGNORE NULLS", function.origin)
         if spec.kind != "aggregate" and (function.distinct or function.filter is not None):
             syntax = "DISTINCT" if function.distinct else "FILTER CLAUSE"
             raise unsupported_syntax(spec.name, syntax, function.origin)
-        given = function.ignore_nulls is not None and treats_nulls
+        given = function.ignore_nulls is not None and spec.null_treatment
         ordered = ordered_call(function, spec.name, self.context)
         name = function.name
         if given and name.lower() in _RENAMED:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import compress, product
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -27,7 +28,7 @@ from ...planner.model.text import plan_text, pretty
 from ...planner.model.tree import replace
 from ...planner.model.types import BYTE, INT, LONG
 from ...planner.model.unresolved import UnresolvedAlias, UnresolvedFunction
-from ..optimization.semantics import canonical
+from ...planner.model.windows import SessionWindow, TimeWindow
 from .expressions import Resolver
 from .failures import failure
 
@@ -132,13 +133,21 @@ def _bit(
     return Cast(child=masked, type_=BYTE, mode="ANSI")
 
 
+def _key_text(key: Expression) -> str:
+    """As `plan_text`, a time window under the name and an id of the column that it becomes."""
+    if isinstance(key, TimeWindow | SessionWindow):
+        name = "window" if isinstance(key, TimeWindow) else "session_window"
+        key = AttributeReference(name=name, type_=key.data_type)
+    return plan_text(key)
+
+
 def _check_grouping_id(arguments: Sequence[Expression], keys: Sequence[Expression]) -> None:
     if not arguments or [*map(canonical, arguments)] == [*map(canonical, keys)]:
         return
     raise failure(
         "GROUPING_ID_COLUMN_MISMATCH",
-        f"Columns of grouping_id ({','.join(map(plan_text, arguments))}) does not match grouping"
-        f" columns ({','.join(map(plan_text, keys))}).",
+        f"Columns of grouping_id ({','.join(map(_key_text, arguments))}) does not match grouping"
+        f" columns ({','.join(map(_key_text, keys))}).",
         state="42803",
         hint="Leave the arguments out, or name all keys in their order.",
     )

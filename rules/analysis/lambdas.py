@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import Expression, LambdaFunction, LambdaVariable, lit
+from ...planner.model.registry import HigherOrder, Parameters, find
 from ...planner.model.tree import replace
-from ...planner.model.types import INT, ArrayType, DataType, MapType, NullType
+from ...planner.model.types import ArrayType, MapType, NullType
 from ...planner.model.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
@@ -19,17 +20,6 @@ from .failures import failure
 
 if TYPE_CHECKING:
     from .expressions import Resolver
-
-Parameter = tuple[DataType, bool]
-HIGHER_ORDER = frozenset(
-    ("transform", "filter", "exists", "any_match", "forall", "all_match", "aggregate", "reduce",
-     "zip_with", "array_sort", "map_filter", "map_zip_with", "transform_keys", "transform_values")
-)  # fmt: skip
-
-
-# Those whose lambda may take the element's place, too; those whose lambda takes several.
-_WITH_PLACE = frozenset(("transform", "filter"))
-_TWO_OR_MORE = HIGHER_ORDER - _WITH_PLACE - {"exists", "any_match", "forall", "all_match"}
 
 
 def is_higher_order(function: UnresolvedFunction) -> bool:
@@ -44,19 +34,25 @@ def resolve_higher_order(
     arguments = [
         a if isinstance(a, LambdaFunction) else resolver.resolve(a) for a in function.arguments
     ]
-    values = [a for a in arguments if not isinstance(a, LambdaFunction)]
-    if function.name.lower() not in HIGHER_ORDER:
+    spec = find(function.name.lower())
+    if spec is None or spec.higher_order is None:
         raise _not_higher_order(function)
-    if not all(value.resolved for value in values):
+    lambdas = spec.higher_order
+    if any(not a.resolved for a in arguments if not isinstance(a, LambdaFunction)):
         return replace(function, arguments=tuple(arguments))
-    if not all(_is_collection(function.name.lower(), value) for value in _walked(function, values)):
+    values = arguments[: lambdas.first]
+    if len(arguments) in lambdas.counts:
+        _check_places(function, values)
+    kind = (MapType if lambdas.of_maps else ArrayType) | NullType
+    if len(arguments) not in lambdas.counts or not all(
+        isinstance(value.data_type, kind) for value in values[: lambdas.walked]
+    ):
         # It is refused for that, whatever its lambdas do.
         return context.call(function.name, *arguments, origin=function.origin)
     bound: list[Expression] = []
     for position, argument in enumerate(arguments):
         if isinstance(argument, LambdaFunction):
-            types = _parameters(function.name.lower(), position, values)
-            types = _counted(function.name.lower(), argument, types)
+            types = _counted(lambdas, argument, lambdas.parameters(position, values))
             argument = _bind(argument, types, resolver)
         bound.append(argument)
     if not all(a.resolved for a in bound):
@@ -64,15 +60,18 @@ def resolve_higher_order(
     return context.call(function.name, *bound, origin=function.origin)
 
 
-def _walked(function: UnresolvedFunction, values: list[Expression]) -> list[Expression]:
-    """The arguments whose elements the lambdas get."""
-    both = function.name.lower() in ("zip_with", "map_zip_with")
-    return values if both else values[:1]
-
-
-def _is_collection(name: str, value: Expression) -> bool:
-    of_maps = name.startswith(("map_", "transform_"))
-    return isinstance(value.data_type, (MapType if of_maps else ArrayType) | NullType)
+def _check_places(function: UnresolvedFunction, values: list[Expression]) -> None:
+    """No lambda stands where a value belongs."""
+    if not any(isinstance(value, LambdaFunction) for value in values):
+        return
+    raise failure(
+        "INVALID_LAMBDA_FUNCTION_CALL.PARAMETER_DOES_NOT_ACCEPT_LAMBDA_FUNCTION",
+        "Invalid lambda function call. You passed a lambda function to a parameter that does not"
+        " accept it. Please check if lambda function argument is in the correct position.",
+        state="42K0D",
+        origin=function.origin,
+        hint="Give the arrays or maps first, then the lambda.",
+    )
 
 
 def _not_higher_order(function: UnresolvedFunction) -> AnalysisError:
@@ -87,37 +86,19 @@ def _not_higher_order(function: UnresolvedFunction) -> AnalysisError:
     )
 
 
-def _parameters(name: str, position: int, values: list[Expression]) -> list[Parameter]:
-    """Types and nullability of the parameters that a function gives its lambda."""
-    match name:
-        case "aggregate" | "reduce":
-            zero = (values[1].data_type, True)
-            return [zero, *_elements(values[0])] if position == 2 else [zero]
-        case "zip_with":
-            return [(t, True) for value in values for t, _ in _elements(value)]
-        case "array_sort":
-            return _elements(values[0]) * 2
-        case "map_zip_with":
-            entries = [_entries(value) for value in values]
-            return [entries[0][0], *((e[1][0], True) for e in entries)]
-    if isinstance(values[0].data_type, MapType):
-        return _entries(values[0])
-    return [*_elements(values[0]), (INT, False)]
-
-
-def _counted(name: str, function: LambdaFunction, types: list[Parameter]) -> list[Parameter]:
+def _counted(lambdas: HigherOrder, function: LambdaFunction, types: Parameters) -> Parameters:
     """The parameters without a place in the array where the lambda takes none.
 
     Raises:
         AnalysisError: the lambda takes more or fewer.
     """
     taken = len(function.parameters)
-    if len(types) > 1 and name not in _TWO_OR_MORE and (name not in _WITH_PLACE or taken < 2):
+    if lambdas.with_place and taken < 2:
         types = types[:1]
     if taken == len(types):
         return types
     # With three names for `transform(array, element)` it is the element alone that Spark counts.
-    given = 1 if name in _WITH_PLACE else len(types)
+    given = 1 if lambdas.with_place else len(types)
     raise failure(
         "INVALID_LAMBDA_FUNCTION_CALL.NUM_ARGS_MISMATCH",
         f"Invalid lambda function call. A higher order function expects {taken} arguments, but got"
@@ -128,21 +109,7 @@ def _counted(name: str, function: LambdaFunction, types: list[Parameter]) -> lis
     )
 
 
-def _elements(value: Expression) -> list[Parameter]:
-    kind = value.data_type
-    if isinstance(kind, ArrayType):
-        return [(kind.element_type, kind.contains_null)]
-    return [(kind, True)]
-
-
-def _entries(value: Expression) -> list[Parameter]:
-    kind = value.data_type
-    if isinstance(kind, MapType):
-        return [(kind.key_type, False), (kind.value_type, kind.value_contains_null)]
-    return [(kind, True), (kind, True)]
-
-
-def _bind(function: LambdaFunction, types: list[Parameter], resolver: Resolver) -> LambdaFunction:
+def _bind(function: LambdaFunction, types: Parameters, resolver: Resolver) -> LambdaFunction:
     names = _names(function)
     variables = [
         LambdaVariable(name=name, type_=data_type, is_nullable=nullable)

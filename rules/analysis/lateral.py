@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -27,7 +28,6 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import pretty
 from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAlias, UnresolvedAttribute
-from ..optimization.semantics import Canonical, canonical
 from .expressions import Resolver
 from .extraction import extract
 from .failures import failure, quoted

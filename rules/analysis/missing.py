@@ -6,6 +6,7 @@ select list lacks is added to the operator below and dropped by a Project above.
 
 from __future__ import annotations
 
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -20,7 +21,6 @@ from ...planner.model.relations import SubqueryAlias
 from ...planner.model.text import pretty
 from ...planner.model.tree import replace
 from ...planner.model.unresolved import UnresolvedAttribute
-from ..optimization.semantics import Canonical, canonical
 from .aggregates import has_aggregate
 from .columns import Scope
 from .context import Context

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -28,7 +29,6 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import default_frame, frame_in_plan, pretty
 from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
-from ..optimization.semantics import Canonical, canonical
 from .failures import failure
 from .frames import check_frame
 from .names import qualified

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
+from ...planner.model.equality import canonical
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions import AttributeReference, Cast, Expression
 from ...planner.model.logical import Aggregate, Expand, Project
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedFunction
-from ..optimization.semantics import canonical
 from .context import Context
 from .expressions import Resolver
 from .failures import failure

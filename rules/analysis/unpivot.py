@@ -40,6 +40,14 @@ def resolve_unpivot(plan: UnresolvedUnpivot, child: LogicalPlan, context: Contex
             state="42K0A",
             hint="Name a column whose values are to become rows.",
         )
+    if any(len(entry) != len(plan.value_names) for entry in columns):
+        raise failure(
+            "UNPIVOT_VALUE_SIZE_MISMATCH",
+            "All unpivot value columns must have the same size as there are value column names"
+            f" ({len(plan.value_names)}).",
+            state="428C4",
+            hint="Name as many value columns as each group has.",
+        )
     if ids is None:
         chosen = frozenset().union(*(e.references for entry in columns for e in entry))
         ids = tuple(a for a in child.output if a.expr_id not in chosen)

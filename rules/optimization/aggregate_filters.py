@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import AggregateExpression, Expression, Literal
+from ...planner.model.expressions import AggregateExpression, Expression
 from ...planner.model.tree import replace
-from ...planner.model.types import ArrayType
-from .calls import is_false, is_true
-
-_COUNTS = frozenset(("count", "approx_count_distinct", "regr_count"))
+from .calls import is_false, is_true, value_over_no_rows
 
 
 def eliminate_aggregate_filter(expression: Expression) -> Expression:
@@ -19,9 +16,4 @@ def eliminate_aggregate_filter(expression: Expression) -> Expression:
         return replace(expression, filter=None)
     if not is_false(expression.filter):
         return expression
-    value: object = None
-    if expression.function.name in _COUNTS:
-        value = 0
-    elif isinstance(expression.data_type, ArrayType):
-        value = ()
-    return Literal(value=value, type_=expression.data_type)
+    return value_over_no_rows(expression.function)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...planner.model.equality import Canonical, canonical, same
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -29,7 +30,6 @@ from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
 from . import settings
 from .calls import ITEM_LOOKUPS
-from .semantics import Canonical, canonical, same
 
 _PUSH_THROUGH = (GlobalLimit, LocalLimit, Join, Sort)
 Fields = dict[int, list[Expression]]

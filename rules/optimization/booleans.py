@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
+from ...planner.model.equality import ExpressionSet, canonical, same
 from ...planner.model.expressions import Call, Expression
+from ...planner.model.predicates import balanced, split
 from ...planner.model.tree import replace
-from .calls import (
-    balanced,
-    call,
-    is_call,
-    is_false,
-    is_null,
-    is_true,
-    negate,
-    null_of,
-    split,
-    truth,
-)
-from .semantics import ExpressionSet, canonical, same
+from .calls import call, is_call, is_false, is_null, is_true, negate, null_of, truth
 
 _OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 

@@ -49,6 +49,11 @@ def is_boolean(expression: Expression) -> bool:
     return isinstance(expression.data_type, BooleanType)
 
 
+def value_over_no_rows(function: Call) -> Literal:
+    """What an aggregate function gives over no rows: null for most."""
+    return Literal(value=function.spec.over_no_rows, type_=function.data_type)
+
+
 def null_of(data_type: DataType) -> Literal:
     """The null of a type."""
     return Literal(value=None, type_=data_type)
@@ -65,42 +70,6 @@ NULL_BOOLEAN = null_of(BOOLEAN)
 def negate(expression: Expression) -> Call:
     """NOT expression."""
     return call("not", expression)
-
-
-def conjunction(parts: list[Expression]) -> Expression:
-    """The parts joined by AND, left-deep."""
-    return _joined("and", parts)
-
-
-def disjunction(parts: list[Expression]) -> Expression:
-    """The parts joined by OR, left-deep."""
-    return _joined("or", parts)
-
-
-def _joined(name: str, parts: list[Expression]) -> Expression:
-    result = parts[0]
-    for part in parts[1:]:
-        result = call(name, result, part)
-    return result
-
-
-def balanced(name: str, parts: list[Expression]) -> Expression:
-    """The parts joined pairwise, as a tree of the least depth."""
-    while len(parts) > 1:
-        paired: list[Expression] = [
-            call(name, parts[i], parts[i + 1]) for i in range(0, len(parts) - 1, 2)
-        ]
-        if len(parts) % 2:
-            paired.append(parts[-1])
-        parts = paired
-    return parts[0]
-
-
-def split(expression: Expression, name: str) -> list[Expression]:
-    """The operands of a tree of `and` (or `or`), left to right."""
-    if isinstance(expression, Call) and expression.name == name:
-        return [part for side in expression.arguments for part in split(side, name)]
-    return [expression]
 
 
 def null_intolerant(expression: Expression) -> bool:

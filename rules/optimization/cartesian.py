@@ -7,8 +7,8 @@ from ...planner.model.errors import PlanningError
 from ...planner.model.expressions import Literal
 from ...planner.model.logical import Join
 from ...planner.model.logical_text import tree_text
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
-from .calls import split
 
 _SETTING = "spark.sql.crossJoin.enabled"
 _JOINS = {
@@ -44,7 +44,7 @@ def refuse_cartesian_products(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 
 def _is_product(join: Join) -> bool:
-    parts = [] if join.condition is None else split(join.condition, "and")
+    parts = split_conjuncts(join.condition)
     if len(parts) == 1 and isinstance(parts[0], Literal) and parts[0].value in (False, None):
         return False
     left, right = join.left.output_ids, join.right.output_ids

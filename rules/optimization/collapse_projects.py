@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import same
 from ...planner.model.expressions import (
     NO_METADATA,
     Alias,
@@ -19,7 +20,6 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from .calls import ITEM_LOOKUPS
 from .common_expressions import is_cheap
-from .semantics import same
 from .settings import current
 from .simplify import simplify
 from .trees import replace_attributes, rewrite_up

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -24,7 +25,6 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.types import DataType
 from .calls import ITEM_LOOKUPS
-from .semantics import Canonical, canonical
 from .trees import replace_attributes
 
 
@@ -62,10 +62,6 @@ class Common(Expression):
         return self.body.nullable
 
 
-# Marks expressions without anything to replace and without common expressions.
-PLAIN = "_plain"
-
-
 def is_cheap(expression: Expression) -> bool:
     """Whether computing it twice costs nothing: a column, a constant, a field of one.
 
@@ -87,6 +83,11 @@ def pull_out_common_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     put in place, for they may not be evaluated for every row. One within another is pulled out of
     the Project that the outer one has led to. Idempotent.
     """
+    return pull_out(plan)
+
+
+def pull_out(plan: LogicalPlan) -> LogicalPlan:
+    """The same for a plan without settings: also for those of subqueries."""
     numbers = count()
     while True:
         after = plan.transform_up(lambda node: _pull_out(node, numbers))
@@ -95,14 +96,8 @@ def pull_out_common_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         plan = after
 
 
-def _has_common(expression: Expression) -> bool:
-    if PLAIN in expression.__dict__:
-        return False
-    return expression.holds(Common)
-
-
 def _pull_out(node: LogicalPlan, numbers: Iterator[int]) -> LogicalPlan:
-    if not any(_has_common(e) for e in node.expressions):
+    if not any(e.holds(Common) for e in node.expressions):
         return node
     if isinstance(node, Aggregate):
         return _pull_out_of_aggregate(node, numbers)
@@ -169,7 +164,7 @@ class _Extraction:
 
     def extracted(self, expression: Expression, *, nested: bool) -> Expression:
         """The expression without its outermost common expressions (`nested`: it is inside one)."""
-        if not _has_common(expression):
+        if not expression.holds(Common):
             return expression
         if isinstance(expression, Common) and not nested:
             definition = self.extracted(expression.definition, nested=True)

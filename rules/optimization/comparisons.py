@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
-from ...planner.model.expressions import Call, Expression, split_conjuncts
+from ...planner.model.equality import canonical, same
+from ...planner.model.expressions import Call, Expression
 from ...planner.model.logical import Filter
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from .calls import COMPARISONS, is_false, is_true, negate, truth
-from .semantics import canonical, same
 
 
 def simplify_comparisons(expression: Expression) -> Expression:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...planner.model.equality import same
 from ...planner.model.expressions import TRUE, Call, CaseWhen, Expression
 from ...planner.model.tree import replace
 from .calls import call, is_boolean, is_call, is_false, is_null, is_true, negate, null_of
-from .semantics import same
 
 
 def simplify_conditionals(expression: Expression) -> Expression:

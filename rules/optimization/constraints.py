@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ...planner.model.equality import Canonical, ExpressionSet, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -16,40 +17,37 @@ from ...planner.model.expressions import (
     to_attribute,
 )
 from ...planner.model.logical import Aggregate, Expand, Filter, Join, Project, Union
+from ...planner.model.memo import remembered
+from ...planner.model.predicates import conjunction, disjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.windows import PreciseTimestampConversion
-from .calls import call, conjunction, disjunction, is_call, null_intolerant, split
-from .semantics import Canonical, ExpressionSet, canonical
+from .calls import call, is_call, null_intolerant
 from .trees import replace_attributes
 
 NONE = ExpressionSet()
 
 
+@remembered
 def constraints(plan: LogicalPlan) -> ExpressionSet:
     """The conditions over the plan's columns that are true for all its rows, in Spark's order.
 
     First those that operators state, then what equalities add, then `isnotnull` of every column
-    that a null-intolerant condition mentions. Kept on the (immutable) plan.
+    that a null-intolerant condition mentions.
     """
-    known = plan.__dict__.get("_constraints")
-    if known is None:
-        stated = _stated(plan)
-        output = plan.output_ids
-        known = ExpressionSet(
-            e
-            for e in stated.union(from_equalities(stated)).union(not_null(stated, plan.output))
-            if e.references and e.references <= output and e.deterministic
-        )
-        plan.__dict__["_constraints"] = known
-    assert isinstance(known, ExpressionSet)
-    return known
+    stated = _stated(plan)
+    output = plan.output_ids
+    return ExpressionSet(
+        e
+        for e in stated.union(from_equalities(stated)).union(not_null(stated, plan.output))
+        if e.references and e.references <= output and e.deterministic
+    )
 
 
 def _stated(plan: LogicalPlan) -> ExpressionSet:
     match plan:
         case Filter():
-            return constraints(plan.child).union(split(plan.condition, "and"))
+            return constraints(plan.child).union(split_conjuncts(plan.condition))
         case Project():
             return _renamed(plan.child, plan.project_list)
         case Aggregate():
@@ -129,7 +127,7 @@ def _by_column(expressions: ExpressionSet) -> dict[int, list[Expression]]:
 
 
 def _of_join(plan: Join) -> ExpressionSet:
-    conjuncts = [] if plan.condition is None else split(plan.condition, "and")
+    conjuncts = split_conjuncts(plan.condition)
     match plan.join_type:
         case "Inner" | "Cross":
             return constraints(plan.left).union(constraints(plan.right)).union(conjuncts)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Alias, AttributeReference, Expression
-from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Project, Sort
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import SubqueryAlias, View
 from ...planner.model.subqueries import LateralJoin, ScalarSubquery, SubqueryExpression
 from ...planner.model.text import plan_text
 from ...planner.model.tree import replace
-from .calls import split
 from .decorrelate_plans import Way, column_set_equal, decorrelated
 from .limits import max_rows
 from .names import eliminate_names
@@ -79,7 +78,7 @@ def _counts_below(plan: LogicalPlan) -> bool:
 def _counts(plan: Aggregate) -> bool:
     """Whether it gives a row, and other than null, for no rows."""
     functions = (a for e in plan.aggregates for a in e.collect(AggregateExpression))
-    return not plan.grouping and any(default_result(a.function) is not None for a in functions)
+    return not plan.grouping and any(a.function.spec.over_no_rows is not None for a in functions)
 
 
 def kept_apart(
@@ -127,7 +126,7 @@ def _bound_columns(plan: LogicalPlan) -> frozenset[int]:
     """The columns that an equality with an outer column makes constant."""
     match plan:
         case Filter(condition=condition, child=child):
-            conjuncts = split(condition, "and")
+            conjuncts = split_conjuncts(condition)
             equal = (column_set_equal(conjunct) for conjunct in conjuncts)
             return _bound_columns(child) | {a.expr_id for a in equal if a is not None}
         case Project() | SubqueryAlias() | View():

@@ -36,11 +36,12 @@ from ...planner.model.logical import (
     Union,
     Window,
 )
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import DomainJoin, OuterReference, is_outer
 from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
-from .calls import call, conjunction, split
+from .calls import call
 from .outer_columns import (
     Columns,
     all_with,
@@ -182,7 +183,7 @@ def _generate(plan: Generate, way: Way) -> Part:
 
 
 def _filter(plan: Filter, way: Way) -> Part:
-    conditions = split(plan.condition, "and")
+    conditions = split_conjuncts(plan.condition)
     correlated = [c for c in conditions if is_outer(c)]
     # What is pulled out of a grouping may only say to which group a row belongs.
     pulled = [c for c in correlated if not way.in_union and _goes_up(c, way)]
@@ -274,7 +275,7 @@ def _with_empty_groups(plan: Aggregate, part: Part, added: tuple[AttributeRefere
 
 
 def _join(plan: Join, way: Way) -> Part:
-    own = [] if plan.condition is None else split(plan.condition, "and")
+    own = split_conjuncts(plan.condition)
     correlated = [c for c in own if is_outer(c)]
     movable = plan.join_type in ("Inner", "Cross") and not way.in_union
     pulled = [c for c in correlated if movable and _goes_over_groups(c)]

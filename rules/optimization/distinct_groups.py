@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -14,14 +15,12 @@ from ...planner.model.expressions import (
     Expression,
     lit,
 )
-from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Expand
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.spark_sql import spark_sql
 from ...planner.model.tree import replace
 from ...planner.model.types import INT
-from .calls import call, null_of
-from .semantics import Canonical, canonical
+from .calls import call, is_null, null_of, value_over_no_rows
 from .trees import rewrite_up
 
 _Columns = Mapping[Canonical, AttributeReference]
@@ -184,8 +183,8 @@ class _Rewriting:
         """The value of a function without DISTINCT, from the rows that are its own."""
         result = _aggregate("first", column, options=(True,))
         result = replace(result, filter=self._in_group(0))
-        default = default_result(aggregate.function)
-        return result if default is None else call("coalesce", result, default)
+        default = value_over_no_rows(aggregate.function)
+        return result if is_null(default) else call("coalesce", result, default)
 
     def _counted(
         self, aggregate: AggregateExpression, tests: Mapping[Canonical, Expression]

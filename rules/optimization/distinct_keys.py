@@ -18,9 +18,10 @@ from ...planner.model.logical import (
     Window,
 )
 from ...planner.model.partitions import RebalancePartitions, Repartition, RepartitionByExpression
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from . import settings
-from .calls import is_call, split
+from .calls import is_call
 from .limits import max_rows
 
 Keys = frozenset[int]
@@ -58,7 +59,7 @@ def key_columns(join: Join) -> tuple[Keys, Keys]:
     """The left and right columns that `=` compares; `<=>` compares what is no column."""
     left: set[int] = set()
     right: set[int] = set()
-    for part in [] if join.condition is None else split(join.condition, "and"):
+    for part in split_conjuncts(join.condition):
         if not is_call(part, "="):
             continue
         one, other = part.children

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from ...planner.model.expressions import Alias, AttributeReference, Call, Expression
 from ...planner.model.logical import Aggregate, Join, Union
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import OneRowRelation
 from ...planner.model.subqueries import DomainJoin
 from ...planner.model.tree import replace
-from .calls import split
 from .trees import replace_attributes
 
 
@@ -35,7 +35,7 @@ def rewrite_domain_joins(
     values = _values(plan, conditions)
     child = plan.child
     if plan.condition is not None:
-        below = [replace_attributes(c, values) for c in split(plan.condition, "and")]
+        below = [replace_attributes(c, values) for c in split_conjuncts(plan.condition)]
         child = rewrite_domain_joins(outer, child, below)
     domain = Aggregate(
         grouping=tuple(values[a.expr_id] for a in plan.domains),

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
+from ...planner.model.memo import is_marked, mark
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import includes
 from ...planner.model.types import same_type
@@ -40,16 +41,47 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rules that run in order, once or until nothing changes any more."""
+    """Rules that run in order, once or until nothing changes any more.
+
+    Attributes:
+        after: the batch is skipped unless one of these has changed the plan; empty: never.
+        or_uses: nor is it skipped for plans that hold one of these classes of expressions.
+        whole: the batch is about whole queries, not about the plans of subqueries.
+    """
 
     name: str
     rules: tuple[Rule, ...]
     once: bool = False
+    after: tuple[Batch, ...] = ()
+    or_uses: tuple[type, ...] = ()
+    whole: bool = False
 
 
 def rule(apply: RuleFunction, *kinds: type, uses: tuple[type, ...] = ()) -> Rule:
     """A rule that needs one of these operators in the plan, and one of these expressions."""
     return Rule(apply, frozenset(kinds), uses)
+
+
+def run(
+    batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf, *, nested: bool = False
+) -> LogicalPlan:
+    """The plan after the batches; `nested`: it is the plan of a subquery.
+
+    Raises:
+        InternalError: as `run_batch`.
+    """
+    changed: set[Batch] = set()
+    for batch in batches:
+        if (batch.whole and nested) or not (
+            not batch.after
+            or not changed.isdisjoint(batch.after)
+            or any(map(plan.uses, batch.or_uses))
+        ):
+            continue
+        before, plan = plan, run_batch(batch, plan, conf)
+        if plan is not before:
+            changed.add(batch)
+    return plan
 
 
 def run_batch(batch: Batch, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -75,16 +107,15 @@ def _next_change(
 ) -> tuple[int, LogicalPlan] | None:
     """The first rule behind the one at `done` that changes the plan, and the plan it makes."""
     excluded = settings.current().excluded
-    # Rules are functions of the plan: what one left as it was, it will again.
-    idle = plan.__dict__.setdefault("_idle", set())
     for position, current in _applicable(batch, plan.classes, plan.expression_classes):
-        if position <= done or current.apply in idle or current.name in excluded:
+        if position <= done or current.name in excluded or is_marked(current.apply, plan):
             continue
         after = current.apply(plan, conf)
         if after is not plan:
             _check_schema(current, plan, after)
             return position, after
-        idle.add(current.apply)
+        # In one run rules are functions of the plan: what one left as it was, it will again.
+        mark(current.apply, plan)
     return None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ...planner.model.equality import same
 from ...planner.model.expressions import Call, CaseWhen, Expression, GetStructField, Literal
 from ...planner.model.functions.struct_updates import UpdateFields
 from ...planner.model.tree import replace
 from ...planner.model.types import StructType
 from . import settings
 from .calls import call, is_call, null_of
-from .semantics import same
 
 
 def simplify_extraction(expression: Expression) -> Expression:

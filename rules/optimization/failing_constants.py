@@ -10,6 +10,7 @@ from ...planner.model.evaluation import evaluate
 from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, Literal, Origin
 from ...planner.model.fragments import fragment_context
 from ...planner.model.literal_text import pretty_sql, zone
+from ...planner.model.memo import remembered
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.text import plan_text
 from ...planner.model.types import (
@@ -73,16 +74,13 @@ def _refuse_in(plan: LogicalPlan) -> None:
         _refuse_in(child)
 
 
+@remembered
 def _is_fine(expression: Expression) -> bool:
-    """Whether nothing in it is a constant but literals; kept on the (immutable) expression."""
-    known: bool | None = expression.__dict__.get("_fine")
-    if known is None:
-        known = isinstance(expression, Literal) or (
-            not (expression.children and expression.foldable)
-            and all(_is_fine(child) for child in expression.children)
-        )
-        expression.__dict__["_fine"] = known
-    return known
+    """Whether nothing in it is a constant but literals."""
+    return isinstance(expression, Literal) or (
+        not (expression.children and expression.foldable)
+        and all(map(_is_fine, expression.children))
+    )
 
 
 def _refuse(expression: Expression, around: Origin | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, ExpressionSet, canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -13,7 +14,6 @@ from ...planner.model.expressions import (
 from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .semantics import Canonical, ExpressionSet, canonical
 from .trees import rewrite_up
 
 _AGGREGATES = frozenset((Aggregate,))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...planner.model.equality import ExpressionSet
 from ...planner.model.expressions import Call, Expression, Literal
 from ...planner.model.tree import replace
 from .calls import call
-from .semantics import ExpressionSet
 from .settings import current
 
 

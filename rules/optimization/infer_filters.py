@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import ExpressionSet
 from ...planner.model.expressions import AttributeReference, Call, Expression, lit
 from ...planner.model.logical import Filter, Generate, Join
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .calls import call, conjunction, split
+from .calls import call
 from .constraints import constraints, from_equalities, not_null
-from .semantics import ExpressionSet
 from .trees import rewrite_down, rewrite_up
 
 _DROPS_EMPTY = frozenset(("explode", "posexplode", "inline"))
@@ -56,7 +57,7 @@ def infer_filters_from_constraints(plan: LogicalPlan, conf: Conf) -> LogicalPlan
 
 def _infer(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, Filter):
-        known = constraints(node.child).union(split(node.condition, "and"))
+        known = constraints(node.child).union(split_conjuncts(node.condition))
         new = list(constraints(node).without(known))
         if not new:
             return node
@@ -76,7 +77,7 @@ def _infer_join(node: Join) -> LogicalPlan:
             sides = (False, True)
         case _:
             return node
-    conjuncts = [] if node.condition is None else split(node.condition, "and")
+    conjuncts = split_conjuncts(node.condition)
     stated = constraints(node.left).union(constraints(node.right)).union(conjuncts)
     known = stated.union(from_equalities(stated))
     left = _filtered(node.left, known) if sides[0] else node.left

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...planner.model.conf import Conf
 from ...planner.model.logical import Generate, Join, Project
+from ...planner.model.predicates import conjunction
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import OneRowRelation, SubqueryAlias
 from ...planner.model.subqueries import LateralJoin
 from ...planner.model.tree import replace
-from .calls import conjunction
 from .domain_joins import rewrite_domain_joins
 from .subqueries import without_outer
 from .trees import rewrite_up

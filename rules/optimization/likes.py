@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from ...planner.model.expressions import Call, Expression, Literal, lit
+from ...planner.model.predicates import conjunction, disjunction
 from ...planner.model.tree import replace
 from ...planner.model.types import StringType
-from .calls import NULL_BOOLEAN, call, conjunction, disjunction, negate
+from .calls import NULL_BOOLEAN, call, negate
 from .common_expressions import is_cheap
 
 _STARTS = re.compile(r"([^_%]+)%")

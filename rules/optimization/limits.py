@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import ExpressionSet
 from ...planner.model.expressions import Alias, Expression, Literal, lit
 from ...planner.model.logical import (
     Aggregate,
@@ -21,7 +22,6 @@ from ...planner.model.logical import (
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.relations import LocalRelation, OneRowRelation
 from ...planner.model.tree import replace
-from .semantics import ExpressionSet
 from .trees import rewrite_down
 
 LIMITS = frozenset((GlobalLimit, LocalLimit))

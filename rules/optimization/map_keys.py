@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.expressions import (
     Alias,
     AttributeReference,
@@ -18,7 +19,6 @@ from ...planner.model.logical import Aggregate, Project
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, MapType, StructType, contains_type
-from .semantics import Canonical, canonical
 from .trees import replace_attributes
 
 NewColumns = dict[int, Expression]

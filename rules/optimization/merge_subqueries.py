@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import canonical, signature
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -21,8 +22,6 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery, subqueries_in
 from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, BinaryType, MapType, StringType, StructType
-from ..signatures import signature
-from .semantics import canonical
 from .subqueries import has_subquery, rewrite_expressions
 
 _VARIABLE = (StringType, BinaryType, ArrayType, MapType, StructType)

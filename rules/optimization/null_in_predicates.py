@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import Call, CaseWhen, Expression, LambdaFunction, Literal
 from ...planner.model.logical import Filter, Join
+from ...planner.model.memo import remembered
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from .booleans import null_to_false
@@ -36,26 +37,17 @@ def replace_null_with_false(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     return plan.transform_down(visit)
 
 
+@remembered
 def _has_truth(plan: LogicalPlan) -> bool:
-    """Whether the tree has a null, true or false in it; kept on the (immutable) node."""
-    known: bool | None = plan.__dict__.get("_truth")
-    if known is None:
-        known = any(_is_truth(e) for e in plan.expressions) or any(
-            _has_truth(child) for child in plan.children
-        )
-        plan.__dict__["_truth"] = known
-    return known
+    """Whether the tree has a null, true or false in it."""
+    return any(map(_is_truth, plan.expressions)) or any(map(_has_truth, plan.children))
 
 
+@remembered
 def _is_truth(expression: Expression) -> bool:
-    known: bool | None = expression.__dict__.get("_truth")
-    if known is None:
-        if isinstance(expression, Literal):
-            known = expression.value is None or isinstance(expression.value, bool)
-        else:
-            known = any(_is_truth(child) for child in expression.children)
-        expression.__dict__["_truth"] = known
-    return known
+    if isinstance(expression, Literal):
+        return expression.value is None or isinstance(expression.value, bool)
+    return any(map(_is_truth, expression.children))
 
 
 def _in_conditions(expression: Expression) -> Expression:

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from ...planner.model.expressions import AggregateExpression, Call, Expression, Literal, lit
+from ...planner.model.predicates import conjunction, disjunction
 from ...planner.model.tree import replace
 from ...planner.model.types import BOOLEAN, LONG
-from .calls import (
-    call,
-    conjunction,
-    disjunction,
-    is_null,
-    null_intolerant,
-    null_of,
-    truth,
-)
+from .calls import call, is_null, null_intolerant, null_of, truth
 
 
 def propagate_nulls(expression: Expression) -> Expression:

@@ -25,6 +25,7 @@ from ...planner.model.python_operators import EvaluatePython
 from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
 from ...planner.model.set_operations import Except, Intersect
 from ...planner.model.subqueries import LateralJoin, SubqueryExpression
+from .cartesian import refuse_cartesian_products
 from .collapse_projects import collapse_projects
 from .common_expressions import Common, pull_out_common_expressions
 from .comparisons import simplify_comparisons_below_null_checks
@@ -56,6 +57,7 @@ from .limits import (
 )
 from .local_relations import convert_to_local_relations
 from .map_keys import sort_maps_in_grouping
+from .merge_subqueries import merge_scalar_subqueries
 from .names import eliminate_names, inline_definitions
 from .noop_operators import remove_noop_operators
 from .null_in_predicates import replace_null_with_false
@@ -131,21 +133,6 @@ OPERATORS = (
     rule(remove_noop_operators, Project),
 )
 
-SUBQUERIES = Batch(
-    "rewrite subqueries",
-    (
-        rule(rewrite_predicate_subqueries, uses=SUBQUERY),
-        # The joins that it makes are put in order with what is around them.
-        rule(push_down_predicates, Filter, Join),
-        rule(push_limits_down, LocalLimit, Join),
-        rule(prune_columns, Project, Aggregate, Expand, Join),
-        rule(collapse_projects, Project),
-        rule(remove_redundant_aliases, Project, Aggregate),
-        rule(remove_noop_operators, Project),
-    ),
-    once=True,
-)
-
 INFERENCE = Batch(
     "infer filters",
     (
@@ -156,8 +143,23 @@ INFERENCE = Batch(
     once=True,
 )
 
-# Inferred filters move and simplify as all others do; without any the plan is as it was.
-AFTER_INFERENCE = Batch("operators after inferring filters", OPERATORS)
+FINISH = Batch(
+    "finish",
+    (
+        # Whatever could be folded or pruned has been by now.
+        rule(refuse_failing_constants),
+        # Sorts stay until here: limits over sorts are planned together.
+        rule(eliminate_sorts, Sort),
+        # Not earlier: other rules know sums of decimals, not sums of longs.
+        rule(speed_up_decimal_aggregates, Aggregate),
+        # After that rule: it may change what is distinct.
+        rule(rewrite_distinct_aggregates, Aggregate),
+        # What was pushed down to constant rows is computed now.
+        rule(convert_to_local_relations, LocalRelation),
+        rule(propagate_empty_relations, LocalRelation),
+    ),
+    once=True,
+)
 
 DISJUNCTIONS = (
     Batch("disjunctions", (rule(push_disjunctions, Join),), once=True),
@@ -233,28 +235,30 @@ BATCHES = (
     ),
     Batch("operators", OPERATORS),
     INFERENCE,
+    # Inferred filters move and simplify as all others do; without any the plan is as it was.
+    Batch("operators after inferring filters", OPERATORS, after=(INFERENCE,)),
     # Filters besides those of conditions' conjuncts; the condition is as simple as it gets by now.
     *DISJUNCTIONS,
     # What came down may be the condition of a join below.
     *DISJUNCTIONS,
+    FINISH,
+    # Plans at rest without subqueries are left alone.
     Batch(
-        "finish",
+        "rewrite subqueries",
         (
-            # Whatever could be folded or pruned has been by now.
-            rule(refuse_failing_constants),
-            # Sorts stay until here: limits over sorts are planned together.
-            rule(eliminate_sorts, Sort),
-            # Not earlier: other rules know sums of decimals, not sums of longs.
-            rule(speed_up_decimal_aggregates, Aggregate),
-            # After that rule: it may change what is distinct.
-            rule(rewrite_distinct_aggregates, Aggregate),
-            # What was pushed down to constant rows is computed now.
-            rule(convert_to_local_relations, LocalRelation),
-            rule(propagate_empty_relations, LocalRelation),
+            rule(rewrite_predicate_subqueries, uses=SUBQUERY),
+            # The joins that it makes are put in order with what is around them.
+            rule(push_down_predicates, Filter, Join),
+            rule(push_limits_down, LocalLimit, Join),
+            rule(prune_columns, Project, Aggregate, Expand, Join),
+            rule(collapse_projects, Project),
+            rule(remove_redundant_aliases, Project, Aggregate),
+            rule(remove_noop_operators, Project),
         ),
         once=True,
+        after=(FINISH,),
+        or_uses=SUBQUERY,
     ),
-    SUBQUERIES,
     # Filters that these joins left over the values of outer columns.
     Batch("filters", (rule(push_down_predicates, Filter),)),
     # No filter moves any more.
@@ -286,5 +290,14 @@ BATCHES = (
             rule(remove_noop_operators, EvaluatePython),
         ),
         once=True,
+    ),
+    # No join gets a condition any more.
+    Batch("products", (rule(refuse_cartesian_products, Join),), once=True),
+    # What subqueries have in common shows when they and the query around them are at rest.
+    Batch(
+        "merge subqueries",
+        (rule(merge_scalar_subqueries, uses=SUBQUERY),),
+        once=True,
+        whole=True,
     ),
 )

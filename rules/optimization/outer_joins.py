@@ -5,9 +5,10 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Filter, Join, JoinType, Project
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .calls import is_false, is_null, split
+from .calls import is_false, is_null
 from .constraints import constraints
 from .distinct import DUPLICATES_DO_NOT_MATTER
 from .distinct_keys import distinct_keys, key_columns
@@ -81,7 +82,7 @@ def _without_padding(plan: Aggregate) -> LogicalPlan:
 def _join_type(node: Filter, join: Join) -> JoinType:
     if join.join_type not in ("LeftOuter", "RightOuter", "FullOuter"):
         return join.join_type
-    conditions = [*split(node.condition, "and"), *constraints(node)]
+    conditions = [*split_conjuncts(node.condition), *constraints(node)]
     left = any(_drops_nulls(e, join.left) for e in conditions)
     right = any(_drops_nulls(e, join.right) for e in conditions)
     match join.join_type:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import ExpressionSet
 from ...planner.model.expressions import AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Filter, Join, JoinType, Project
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import Exists, InSubquery, ListQuery
 from ...planner.model.tree import replace
 from ...planner.model.types import BOOLEAN
-from .calls import call, conjunction, is_call, negate, split
+from .calls import call, is_call, negate
 from .decorrelate import kept_apart
 from .domain_joins import rewrite_domain_joins
-from .semantics import ExpressionSet
 from .subqueries import has_subquery
 
 
@@ -34,7 +35,7 @@ def _rewritten(node: LogicalPlan) -> LogicalPlan:
         return node
     match node:
         case Filter(condition=condition, child=child):
-            conjuncts = split(condition, "and")
+            conjuncts = split_conjuncts(condition)
             plain = [c for c in conjuncts if not _has_predicate(c)]
             plan = Filter(condition=conjunction(plain), child=child) if plain else child
             for conjunct in conjuncts:

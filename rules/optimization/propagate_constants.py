@@ -17,6 +17,7 @@ from ...planner.model.logical import (
     Project,
     Sort,
 )
+from ...planner.model.memo import remembered
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from .calls import COMPARISONS, call, is_call
@@ -98,16 +99,13 @@ def propagate_foldables(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     return _propagate(plan)[0] if _has_constants(plan) else plan
 
 
+@remembered
 def _has_constants(plan: LogicalPlan) -> bool:
-    """Whether any select list in the tree has a constant; kept on the (immutable) node."""
-    known: bool | None = plan.__dict__.get("_constants")
-    if known is None:
-        known = (
-            isinstance(plan, Project | Aggregate)
-            and any(isinstance(e, Alias) and e.child.foldable for e in plan.expressions)
-        ) or any(_has_constants(child) for child in plan.children)
-        plan.__dict__["_constants"] = known
-    return known
+    """Whether any select list in the tree has a constant."""
+    return (
+        isinstance(plan, Project | Aggregate)
+        and any(isinstance(e, Alias) and e.child.foldable for e in plan.expressions)
+    ) or any(map(_has_constants, plan.children))
 
 
 def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ...planner.model.conf import Conf
 from ...planner.model.logical import Filter
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .calls import conjunction, is_false, is_null, is_true, split
+from .calls import is_false, is_null, is_true
 from .constraints import constraints
 from .empty_relations import empty_like
 from .trees import rewrite_down
@@ -28,7 +29,7 @@ def prune_filters(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         known = constraints(node.child)
         if not len(known):
             return node
-        conjuncts = split(node.condition, "and")
+        conjuncts = split_conjuncts(node.condition)
         rest = [e for e in conjuncts if e not in known]
         if len(rest) == len(conjuncts):
             return node

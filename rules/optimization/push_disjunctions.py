@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from ...planner.model.conf import Conf
+from ...planner.model.equality import ExpressionSet
 from ...planner.model.expressions import Call, Expression
 from ...planner.model.logical import Filter, Join
+from ...planner.model.predicates import conjunction, disjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from . import settings
 from .booleans import simplify_booleans
-from .calls import call, conjunction, is_call, split
+from .calls import is_call
 from .constants import fold
 from .constraints import constraints
-from .semantics import ExpressionSet
 from .trees import rewrite_down
 
 _BOTH = ("Inner", "Cross", "LeftSemi")
@@ -64,7 +63,7 @@ def _filtered(node: LogicalPlan) -> LogicalPlan:
     left, right = node.left.output_ids, node.right.output_ids
     mixed = [
         e
-        for e in split(node.condition, "and")
+        for e in split_conjuncts(node.condition)
         if e.deterministic
         and e.references
         and not e.references <= left
@@ -95,6 +94,7 @@ def _about(condition: Expression, columns: frozenset[int]) -> Expression | None:
         known = [part for part in parts if part is not None]
         if is_call(condition, "or") and len(known) < len(parts):
             return None
-        name = "and" if is_call(condition, "and") else "or"
-        return reduce(lambda a, b: call(name, a, b), known) if known else None
+        if not known:
+            return None
+        return conjunction(known) if is_call(condition, "and") else disjunction(known)
     return condition if condition.references <= columns else None

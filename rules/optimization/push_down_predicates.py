@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import ExpressionSet
 from ...planner.model.expressions import AggregateExpression, AttributeReference, Call, Expression
 from ...planner.model.logical import (
     Aggregate,
@@ -20,13 +21,12 @@ from ...planner.model.logical import (
     Window,
 )
 from ...planner.model.partitions import Repartition, RepartitionByExpression
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
 from . import settings
-from .calls import conjunction, split
 from .push_through_joins import push_join_condition_down, push_through_join
-from .semantics import ExpressionSet
 from .trees import alias_map, replace_attributes, rewrite_down
 
 _COSTLY = frozenset(("like", "ilike", "rlike", "regexp_like", "array_join"))
@@ -98,10 +98,10 @@ def _push(node: LogicalPlan) -> LogicalPlan:
 def _combined(upper: Filter, lower: Filter) -> LogicalPlan:
     if not lower.condition.deterministic:
         return upper
-    conjuncts = split(upper.condition, "and")
+    conjuncts = split_conjuncts(upper.condition)
     pure = [e for e in conjuncts if e.deterministic]
     impure = [e for e in conjuncts if not e.deterministic]
-    new = list(ExpressionSet(pure).without(split(lower.condition, "and")))
+    new = list(ExpressionSet(pure).without(split_conjuncts(lower.condition)))
     merged: LogicalPlan = lower
     if new:
         condition = conjunction([lower.condition, conjunction(new)])
@@ -114,8 +114,8 @@ def _through_project(node: Filter, child: Project) -> LogicalPlan:
         return node
     aliases = alias_map(child.project_list)
     costly = {i for i, e in aliases.items() if any(map(_is_costly, e.walk()))}
-    up = [e for e in split(node.condition, "and") if not costly.isdisjoint(e.references)]
-    down = [e for e in split(node.condition, "and") if costly.isdisjoint(e.references)]
+    up = [e for e in split_conjuncts(node.condition) if not costly.isdisjoint(e.references)]
+    down = [e for e in split_conjuncts(node.condition) if costly.isdisjoint(e.references)]
     if not down or _asks_same_columns(node.condition, child.child.output_ids):
         return node
     condition = conjunction([replace_attributes(e, aliases) for e in down])
@@ -140,7 +140,7 @@ def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression]
     down: list[Expression] = []
     rest: list[Expression] = []
     impure: list[Expression] = []
-    for conjunct in split(condition, "and"):
+    for conjunct in split_conjuncts(condition):
         if not conjunct.deterministic:
             impure.append(conjunct)
         elif goes_down(conjunct):

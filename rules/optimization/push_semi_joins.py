@@ -16,10 +16,10 @@ from ...planner.model.logical import (
     Union,
 )
 from ...planner.model.partitions import Repartition, RepartitionByExpression
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.statistics import size_in_bytes
 from ...planner.model.tree import replace
-from .calls import conjunction, split
 from .trees import alias_map, replace_attributes, rewrite_down
 
 _SEMI = ("LeftSemi", "LeftAnti")
@@ -113,7 +113,7 @@ def _through_aggregate(join: Join, aggregate: Aggregate, conf: Conf) -> LogicalP
             for e in aggregate.aggregates
         )
 
-    if not all(map(goes_down, split(join.condition, "and"))):
+    if not all(map(goes_down, split_conjuncts(join.condition))):
         return join
     condition = replace_attributes(join.condition, aliases)
     below = replace(join, left=aggregate.child, condition=condition)
@@ -141,7 +141,7 @@ def _through(join: Join, below: UnaryNode, given: frozenset[int]) -> LogicalPlan
     """Below an operator that adds columns at most, if the condition needs none of them."""
     if join.condition is None or not _is_told_apart((below.child,), join):
         return join
-    conjuncts = split(join.condition, "and")
+    conjuncts = split_conjuncts(join.condition)
     valid = given | join.right.output_ids
     down = [c for c in conjuncts if c.references <= valid]
     if not down:
@@ -172,7 +172,7 @@ def _side_of(join: Join, below: Join) -> str | None:
     """The side that all conjuncts are about; those about none of them count as the left's."""
     if join.condition is None:
         return "right" if below.join_type == "RightOuter" else "left"
-    own = [c.references - join.right.output_ids for c in split(join.condition, "and")]
+    own = [c.references - join.right.output_ids for c in split_conjuncts(join.condition)]
     on_left = [ids <= below.left.output_ids for ids in own]
     if all(on_left):
         return "left"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...planner.model.expressions import Expression
 from ...planner.model.logical import Filter, Join
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import Exists, ListQuery, subqueries_in
 from ...planner.model.tree import replace
-from .calls import conjunction, split
 
 Split = tuple[list[Expression], list[Expression], list[Expression]]
 _INNER = ("Inner", "Cross")
@@ -51,7 +51,7 @@ def push_through_join(node: Filter, join: Join) -> LogicalPlan:
 
     For an outer join only the preserved side's conjuncts move, the others stay above.
     """
-    left, right, both = _split(split(node.condition, "and"), join)
+    left, right, both = _split(split_conjuncts(node.condition), join)
     match join.join_type:
         case "Inner" | "Cross":
             within = [e for e in both if fits_in_join(e)]
@@ -84,7 +84,7 @@ def push_join_condition_down(join: Join) -> LogicalPlan:
     """
     if join.condition is None:
         return join
-    left, right, both = _split(split(join.condition, "and"), join)
+    left, right, both = _split(split_conjuncts(join.condition), join)
     match join.join_type:
         case "Inner" | "Cross" | "LeftSemi":
             rest = both

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import Canonical, canonical
 from ...planner.model.errors import PlanningError
 from ...planner.model.expressions import (
     AggregateExpression,
@@ -14,14 +15,12 @@ from ...planner.model.expressions import (
     to_attribute,
 )
 from ...planner.model.logical import Aggregate, Filter, Generate, Join, LocalLimit, Project
-from ...planner.model.predicates import conjunction
+from ...planner.model.predicates import conjunction, conjunction_or_none, split_conjuncts
 from ...planner.model.python_functions import PythonUDF
 from ...planner.model.python_operators import EvaluatePython, PythonOperator
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .calls import split
 from .limits import max_rows_per_partition
-from .semantics import Canonical, canonical
 from .trees import rewrite_down, rewrite_up
 
 
@@ -68,7 +67,7 @@ def extract_python_from_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 def _without_calls(node: LogicalPlan) -> LogicalPlan:
     if not isinstance(node, Join) or node.condition is None:
         return node
-    parts = split(node.condition, "and")
+    parts = split_conjuncts(node.condition)
     left, right = node.left.output_ids, node.right.output_ids
 
     def spans(call: Expression) -> bool:
@@ -88,8 +87,8 @@ def _without_calls(node: LogicalPlan) -> LogicalPlan:
             " JOIN with a WHERE clause. SQLSTATE: 0A000",
             hint="Compute the function's value before the join.",
         )
-    kept = conjunction([part for part in parts if part not in moved])
-    return Filter(child=replace(node, condition=kept), condition=_all(moved))
+    kept = conjunction_or_none([part for part in parts if part not in moved])
+    return Filter(child=replace(node, condition=kept), condition=conjunction(moved))
 
 
 # ------------------------------------------------------------------------- over aggregate functions
@@ -263,17 +262,11 @@ def _limited(calls: EvaluatePython, limit: LocalLimit) -> EvaluatePython:
 
 
 def _push_filter(node: Filter, calls: EvaluatePython) -> LogicalPlan:
-    parts = split(node.condition, "and")
+    parts = split_conjuncts(node.condition)
     known = calls.child.output_ids
     down = [p for p in parts if p.deterministic and p.references <= known]
     if not down:
         return node
     rest = [p for p in parts if p not in down]
-    below = replace(calls, child=Filter(child=calls.child, condition=_all(down)))
-    return Filter(child=below, condition=_all(rest)) if rest else below
-
-
-def _all(parts: list[Expression]) -> Expression:
-    condition = conjunction(parts)
-    assert condition is not None
-    return condition
+    below = replace(calls, child=Filter(child=calls.child, condition=conjunction(down)))
+    return Filter(child=below, condition=conjunction(rest)) if rest else below

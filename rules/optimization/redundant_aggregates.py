@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import canonical
 from ...planner.model.expressions import (
     AggregateExpression,
     Alias,
@@ -16,7 +17,6 @@ from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.types import LONG
 from .distinct_keys import distinct_keys
-from .semantics import canonical
 from .trees import rewrite_up
 
 _INSENSITIVE = frozenset(

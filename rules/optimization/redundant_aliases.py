@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import NO_METADATA, Alias, AttributeReference, Expression
 from ...planner.model.logical import Aggregate, Join, Project, Union
+from ...planner.model.memo import remembered
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 
@@ -77,16 +78,13 @@ def _clean_join(plan: Join, excluded: frozenset[int]) -> LogicalPlan:
     return new.map_expressions(lambda e: _with_new_ids(e, mapping)) if mapping else new
 
 
+@remembered
 def _has_redundant(plan: LogicalPlan) -> bool:
-    """Whether any alias in the tree may be redundant; kept on the (immutable) node."""
-    known: bool | None = plan.__dict__.get("_redundant")
-    if known is None:
-        known = any(_has_redundant(child) for child in plan.children) or (
-            isinstance(plan, Project | Aggregate)
-            and any(_stripped(e, frozenset()) is not e for e in plan.expressions)
-        )
-        plan.__dict__["_redundant"] = known
-    return known
+    """Whether any alias in the tree may be redundant."""
+    return any(map(_has_redundant, plan.children)) or (
+        isinstance(plan, Project | Aggregate)
+        and any(_stripped(e, frozenset()) is not e for e in plan.expressions)
+    )
 
 
 def _record(old: LogicalPlan, new: LogicalPlan, mapping: Columns) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import same
 from ...planner.model.expressions import Call, Expression
 from ...planner.model.logical import Filter, Join, JoinType, Project
+from ...planner.model.predicates import conjunction, split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from .calls import call, conjunction, is_call, split
+from .calls import call, is_call
 from .push_through_joins import fits_in_join
-from .semantics import same
 from .trees import rewrite_down
 
 _INNER = ("Inner", "Cross")
@@ -83,9 +84,9 @@ def _flattened(plan: LogicalPlan, around: JoinType) -> tuple[list[_Input], list[
         return [(plan, around)], []
     if isinstance(plan, Filter):
         inputs, conditions = _flattened(join, "Inner")
-        return inputs, [*conditions, *split(plan.condition, "and")]
+        return inputs, [*conditions, *split_conjuncts(plan.condition)]
     inputs, conditions = _flattened(join.left, join.join_type)
-    own = [] if join.condition is None else split(join.condition, "and")
+    own = split_conjuncts(join.condition)
     return [*inputs, (join.right, join.join_type)], [*conditions, *own]
 
 
@@ -151,7 +152,7 @@ def _alike(one: LogicalPlan, other: LogicalPlan) -> bool:
 def _means(one: Expression | None, other: Expression | None) -> bool:
     if one is None or other is None:
         return one is other
-    mine, theirs = split(one, "and"), split(other, "and")
+    mine, theirs = split_conjuncts(one), split_conjuncts(other)
     return len(mine) == len(theirs) and all(
         a is b or (isinstance(a, Call) and a == b) for a, b in zip(mine, theirs, strict=True)
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ...planner.model.conf import Conf
 from ...planner.model.expressions import AggregateExpression, Call, Expression
 from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.subqueries import SubqueryExpression
 from ...planner.model.tree import replace
-from .common_expressions import PLAIN, Common, CommonReference
+from .common_expressions import Common, CommonReference, pull_out
 
 # Functions that mention this argument twice: it is computed once where that costs something (the
 # rule that takes it out decides; until then it is shared even if cheap, as that rule also takes
@@ -20,25 +21,21 @@ def replace_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     `nvl(a, b)` -> `coalesce(a, b)`; `between(a, b, c)` -> `a >= b AND a <= c`, where a costly `a`
     becomes a common expression. Idempotent.
     """
-    return plan.map_children(lambda child: replace_expressions(child, conf)).map_expressions(
-        replaced
-    )
+    return replace_in(plan)
+
+
+def replace_in(plan: LogicalPlan) -> LogicalPlan:
+    """The same for a plan without settings: also for those of subqueries."""
+    return plan.map_children(replace_in).map_expressions(replaced)
 
 
 def replaced(expression: Expression) -> Expression:
     """The expression with all such functions replaced, inside out."""
-    if PLAIN in expression.__dict__:
-        return expression
-    if not expression.children and not isinstance(expression, Call):
-        return expression
-    result = _replaced(expression)
-    if not isinstance(result, Common) and all(PLAIN in c.__dict__ for c in result.children):
-        result.__dict__[PLAIN] = True
-    return result
-
-
-def _replaced(expression: Expression) -> Expression:
     current = expression.map_children(replaced)
+    if isinstance(current, SubqueryExpression):
+        # At once: conditions leave the plan before it is optimized by itself.
+        plan = pull_out(replace_in(current.plan))
+        return current if plan is current.plan else replace(current, plan=plan)
     if isinstance(current, AggregateExpression):
         return _replace_aggregate(current)
     if not isinstance(current, Call):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import canonical
 from ...planner.model.expressions import (
     TRUE,
     Alias,
@@ -10,12 +11,12 @@ from ...planner.model.expressions import (
     Expression,
 )
 from ...planner.model.logical import Aggregate, Filter, Join, Project
+from ...planner.model.predicates import conjunction
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery
 from ...planner.model.tree import replace
-from .calls import call, conjunction
+from .calls import call
 from .domain_joins import rewrite_domain_joins
-from .semantics import canonical
 from .subqueries import has_subquery
 from .trees import replace_attributes
 from .zero_rows import result_of_no_rows

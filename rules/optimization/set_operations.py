@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import signature
 from ...planner.model.expressions import (
     FALSE,
     TRUE,
@@ -14,11 +15,11 @@ from ...planner.model.expressions import (
     Literal,
 )
 from ...planner.model.logical import Aggregate, Distinct, Filter, Generate, Join, Project, Union
+from ...planner.model.predicates import conjunction
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.set_operations import Except, Intersect, SetOperation
 from ...planner.model.types import LONG
-from ..signatures import signature
-from .calls import NULL_BOOLEAN, call, conjunction, negate
+from .calls import NULL_BOOLEAN, call, negate
 from .subqueries import has_subquery
 from .trees import replace_attributes, rewrite_up
 

@@ -19,7 +19,7 @@ JSON_FIELDS = "spark.sql.optimizer.enableJsonExpressionOptimization"
 _PACKAGE = "org.apache.spark.sql.catalyst.optimizer."
 
 # Spark's rules that may be left out, with what does their work here.
-_RULES: dict[str, tuple[str, ...]] = {
+RULES: dict[str, tuple[str, ...]] = {
     "BooleanSimplification": ("simplify_booleans",),
     "CollapseProject": ("collapse_projects",),
     "ColumnPruning": ("prune_columns",),
@@ -100,7 +100,7 @@ def current() -> Settings:
 def settings_of(conf: Conf) -> Iterator[None]:
     """Optimize under these settings meanwhile. Names of rules that there are not change nothing."""
     names = [name.strip().removeprefix(_PACKAGE) for name in conf[EXCLUDED].split(",")]
-    excluded = frozenset(function for name in names for function in _RULES.get(name, ()))
+    excluded = frozenset(function for name in names for function in RULES.get(name, ()))
     settings = Settings(
         excluded,
         conf.integer(IN_SET),

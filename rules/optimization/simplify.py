@@ -2,7 +2,7 @@
 
 Spark runs these as some twenty rules over the whole plan until nothing changes. None of them looks
 beyond the expression it stands at, so here each expression is simplified once, bottom-up, until
-nothing changes at it, and then carries a mark (expressions are immutable): asking again is free.
+nothing changes at it, and is then marked in the run's memo: asking again is free.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...planner.model.expressions import (
     Expression,
     GetStructField,
 )
+from ...planner.model.memo import is_marked, mark
 from ...planner.model.query_plan import LogicalPlan
 from . import branches, settings
 from .aggregate_filters import eliminate_aggregate_filter
@@ -100,13 +101,13 @@ def _may_fail(expression: Expression) -> bool:
 
 def simplify(expression: Expression) -> Expression:
     """The expression in its simplest form; itself if it is in that form already."""
-    if "_simple" in expression.__dict__ or isinstance(expression, AttributeReference):
+    if isinstance(expression, AttributeReference) or is_marked(simplify, expression):
         return expression
     if expression.children and expression.foldable and "fold" not in settings.current().excluded:
         # Computed as a whole; one that fails stays as it was written.
         value = fold(expression)
         if value is not expression or _may_fail(expression):
-            value.__dict__["_simple"] = True
+            mark(simplify, value)
             return value
     if isinstance(expression, Call) and expression.name == "not":
         # On its way down NOT comes before all that moves comparisons into branches.
@@ -124,7 +125,7 @@ def simplify(expression: Expression) -> Expression:
         changed = rewrite(current)
         if changed is not current:
             return simplify(changed)
-    current.__dict__["_simple"] = True
+    mark(simplify, current)
     return current
 
 
@@ -133,9 +134,9 @@ def simplify_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
     `Filter (cast(a as bigint) > cast(5 as bigint))` -> `Filter (a > 5)`. Idempotent.
     """
-    if "_simple" in plan.__dict__:
+    if is_marked(simplify, plan):
         return plan
     node = plan.map_children(lambda child: simplify_expressions(child, conf))
     node = node.map_expressions(simplify)
-    node.__dict__["_simple"] = True
+    mark(simplify, node)
     return node

@@ -77,14 +77,14 @@ def without_outer(expression: Expression) -> Expression:
 
 def optimize_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """The plans of subqueries optimized, each by itself; their order does not matter."""
-    from . import optimize
+    from .executor import run
+    from .order import BATCHES
 
     def rewrite(expression: Expression) -> Expression:
         if not isinstance(expression, SubqueryExpression):
             return expression
-        return replace(
-            expression, plan=_without_order(optimize(expression.plan, conf, nested=True))
-        )
+        best = run(BATCHES, expression.plan, conf, nested=True)
+        return replace(expression, plan=_without_order(best))
 
     return rewrite_expressions(plan, rewrite)
 

@@ -11,6 +11,7 @@ from ...planner.model.expressions import (
     Expression,
 )
 from ...planner.model.logical import Project
+from ...planner.model.memo import is_marked, mark
 from ...planner.model.query_plan import LogicalPlan
 
 Kinds = frozenset[type]
@@ -31,11 +32,11 @@ def rewrite_down(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalP
     Subtrees that hold none of the kinds are left alone, and so are those that an earlier walk with
     the same function left as they were: what it does may depend on the subtree only.
     """
-    if kinds.isdisjoint(plan.classes) or _is_settled(plan, function):
+    if kinds.isdisjoint(plan.classes) or is_marked(_name(function), plan):
         return plan
     result = function(plan).map_children(lambda child: rewrite_down(child, function, kinds))
     if result is plan:
-        _settle(plan, function)
+        mark(_name(function), plan)
     return result
 
 
@@ -44,22 +45,17 @@ def rewrite_up(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPla
 
     Subtrees are left alone as by `rewrite_down`.
     """
-    if kinds.isdisjoint(plan.classes) or _is_settled(plan, function):
+    if kinds.isdisjoint(plan.classes) or is_marked(_name(function), plan):
         return plan
     result = function(plan.map_children(lambda child: rewrite_up(child, function, kinds)))
     if result is plan:
-        _settle(plan, function)
+        mark(_name(function), plan)
     return result
 
 
-def _is_settled(plan: LogicalPlan, function: Rewrite) -> bool:
-    settled: set[tuple[str, str]] | None = plan.__dict__.get("_settled")
-    return settled is not None and (function.__module__, function.__qualname__) in settled
-
-
-def _settle(plan: LogicalPlan, function: Rewrite) -> None:
-    # By name, not by function: rules make theirs anew each time they run.
-    plan.__dict__.setdefault("_settled", set()).add((function.__module__, function.__qualname__))
+def _name(function: Rewrite) -> tuple[str, str]:
+    """What it is remembered by: not by itself, as rules make theirs anew each time they run."""
+    return function.__module__, function.__qualname__
 
 
 def alias_map(expressions: Iterable[Expression]) -> dict[int, Expression]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from ...planner.model.conf import Conf
+from ...planner.model.equality import signature
 from ...planner.model.expressions import Alias, AttributeReference, Expression
 from ...planner.model.logical import Deduplicate, Distinct, Project, Union
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
-from ..signatures import signature
 from .collapse_projects import can_collapse, merged_list
 from .trees import replace_attributes, rewrite_down
 

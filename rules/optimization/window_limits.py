@@ -12,10 +12,10 @@ from ...planner.model.logical import (
     Window,
     WindowGroupLimit,
 )
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ...planner.model.windows import WindowExpression
-from .calls import split
 from .trees import rewrite_down
 
 _RANKS = frozenset(("row_number", "rank", "dense_rank"))
@@ -50,7 +50,7 @@ def _limited(condition: Expression, window: Window, conf: Conf) -> Window | None
         function = item.child.function
         if not isinstance(function, Call) or function.name not in _RANKS:
             continue
-        bounds = [b for c in split(condition, "and") if (b := _bound(c, item)) is not None]
+        bounds = [b for c in split_conjuncts(condition) if (b := _bound(c, item)) is not None]
         if bounds:
             found.append((min(bounds), function))
     if not found:

@@ -9,10 +9,9 @@ from ...planner.model.expressions import (
     Expression,
     Literal,
 )
-from ...planner.model.functions.defaults import default_result
 from ...planner.model.logical import Aggregate, Filter, Project
 from ...planner.model.query_plan import LogicalPlan
-from .calls import is_null, null_of
+from .calls import is_null, null_of, value_over_no_rows
 from .simplify import simplify
 from .trees import replace_attributes
 
@@ -61,7 +60,7 @@ def _default(node: Expression) -> Expression:
     if isinstance(node, Alias):
         return node.child
     if isinstance(node, AggregateExpression):
-        return default_result(node.function) or null_of(node.data_type)
+        return value_over_no_rows(node.function)
     if isinstance(node, AttributeReference):
         return null_of(node.data_type)
     return node

@@ -9,6 +9,7 @@ from ...physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec
 from ...physical.joins import ShuffledJoinExec
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions import Call, Expression
+from ...planner.model.memo import remembered
 from ...planner.model.tree import replace
 from ...planner.model.types import ArrayType, DataType, MapType, StructType
 from .execution import Execution
@@ -73,26 +74,17 @@ def _generates(plan: SparkPlan, widest: int) -> bool:
     )
 
 
+@remembered
 def _falls_back(expression: Expression) -> bool:
-    """Whether no code is generated for a part of it; kept on the (immutable) expression."""
-    known: bool | None = expression.__dict__.get("_falls_back")
-    if known is None:
-        known = (
-            isinstance(expression, Call)
-            and bool(expression.arguments)
-            and not expression.spec.codegen
-        ) or any(_falls_back(child) for child in expression.children)
-        expression.__dict__["_falls_back"] = known
-    return known
+    """Whether no code is generated for a part of it."""
+    without = isinstance(expression, Call) and expression.arguments and not expression.spec.codegen
+    return bool(without) or any(map(_falls_back, expression.children))
 
 
+@remembered
 def _width(plan: SparkPlan) -> int:
-    """How many columns the plan gives, those of structs counted; kept on the (immutable) plan."""
-    known: int | None = plan.__dict__.get("_width")
-    if known is None:
-        known = sum(_leaves(a.data_type) for a in plan.output)
-        plan.__dict__["_width"] = known
-    return known
+    """How many columns the plan gives, those of structs counted."""
+    return sum(_leaves(a.data_type) for a in plan.output)
 
 
 def _leaves(data_type: DataType) -> int:

@@ -14,10 +14,10 @@ from ...physical.distribution import (
     SinglePartition,
     StatefulOpClusteredDistribution,
     ordering_satisfies,
-    same,
 )
 from ...physical.exchange import NOT_NUMBERED, BroadcastExchangeExec, ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan
+from ...planner.model.equality import all_same
 from ...planner.model.expressions import SortOrder
 from ...planner.model.tree import replace
 from .execution import Execution
@@ -59,7 +59,7 @@ def _needed(exchange: ShuffleExchangeExec, numbers: Iterator[int]) -> SparkPlan:
         if any(
             isinstance(option, HashPartitioning)
             and option.num_partitions == wanted.num_partitions
-            and same(option.keys, wanted.keys)
+            and all_same(option.keys, wanted.keys)
             for option in options
         ):
             return exchange.child

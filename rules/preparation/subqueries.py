@@ -12,11 +12,11 @@ from ...physical.state import StatefulOperatorStateInfo
 from ...physical.stateful import OutputMode
 from ...physical.subqueries import PlannedSubquery, ReusedSubqueryExec, SubqueryExec
 from ...planner.model.conf import Conf
+from ...planner.model.equality import signature
 from ...planner.model.expressions import Expression
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.subqueries import ScalarSubquery, SubqueryExpression
 from ...planner.model.tree import replace
-from ..signatures import signature
 from .adaptive import adapts
 from .execution import Execution
 

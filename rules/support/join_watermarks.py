@@ -11,9 +11,9 @@ from ...planner.model.expressions import (
     AttributeReference,
     Call,
     Expression,
-    split_conjuncts,
 )
 from ...planner.model.logical import Join
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 
@@ -24,7 +24,7 @@ def equi_keys(join: Join) -> list[tuple[Expression, Expression]]:
     """The pairs of expressions that ON sets equal, left side first."""
     left, right = join.left.output_ids, join.right.output_ids
     pairs: list[tuple[Expression, Expression]] = []
-    for part in [] if join.condition is None else split_conjuncts(join.condition):
+    for part in split_conjuncts(join.condition):
         if not isinstance(part, Call) or part.name not in ("=", "<=>"):
             continue
         one, other = part.arguments

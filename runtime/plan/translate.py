@@ -22,7 +22,8 @@ from ...physical.plan import SparkPlan
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...physical.stateful import StreamingLocalLimitExec
 from ...physical.windows import WindowExec, WindowGroupLimitExec
-from ...planner.model.expressions import GetStructField, split_conjuncts
+from ...planner.model.expressions import GetStructField
+from ...planner.model.predicates import split_conjuncts
 from ...planner.model.types import StructType
 from .facts import BatchFacts
 from .nodes import (

@@ -192,7 +192,8 @@ def _positional(name: str) -> FunctionSpec:
         replacement=_any_value if name == "any_value" else None,
         forms=_first_forms,
         order_sensitive=True,
-        notes={"null_treatment": True, "result_name": _first_result_name},
+        null_treatment=True,
+        result_name=_first_result_name,
     )
 
 
@@ -334,6 +335,7 @@ SPECS = (
         nullable=not_nullable,
         check=_check_count,
         forms=_count_forms,
+        over_no_rows=0,
     ),
     FunctionSpec(
         name="count_if",

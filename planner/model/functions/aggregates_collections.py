@@ -32,6 +32,7 @@ from .aggregates_common import (
 )
 from .build import call as build
 from .build import long, when
+from .mismatch import failed_call
 
 # ------------------------------------------------------------------------- collect_list and set
 
@@ -111,10 +112,12 @@ def _collect(name: str, *aliases: str) -> FunctionSpec:
         pretty=_collect_pretty,
         forms=_collect_forms,
         aliases=aliases,
+        over_no_rows=(),
         object_hash=True,
         order_sensitive=True,
         sql_suffix=_collect_sql_suffix,
-        notes={"null_treatment": True, "result_name": _collect_result_name},
+        null_treatment=True,
+        result_name=_collect_result_name,
     )
 
 
@@ -134,12 +137,8 @@ def _check_distinct(call: Call, conf: Conf) -> Expression:
             )
         deviation = float(str(given.value))
     if not 0 < deviation <= 0.39:
-        raise AnalysisError(
-            "FAILED_FUNCTION_CALL",
-            "[FAILED_FUNCTION_CALL] Failed preparing of the function `approx_count_distinct` for "
-            "call. Please, double check function's arguments. SQLSTATE: 38000",
-            hint="The relative standard deviation must lie above 0 and be at most 0.39.",
-        )
+        hint = "The relative standard deviation must lie above 0 and be at most 0.39."
+        raise failed_call(call.name, hint)
     literal = Literal(value=deviation, type_=DOUBLE)
     return replace(call, arguments=(call.arguments[0], literal))
 
@@ -211,6 +210,7 @@ SPECS = (
         text=_distinct_text,
         pretty=_distinct_pretty,
         forms=_distinct_forms,
+        over_no_rows=0,
         imperative=True,
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..evaluation import evaluate
 from ..expressions import Call, Expression, Literal, SortOrder
+from ..predicates import conjunction_or_none
 from ..registry import AggregateForms, Buffer, Finish, Merge, Show
 from ..types import (
     BINARY,
@@ -21,7 +22,7 @@ from ..types import (
 )
 from .aggregates_common import first_type, gathered_forms, planned_only, present
 from .build import call as build
-from .build import cast_as, every, long, struct
+from .build import cast_as, long, struct
 
 _BUFFER = Buffer("buf", BINARY)
 _PLANNED = planned_only(_BUFFER)
@@ -49,7 +50,7 @@ def _count_forms(call: Call, finish: Finish, count: Expression | None = None) ->
         tests.append(build(">", count, long(0)))
     pair = struct(v=value, n=long(1) if count is None else count)
     fields = (StructField("v", value.data_type), StructField("n", LONG))
-    used = every(*tests) if tests else None
+    used = conjunction_or_none(tests)
     return _list_forms(pair, used, StructType(fields), "counts", finish)
 
 

@@ -11,6 +11,7 @@ from functools import reduce
 
 from ..conf import Conf
 from ..expressions import Call, Expression, Literal
+from ..predicates import conjunction
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show
 from ..tree import replace
 from ..types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
@@ -23,7 +24,7 @@ from .aggregates_common import (
     with_arguments,
 )
 from .build import call as call_of
-from .build import cast_as, double, every, if_else, is_any_null, null, when
+from .build import cast_as, double, if_else, is_any_null, null, when
 from .coercion import cast_unless_same
 from .mismatch import unexpected_type
 
@@ -219,6 +220,7 @@ def _replaced(
         nullable=not_nullable if data_type == LONG else nullable,
         check=_check_numbers if name in ("regr_count", "regr_avgx", "regr_avgy") else doubles(2),
         replacement=replacement,
+        over_no_rows=0 if data_type == LONG else None,
     )
 
 
@@ -246,35 +248,35 @@ def _root(of: Final) -> Final:
 
 def _skewness(c: Columns) -> Expression:
     value = _ratio(_product(call_of("sqrt", c[0]), c[3]), call_of("sqrt", _product(*[c[2]] * 3)))
-    return when(every(_above(c[0], 0), _differs(c[2])), value)
+    return when(conjunction((_above(c[0], 0), _differs(c[2]))), value)
 
 
 def _kurtosis(c: Columns) -> Expression:
     value = _ratio(_product(c[0], c[4]), _product(c[2], c[2]))
     return when(
-        every(_above(c[0], 0), _differs(c[2])),
+        conjunction((_above(c[0], 0), _differs(c[2]))),
         call_of("-", value, double(3.0)),
     )
 
 
 def _correlation(c: Columns) -> Expression:
     value = _ratio(c[3], call_of("sqrt", _product(c[4], c[5])))
-    return when(every(_above(c[0], 1), _differs(c[4]), _differs(c[5])), value)
+    return when(conjunction((_above(c[0], 1), _differs(c[4]), _differs(c[5]))), value)
 
 
 def _determination(c: Columns) -> Expression:
     value = _ratio(_product(c[3], c[3]), _product(c[4], c[5]))
     fit = when(call_of("=", c[4], double(0.0)), double(1.0), value)
-    return when(every(_above(c[0], 0), _differs(c[5])), fit)
+    return when(conjunction((_above(c[0], 0), _differs(c[5]))), fit)
 
 
 def _slope(c: Columns) -> Expression:
-    return when(every(_above(c[0], 0), _differs(c[5])), _ratio(c[3], c[5]))
+    return when(conjunction((_above(c[0], 0), _differs(c[5]))), _ratio(c[3], c[5]))
 
 
 def _intercept(c: Columns) -> Expression:
     value = call_of("-", c[1], _product(_ratio(c[3], c[5]), c[2]))
-    return when(every(_above(c[0], 0), _differs(c[5])), value)
+    return when(conjunction((_above(c[0], 0), _differs(c[5]))), value)
 
 
 def _spread(at: int) -> Final:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from ..expressions import Call, CaseWhen, Cast, Expression, Literal
+from ..predicates import disjunction
 from ..types import DOUBLE, LONG, STRING, DataType
 
 
@@ -43,15 +42,10 @@ def when(condition: Expression, value: Expression, otherwise: Expression | None 
     return CaseWhen(conditions=(condition,), values=(value,), otherwise=otherwise)
 
 
-def every(*conditions: Expression) -> Expression:
-    """All conditions joined by AND."""
-    return reduce(lambda one, other: call("and", one, other), conditions)
-
-
 def is_any_null(values: tuple[Expression, ...]) -> Expression | None:
     """Whether any of the values is null; None if none of them ever is."""
     tests = [call("isnull", value) for value in values if value.nullable]
-    return reduce(lambda one, other: call("or", one, other), tests) if tests else None
+    return disjunction(tests) if tests else None
 
 
 def struct(**fields: Expression) -> Call:

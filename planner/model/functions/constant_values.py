@@ -136,7 +136,11 @@ def _formatted(call: Call, pattern: str, *values: object) -> str:
     pieces = pattern.replace("%%", "").split("%")[1:]
     if any(piece[:1] not in ("s", "d") for piece in pieces):
         raise ValueError(pattern)
-    if any(isinstance(v, bool) or not isinstance(v, str | int) for v in values):
+    values = values[: len(pieces)]  # Java leaves the others out
+    if len(values) < len(pieces) or any(
+        isinstance(value, bool) or not isinstance(value, int if piece[0] == "d" else str | int)
+        for piece, value in zip(pieces, values, strict=True)
+    ):
         raise ValueError(values)
     return pattern % values
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..conf import Conf
 from ..expressions import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, HigherOrder, Parameters, Show, register
 from ..text import pretty
 from ..types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapType, same_type
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
@@ -162,8 +162,49 @@ def _text(extra: str) -> Callable[[Call, Show], str]:
     return show_call
 
 
+def _elements(value: Expression) -> Parameters:
+    kind = value.data_type
+    if isinstance(kind, ArrayType):
+        return [(kind.element_type, kind.contains_null)]
+    return [(kind, True)]
+
+
+def _entries(value: Expression) -> Parameters:
+    kind = value.data_type
+    if isinstance(kind, MapType):
+        return [(kind.key_type, False), (kind.value_type, kind.value_contains_null)]
+    return [(kind, True), (kind, True)]
+
+
+def _accumulated(position: int, values: Sequence[Expression]) -> Parameters:
+    zero = (values[1].data_type, True)
+    return [zero, *_elements(values[0])] if position == 2 else [zero]
+
+
+def _of_both_maps(position: int, values: Sequence[Expression]) -> Parameters:
+    entries = [_entries(value) for value in values]
+    return [entries[0][0], *((e[1][0], True) for e in entries)]
+
+
+_OF_ARRAYS = HigherOrder(lambda position, values: _elements(values[0]))
+_WITH_PLACE = HigherOrder(
+    lambda position, values: [*_elements(values[0]), (INT, False)], with_place=True
+)
+_OF_MAPS = HigherOrder(lambda position, values: _entries(values[0]), of_maps=True)
+_AGGREGATE = HigherOrder(_accumulated, counts=(3, 4), first=2)
+_COMPARED = HigherOrder(lambda position, values: _elements(values[0]) * 2, counts=(1, 2))
+_ZIPPED = HigherOrder(
+    lambda position, values: [(t, True) for value in values for t, _ in _elements(value)],
+    counts=(3,),
+    walked=2,
+    first=2,
+)
+_ZIPPED_MAPS = HigherOrder(_of_both_maps, counts=(3,), of_maps=True, walked=2, first=2)
+
+
 def _spec(
     name: str,
+    lambdas: HigherOrder,
     check: Callable[[Call, Conf], Expression],
     result: Callable[[Call], DataType],
     nullable: Callable[[Call], bool] = _nullable_first,
@@ -181,17 +222,31 @@ def _spec(
         text=text,
         sql=sql,
         codegen=codegen,
+        higher_order=lambdas,
     )
 
 
 register(
-    _spec("transform", _checked("ARRAY", 2), _transformed),
-    _spec("filter", _checked("ARRAY", 2, predicate=True), _first),
-    _spec("exists", _checked("ARRAY", 2, predicate=True), lambda call: BOOLEAN, _any_nullable),
-    _spec("forall", _checked("ARRAY", 2, predicate=True), lambda call: BOOLEAN, _any_nullable),
+    _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed),
+    _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), _first),
+    _spec(
+        "exists",
+        _OF_ARRAYS,
+        _checked("ARRAY", 2, predicate=True),
+        lambda call: BOOLEAN,
+        _any_nullable,
+    ),
+    _spec(
+        "forall",
+        _OF_ARRAYS,
+        _checked("ARRAY", 2, predicate=True),
+        lambda call: BOOLEAN,
+        _any_nullable,
+    ),
     *(
         _spec(
             name,
+            _AGGREGATE,
             _check_aggregate,
             lambda call: call.arguments[-1].data_type,
             _aggregate_nullable,
@@ -201,15 +256,25 @@ register(
     ),
     _spec(
         "array_sort",
+        _COMPARED,
         _check_array_sort,
         _first,
         codegen=False,
         text=_text(", false"),
         sql=_array_sort_sql,
     ),
-    _spec("zip_with", _checked("ARRAY", 3, walked=2), _zipped, _two_nullable, codegen=False),
-    _spec("map_filter", _checked("MAP", 2, predicate=True), _first, codegen=False),
-    _spec("transform_keys", _checked("MAP", 2), _with_keys, codegen=False),
-    _spec("transform_values", _checked("MAP", 2), _with_values, codegen=False),
-    _spec("map_zip_with", _checked("MAP", 3, walked=2), _zipped_map, _two_nullable, codegen=False),
+    _spec(
+        "zip_with", _ZIPPED, _checked("ARRAY", 3, walked=2), _zipped, _two_nullable, codegen=False
+    ),
+    _spec("map_filter", _OF_MAPS, _checked("MAP", 2, predicate=True), _first, codegen=False),
+    _spec("transform_keys", _OF_MAPS, _checked("MAP", 2), _with_keys, codegen=False),
+    _spec("transform_values", _OF_MAPS, _checked("MAP", 2), _with_values, codegen=False),
+    _spec(
+        "map_zip_with",
+        _ZIPPED_MAPS,
+        _checked("MAP", 3, walked=2),
+        _zipped_map,
+        _two_nullable,
+        codegen=False,
+    ),
 )

@@ -151,6 +151,16 @@ def binary_wrong_type(call: Call, wanted: str) -> AnalysisError:
     )
 
 
+def failed_call(name: str, hint: str) -> AnalysisError:
+    """FAILED_FUNCTION_CALL: nothing can be made of the arguments."""
+    return ArgumentError(
+        "FAILED_FUNCTION_CALL",
+        f"[FAILED_FUNCTION_CALL] Failed preparing of the function `{name}` for call. Please, double"
+        " check function's arguments. SQLSTATE: 38000",
+        hint=hint,
+    )
+
+
 def wrong_argument_count(
     name: str, expected: str, actual: int, *, placeless: bool = False
 ) -> AnalysisError:

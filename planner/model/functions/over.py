@@ -143,12 +143,12 @@ register(
     *(
         FunctionSpec(
             name=name, kind="window", data_type=_first, nullable=lambda call: True,
-            check=_check_offset, text=_offset_text, notes={"null_treatment": True},
+            check=_check_offset, text=_offset_text, null_treatment=True,
         )
         for name in ("lag", "lead")
     ),
     FunctionSpec(
         name="nth_value", kind="window", data_type=_first, nullable=lambda call: True,
-        check=_check_nth, text=_nth_text, pretty=_nth_name, notes={"null_treatment": True},
+        check=_check_nth, text=_nth_text, pretty=_nth_name, null_treatment=True,
     ),
 )  # fmt: skip

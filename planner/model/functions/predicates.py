@@ -21,6 +21,7 @@ from .mismatch import (
     binary_diff_types,
     binary_wrong_type,
     diff_types,
+    failed_call,
     type_mismatch,
     wrong_argument_count,
 )
@@ -78,6 +79,8 @@ def _logic_spec(name: str) -> FunctionSpec:
 
 
 def _check_in(call: Call, conf: Conf) -> Expression:
+    if not call.arguments:
+        raise failed_call(call.name, "Give the value and what it may equal.")
     types = [a.data_type for a in call.arguments]
     typed = call
     if any(t != types[0] for t in types[1:]):

@@ -17,10 +17,10 @@ from ....planner.model.expressions import (
     Expression,
     GetStructField,
     Literal,
-    split_conjuncts,
 )
 from ....planner.model.fragments import fragment_context
 from ....planner.model.literal_text import session_time_zone
+from ....planner.model.predicates import split_conjuncts
 from ....planner.model.types import (
     DataType,
     DayTimeIntervalType,

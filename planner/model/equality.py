@@ -1,11 +1,16 @@
-"""Semantic equality of expressions: the same value for every row, whatever the spelling."""
+"""When expressions and plans are the same.
+
+`canonical`, `same` and `ExpressionSet`: the same value for every row, whatever the spelling, as
+Spark's semanticEquals. `signature`: plans of the same rows, whatever the ids of their columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
 
-from ...planner.model.expressions import (
+from .expressions import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -17,10 +22,11 @@ from ...planner.model.expressions import (
     LambdaVariable,
     Literal,
 )
-from ...planner.model.functions.same_functions import one_name
-from ...planner.model.subqueries import SubqueryExpression
-from ...planner.model.tree import replace
-from ..signatures import signature
+from .functions.same_functions import one_name
+from .memo import remembered
+from .predicates import split
+from .subqueries import SubqueryExpression
+from .tree import replace
 
 COMMUTATIVE = frozenset(("+", "*", "and", "or", "=", "<=>", "&", "|", "^", "greatest", "least"))
 FLATTENED = frozenset(("+", "*", "and", "or", "&", "|", "^", "greatest", "least"))
@@ -29,6 +35,9 @@ _WITHOUT_ERRORS = COMMUTATIVE - {"+", "*"} | {
     *("<", "<=", "not", "isnull", "isnotnull", "in", "inset", "if", "coalesce", "size"),
     *("startswith", "endswith", "contains", "named_struct", "knownnullable"),
 }
+
+_IDS = ("expr_id", "result_id")
+_WITHOUT_MEANING = ("codegen_stage", "plan_id")
 
 
 class Canonical:
@@ -43,10 +52,6 @@ class Canonical:
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self) -> tuple[type[Canonical], tuple[tuple[object, ...]]]:
-        # Hashes of text differ from process to process.
-        return Canonical, (self.parts,)
-
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
@@ -55,17 +60,10 @@ class Canonical:
         )
 
 
+@remembered
 def canonical(expression: Expression) -> Canonical:
-    """The canonical form: names, origins and the order of commutative operands are left out.
-
-    It is kept on the (immutable) expression, so that asking again costs nothing.
-    """
-    known = expression.__dict__.get("_canonical")
-    if known is None:
-        known = Canonical(_parts(expression))
-        expression.__dict__["_canonical"] = known
-    assert isinstance(known, Canonical)
-    return known
+    """The canonical form: names, origins and the order of commutative operands are left out."""
+    return Canonical(_parts(expression))
 
 
 def _parts(expression: Expression) -> tuple[object, ...]:
@@ -138,7 +136,7 @@ def _call_parts(call: Call) -> tuple[object, ...]:
     if name in MIRRORED:
         name, arguments = MIRRORED[name], arguments[::-1]
     if name in FLATTENED:
-        keys = [canonical(part) for argument in arguments for part in _flat(argument, name)]
+        keys = [canonical(part) for argument in arguments for part in split(argument, name)]
     else:
         keys = [canonical(argument) for argument in arguments]
     if name in COMMUTATIVE:
@@ -148,14 +146,6 @@ def _call_parts(call: Call) -> tuple[object, ...]:
     # Whether an error stops the query makes a difference to the value, but not for these.
     ansi = name in _WITHOUT_ERRORS or call.ansi
     return ("call", name, ansi, call.options, *keys)
-
-
-def _flat(expression: Expression, name: str) -> Iterator[Expression]:
-    if isinstance(expression, Call) and expression.name == name:
-        for argument in expression.arguments:
-            yield from _flat(argument, name)
-    else:
-        yield expression
 
 
 def _other_parts(expression: Expression) -> tuple[object, ...]:
@@ -176,6 +166,11 @@ def _other_parts(expression: Expression) -> tuple[object, ...]:
 def same(left: Expression, right: Expression) -> bool:
     """Whether both are deterministic and give the same value for every row."""
     return left.deterministic and right.deterministic and canonical(left) == canonical(right)
+
+
+def all_same(left: Sequence[Expression], right: Sequence[Expression]) -> bool:
+    """Whether two lists hold expressions of the same form in the same order."""
+    return list(map(canonical, left)) == list(map(canonical, right))
 
 
 class ExpressionSet:
@@ -229,3 +224,32 @@ class ExpressionSet:
         if not len(removed):
             return self
         return ExpressionSet(e for e in self if e not in removed)
+
+
+def signature(value: Any, ids: dict[int, int]) -> Hashable:
+    """A plan or a part of it as nested tuples, ids numbered in the order of their appearance."""
+    match value:
+        case tuple():
+            return tuple(signature(item, ids) for item in value)
+        case AttributeReference(expr_id=expr_id, data_type=data_type):
+            return "column", ids.setdefault(expr_id, len(ids)), data_type
+        case Alias(expr_id=expr_id, child=child):
+            return "alias", ids.setdefault(expr_id, len(ids)), signature(child, ids)
+        case Literal():
+            return value
+        case Call(name="and" | "or" as name):
+            # In one order, whatever the order written: by what the parts are but for their ids.
+            parts = sorted(split(value, name), key=lambda part: repr(signature(part, {})))
+            return name, *(signature(part, ids) for part in parts)
+    if not is_dataclass(value):
+        return type(value), value  # True is no 1
+    with_id = isinstance(value, AggregateExpression | LambdaVariable)
+    found: list[Hashable] = [type(value).__name__]
+    for field in fields(value):
+        if not field.compare or field.name in _WITHOUT_MEANING:
+            continue
+        part = getattr(value, field.name)
+        if with_id and field.name in _IDS:
+            part = ids.setdefault(part, len(ids))
+        found.append(signature(part, ids))
+    return tuple(found)
