@@ -144,6 +144,9 @@ def replace(path: Place, data: bytes) -> None:
             checksum_path(location).delete()
         location.put(data)
         _write_checksums(location, data)
+        # Of two drivers at once: checksums of one never stay beside the content of the other.
+        if location.storage.local and location.read() != data:
+            checksum_path(location).delete()
 
 
 def remove(path: Place) -> None:

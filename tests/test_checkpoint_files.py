@@ -17,7 +17,7 @@ from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions import AttributeReference
 from stateplan.planner.model.pinned import PINNED
 from stateplan.planner.model.types import INT, STRING, DataType
-from stateplan.runtime import state_files
+from stateplan.runtime import files, state_files
 from stateplan.runtime.checkpoint import (
     Checkpoint,
     CommitMetadata,
@@ -29,6 +29,7 @@ from stateplan.runtime.checkpoint import (
 from stateplan.runtime.compactible_log import CompactibleLog
 from stateplan.runtime.files import file_uri, local_path, location_of, read_whole, write_new
 from stateplan.runtime.offsets import recover
+from stateplan.runtime.state import Location
 from stateplan.runtime.state_files import (
     check_state_files,
     metadata_path,
@@ -277,3 +278,18 @@ def test_paths_and_uris() -> None:
     with pytest.raises(StateplanError, match="on a file system that is not known") as caught:
         location_of("nowhere://bucket/x", "the checkpoint")
     assert caught.value.condition == "STATEPLAN_FILE_SYSTEM_NOT_SUPPORTED"
+
+
+def test_two_writers_of_one_file_leave_no_checksums_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, first = files._write_checksums, [True]
+
+    def other_comes_first(location: Location, data: bytes) -> None:
+        if first and first.pop():
+            files.replace(tmp_path / "file", b"the other's")
+        checked(location, data)
+
+    monkeypatch.setattr(files, "_write_checksums", other_comes_first)
+    files.replace(tmp_path / "file", b"ours")
+    assert read_whole(tmp_path / "file") == b"the other's"
