@@ -136,7 +136,7 @@ def _converted(file: str, lines: list[str], start: int, note: Note) -> list[str]
     return ["" for _ in lines]
 
 
-_OTHERS = ("run", "sh", "bash", "scala", "r", "fs", "python", "script", "pip", "conda", "sparksql")
+_OTHERS = ("run", "sh", "bash", "scala", "r", "fs", "python", "script", "sparksql")
 
 
 def _is_code(line: str) -> bool:
