@@ -58,8 +58,12 @@ class UsersFunctionFailed(Exception):
     """
 
     def __init__(self, reason: str, trace: str) -> None:
-        super().__init__(reason)
+        super().__init__(reason, trace)
+        self.reason = reason
         self.trace = trace
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False) -> StateplanError:

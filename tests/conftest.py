@@ -21,6 +21,26 @@ Checks = dict[str, subprocess.Popen[str]]
 _CHECKS = pytest.StashKey[Checks]()
 
 
+# pytest-xdist begins with the files that have most tests; these take longest.
+_FIRST = ("embedded_environment", "scenarios", "random_streams", "shipping", "explain_files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let several processes take files in the order of the tests."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest."""
+
+    def place(item: pytest.Item) -> int:
+        name = item.path.stem.removeprefix("test_")
+        return _FIRST.index(name) if name in _FIRST else len(_FIRST)
+
+    items.sort(key=place)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start the checks of test_quality that were chosen: mypy alone takes a core for a minute."""
     started: Checks = {}

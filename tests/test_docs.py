@@ -45,7 +45,7 @@ def test_the_documentation_builds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_have_these_options(page: Path) -> None:
     for line in "\n".join(blocks(page, "sh", "bash", "console")).splitlines():
-        words = line.removeprefix("$ ").split("#")[0].split()
+        words = line.removeprefix("$ ").split("#")[0].split(" -- ")[0].split()
         if words[:1] != ["stateplan"]:
             continue
         command: click.Command = main

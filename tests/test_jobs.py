@@ -32,9 +32,10 @@ STARTED = {
     ],
     "sessions.py": ["query, append mode, to parquet visits"],
     "stateful.py": ["query, update mode, to console"],
+    "totals.py": ["query, complete mode, to foreachBatch"],
     "upserts.py": ["query, append mode, to foreachBatch"],
 }
-ARGUMENTS = {"orders.py": ["--trigger", "30"]}
+ARGUMENTS = {"orders.py": ["--trigger", "30"], "totals.py": ["--folder", "/data/totals"]}
 # Those that are no scripts of their own, and their options.
 ALONE = {"bronze_to_silver.ipynb": [], "gold_notebook.py": [], "quality.py": ["--call", "Job.run"]}
 STREAMING = Path(pyspark.__file__).parent / "examples/src/main/python/sql/streaming"

@@ -18,6 +18,7 @@ LAZY = (
     "planner/_stateplan/pytest_plugin.py",
     "planner/_stateplan/testing.py",
     "planner/cli.py",
+    "planner/cli_explain.py",
     "planner/cli_state.py",
     "planner/described_sources.py",
     "planner/explaining.py",

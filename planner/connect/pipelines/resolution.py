@@ -42,7 +42,7 @@ class _Refused(Exception):
     """The graph as a whole is refused: no flow is planned any more."""
 
     def __init__(self, error: StateplanError) -> None:
-        super().__init__(error.message)
+        super().__init__(error)
         self.error = error
 
 
