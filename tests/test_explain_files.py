@@ -265,3 +265,16 @@ spark._client.execute_command(command)
     status, _, told = explain(write(tmp_path / "job.py", HEAD + body))
     assert status == 2 and "A Python data source" in told, told
     assert not made.exists()
+
+
+def test_who_reads_may_stop_reading(tmp_path: Path) -> None:
+    body = "for i in range(3):\n    spark.readStream.format('rate').load().writeStream.start()\n"
+    job = write(tmp_path / "job.py", HEAD + body)
+    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", str(job)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert "job.py" in process.stdout.readline()
+        process.stdout.close()
+        assert "error" not in process.stderr.read()
+    assert process.returncode == 0

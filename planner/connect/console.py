@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import TextIO
@@ -70,7 +71,14 @@ class Console:
         if self.mode != "json":
             text = f"-- {title}\n{text}\n"
         self.shown.append((title, execution))
-        print(text, file=self.out or sys.stdout, flush=True)
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        try:
+            print(text, file=self.out or sys.stdout, flush=True)
+        except BrokenPipeError:
+            # Who reads, such as `head`, has seen enough: the rest goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), (self.out or sys.stdout).fileno())
 
     def show_pipeline(self, pipeline: Pipeline) -> None:
         """Print a pipeline's graph, then the plan of each flow that writes a table or a sink.
@@ -86,10 +94,10 @@ class Console:
             document = printing.graph_document(pipeline)
             text = json.dumps(document, indent=2, ensure_ascii=False)
             self.shown += [(printing.flow_title(pipeline, flow), plan) for flow, plan in planned]
-            print(text, file=self.out or sys.stdout, flush=True)
+            self._write(text)
             return
         graph = _GRAPHS.get(self.mode, printing.graph_text)
-        print(graph(pipeline), file=self.out or sys.stdout, flush=True)
+        self._write(graph(pipeline))
         for flow, execution in planned:
             self._print(printing.flow_title(pipeline, flow), execution)
 
