@@ -155,7 +155,7 @@ def test_a_query_may_be_stopped_after_its_batch(tmp_path: Path) -> None:
 
 
 SCRIPT = """
-import time, stateplan.planner.query as q
+import signal, time
 from stateplan.planner.cli import main
 from stateplan.runtime.sinks import simple
 
@@ -165,6 +165,7 @@ def write(self, frame, batch_id):
     return None
 
 simple.NoopSink.write = write
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
 main(["run", "query.yaml", "--engine", "embedded"])
 """
 
@@ -179,7 +180,10 @@ def test_ctrl_c_on_the_command_line_stops_after_the_batch(tmp_path: Path) -> Non
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT], cwd=tmp_path, stdout=subprocess.PIPE, text=True
     ) as run:
-        assert run.stdout is not None and run.stdout.readline() == "inside\n"
-        run.send_signal(signal.SIGINT)
-        assert run.wait(30) == 0
+        try:
+            assert run.stdout is not None and run.stdout.readline() == "inside\n"
+            run.send_signal(signal.SIGINT)
+            assert run.wait(30) == 0
+        finally:
+            run.kill()
     assert (tmp_path / "checkpoint" / "commits" / "0").exists()
