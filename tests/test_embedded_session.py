@@ -128,6 +128,7 @@ def test_a_broken_connection_is_made_again() -> None:
 
 _IN_A_PROCESS = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
 from stateplan.runtime.engines import embedded_session
 spark = embedded_session.session()
 """
