@@ -54,12 +54,7 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    from stateplan.planner.description import (
-        Description,
-        SinkDescription,
-        SourceDescription,
-        Step,
-    )
+    from stateplan.planner.description import Description, SinkDescription, SourceDescription, Step
 
     for title, model in {
         "A description": Description,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..planner.model.expressions import (
+from ..planner.model.expressions.core import (
     AggregateExpression,
     AttributeReference,
     Expression,
@@ -12,8 +12,7 @@ from ..planner.model.expressions import (
     to_attribute,
 )
 from ..planner.model.lazy import cached_property
-from ..planner.model.text import plan_text
-from ..planner.model.types import (
+from ..planner.model.schemas.types import (
     ArrayType,
     BinaryType,
     DataType,
@@ -21,6 +20,7 @@ from ..planner.model.types import (
     StringType,
     StructType,
 )
+from ..planner.model.text.text import plan_text
 from .distribution import (
     AllTuples,
     ClusteredDistribution,

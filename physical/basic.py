@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..planner.model.equality import canonical
-from ..planner.model.expressions import (
+from ..planner.model.expressions.core import (
     AttributeReference,
     Call,
     Cast,
@@ -15,9 +14,10 @@ from ..planner.model.expressions import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.expressions.equality import canonical
+from ..planner.model.expressions.predicates import split_conjuncts
 from ..planner.model.lazy import cached_property
-from ..planner.model.predicates import split_conjuncts
-from ..planner.model.text import plan_text
+from ..planner.model.text.text import plan_text
 from .distribution import (
     AllTuples,
     Distribution,

@@ -16,15 +16,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..planner.model.equality import Canonical, all_same, canonical
-from ..planner.model.expressions import (
+from ..planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Expression,
     SortOrder,
     to_attribute,
 )
-from ..planner.model.text import plan_text
+from ..planner.model.expressions.equality import Canonical, all_same, canonical
+from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 
 

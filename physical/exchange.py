@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..planner.model.expressions import (
+from ..planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Expression,
@@ -13,7 +13,7 @@ from ..planner.model.expressions import (
     to_attribute,
 )
 from ..planner.model.lazy import cached_property
-from ..planner.model.text import plan_text
+from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 from .distribution import (
     BroadcastMode,

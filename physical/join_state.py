@@ -12,21 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..planner.model.expressions import (
-    AttributeReference,
-    Call,
-    Cast,
-    Expression,
-    Literal,
-)
-from ..planner.model.predicates import split_conjuncts
-from ..planner.model.types import (
+from ..planner.model.expressions.core import AttributeReference, Call, Cast, Expression, Literal
+from ..planner.model.expressions.predicates import split_conjuncts
+from ..planner.model.expressions.windows import PreciseTimestampConversion
+from ..planner.model.schemas.types import (
     CalendarIntervalType,
     DayTimeIntervalType,
     NumericType,
     TimestampType,
 )
-from ..planner.model.windows import PreciseTimestampConversion
 
 Columns = Sequence[AttributeReference]
 

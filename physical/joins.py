@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from ..planner.model.bound import bind
-from ..planner.model.expressions import (
-    AttributeReference,
-    Call,
-    Cast,
-    Expression,
-    SortOrder,
-)
-from ..planner.model.expressions import Literal as Constant
-from ..planner.model.logical import JoinType, join_output
-from ..planner.model.text import plan_text
-from ..planner.model.types import (
+from ..planner.model.expressions.bound import bind
+from ..planner.model.expressions.core import AttributeReference, Call, Cast, Expression, SortOrder
+from ..planner.model.expressions.core import Literal as Constant
+from ..planner.model.plans.logical import JoinType, join_output
+from ..planner.model.schemas.types import (
     INT,
     LONG,
     ByteType,
@@ -28,6 +21,7 @@ from ..planner.model.types import (
     LongType,
     ShortType,
 )
+from ..planner.model.text.text import plan_text
 from .distribution import (
     BroadcastDistribution,
     ClusteredDistribution,

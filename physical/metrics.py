@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..planner.model.expressions import Expression
+from ..planner.model.expressions.core import Expression
 from .plan import UnaryExec
 from .text import arguments, bracketed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..planner.model.expressions import AttributeReference
+from ..planner.model.expressions.core import AttributeReference
 from ..planner.model.lazy import cached_property
 from .distribution import Partitioning, SinglePartition, UnknownPartitioning
 from .plan import SparkPlan, UnaryExec

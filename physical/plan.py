@@ -6,16 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ..planner.model.expressions import AttributeReference, Origin, SortOrder
+from ..planner.model.expressions.core import AttributeReference, Origin, SortOrder
 from ..planner.model.lazy import cached_property
-from ..planner.model.query_plan import QueryPlan
-from ..planner.model.types import StructField, StructType, as_nullable
-from .distribution import (
-    Distribution,
-    Partitioning,
-    UnknownPartitioning,
-    UnspecifiedDistribution,
-)
+from ..planner.model.plans.query_plan import QueryPlan
+from ..planner.model.schemas.types import StructField, StructType, as_nullable
+from .distribution import Distribution, Partitioning, UnknownPartitioning, UnspecifiedDistribution
 from .state import OutputMode, StatefulOperatorStateInfo, StateStoreSchema
 from .text import counted
 

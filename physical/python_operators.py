@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ..planner.model.expressions import (
+from ..planner.model.expressions.core import (
     AggregateExpression,
     AttributeReference,
     Expression,
     SortOrder,
     to_attribute,
 )
-from ..planner.model.python_functions import PythonUDF
-from ..planner.model.text import plan_text
+from ..planner.model.expressions.python_functions import PythonUDF
+from ..planner.model.text.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
 from .plan import SparkPlan, UnaryExec
 from .text import alone, arguments, counted, listed

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.expressions.core import AttributeReference, SortOrder
+from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.lazy import cached_property
-from ..planner.model.python_functions import PythonUDF
-from ..planner.model.python_operators import field_text
-from ..planner.model.text import plan_text
-from ..planner.model.types import BINARY, INT, LONG, StructField, StructType
+from ..planner.model.plans.python_operators import field_text
+from ..planner.model.schemas.types import BINARY, INT, LONG, StructField, StructType
+from ..planner.model.text.text import plan_text
 from .distribution import Distribution, UnspecifiedDistribution, stateful_distribution
 from .plan import SparkPlan, StateStoreWriter, UnaryExec, state_columns
 from .python_operators import Attributes, ascending

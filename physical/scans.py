@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..planner.model.expressions import AttributeReference, Expression
+from ..planner.model.expressions.core import AttributeReference, Expression
 from ..planner.model.lazy import cached_property
-from ..planner.model.text import plan_text
-from ..planner.model.types import StructField, StructType
+from ..planner.model.schemas.types import StructField, StructType
+from ..planner.model.text.text import plan_text
 from .plan import SparkPlan, UnaryExec
 from .source_filters import source_filters
 from .text import cut

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from ..planner.model.expressions import AttributeReference, Call, Expression, Literal
-from ..planner.model.literal_text import literal_text
-from ..planner.model.types import DateType, TimestampType
+from ..planner.model.expressions.core import AttributeReference, Call, Expression, Literal
+from ..planner.model.schemas.types import DateType, TimestampType
+from ..planner.model.text.literal_text import literal_text
 from .subqueries import PlannedSubquery
 
 _COMPARISONS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..planner.model.types import StructType
+from ..planner.model.schemas.types import StructType
 
 OutputMode = Literal["append", "update", "complete"]
 

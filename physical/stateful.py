@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..planner.model.expressions import AttributeReference, SortOrder
+from ..planner.model.expressions.core import AttributeReference, SortOrder
 from ..planner.model.lazy import cached_property
-from ..planner.model.types import LONG, NULL, TIMESTAMP, StructField, StructType
+from ..planner.model.schemas.types import LONG, NULL, TIMESTAMP, StructField, StructType
 from .basic import LimitExec
 from .distribution import AllTuples, Distribution, stateful_distribution
 from .plan import StatefulOperator, StateStoreWriter, UnaryExec, state_columns

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..planner.model.bound import BoundReference
-from ..planner.model.expressions import (
+from ..planner.model.expressions.bound import BoundReference
+from ..planner.model.expressions.core import (
     AttributeReference,
     Call,
     Expression,
     GetStructField,
     Literal,
 )
+from ..planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..planner.model.lazy import cached_property
-from ..planner.model.logical import JoinType, join_output
-from ..planner.model.predicates import conjunction_or_none, split_conjuncts
-from ..planner.model.text import plan_text
-from ..planner.model.types import BOOLEAN, LONG, StructField, StructType
+from ..planner.model.plans.logical import JoinType, join_output
+from ..planner.model.schemas.types import BOOLEAN, LONG, StructField, StructType
+from ..planner.model.text.text import plan_text
 from .distribution import (
     Distribution,
     Partitioning,

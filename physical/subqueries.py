@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..planner.model.bound import Written
+from ..planner.model.expressions.bound import Written
 from ..planner.model.lazy import cached_property
+from ..planner.model.schemas.types import DataType
 from ..planner.model.tree import replace
-from ..planner.model.types import DataType
 from .distribution import Partitioning
 from .plan import SparkPlan, UnaryExec
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..planner.model.expressions import AttributeReference, Expression
-from ..planner.model.text import plan_text
-from ..planner.model.types import ArrayType, DataType, MapType, StructType
+from ..planner.model.expressions.core import AttributeReference, Expression
+from ..planner.model.schemas.types import ArrayType, DataType, MapType, StructType
+from ..planner.model.text.text import plan_text
 
 Part = str | Sequence["Part"]
 

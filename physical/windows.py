@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from ..planner.model.expressions import AttributeReference, Expression, SortOrder, to_attribute
-from ..planner.model.text import plan_text
-from .distribution import (
-    AllTuples,
-    ClusteredDistribution,
-    Distribution,
-    UnspecifiedDistribution,
-)
+from ..planner.model.expressions.core import AttributeReference, Expression, SortOrder, to_attribute
+from ..planner.model.text.text import plan_text
+from .distribution import AllTuples, ClusteredDistribution, Distribution, UnspecifiedDistribution
 from .plan import UnaryExec
 from .text import arguments, listed
 

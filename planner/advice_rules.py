@@ -29,11 +29,9 @@ from ..physical.stateful import (
 )
 from ..physical.streaming_join import StreamingSymmetricHashJoinExec
 from ..rules.preparation.watermarks import propagate_watermarks
-from .model.conf import Conf
-from .model.expressions import Alias, AttributeReference
-from .model.intervals import interval_text
-from .model.text import pretty
-from .model.types import (
+from .model.expressions.core import Alias, AttributeReference
+from .model.expressions.intervals import interval_text
+from .model.schemas.types import (
     BOOLEAN,
     ArrayType,
     CollatedStringType,
@@ -45,6 +43,8 @@ from .model.types import (
     TimestampNTZType,
     TimestampType,
 )
+from .model.settings.conf import Conf
+from .model.text.text import pretty
 
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 _NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"

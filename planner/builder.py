@@ -17,9 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from .description import SourceDescription
 from .model.errors import DescriptionError
-from .model.expressions import Alias, Expression, SortOrder, lit
-from .model.intervals import interval_text, parse_interval
-from .model.logical import (
+from .model.expressions.core import Alias, Expression, SortOrder, lit
+from .model.expressions.intervals import interval_text, parse_interval
+from .model.expressions.unresolved import (
+    MultiAlias,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedStar,
+)
+from .model.plans.logical import (
     Aggregate,
     Deduplicate,
     Distinct,
@@ -35,10 +41,9 @@ from .model.logical import (
     UnresolvedHaving,
     watermark_node_id,
 )
-from .model.query_plan import LogicalPlan
-from .model.relations import SubqueryAlias, UnresolvedRelation
+from .model.plans.query_plan import LogicalPlan
+from .model.plans.relations import SubqueryAlias, UnresolvedRelation
 from .model.tree import replace
-from .model.unresolved import MultiAlias, UnresolvedAlias, UnresolvedAttribute, UnresolvedStar
 from .sql import parse_expression
 
 if TYPE_CHECKING:
@@ -211,7 +216,7 @@ class QueryBuilder:
 
     def query(self, *, output_mode: str = "append", conf: Mapping[str, str] | None = None) -> Query:
         """The query, to be explained or run."""
-        from .model.conf import Conf
+        from .model.settings.conf import Conf
         from .query import Query
 
         return Query(

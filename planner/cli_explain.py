@@ -124,7 +124,7 @@ def _is_pipeline(file: str) -> bool:
 def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Query:
     from .catalog_file import load_catalog
     from .description import read_text
-    from .model.conf import Conf
+    from .model.settings.conf import Conf
     from .query import Query
 
     return Query(
@@ -184,7 +184,7 @@ def serve(
         from .connect.console import Console
         from .connect.server import Access, serving
         from .connect.service import PlannerService
-    from .model.conf import Conf
+    from .model.settings.conf import Conf
 
     door = Access(
         host=access["host"] or "",

@@ -42,7 +42,7 @@ def explain_scripts(
     with needed("A PySpark script"):
         from .connect.script.explain import explain_script, programs_of
     from .connect.script.program import Program
-    from .model.conf import Conf
+    from .model.settings.conf import Conf
     from .pages.pipeline_page import pipeline_html
     from .pages.plan_page import PlanView, explain_page
     from .pages.shell import write_page

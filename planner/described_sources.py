@@ -7,9 +7,9 @@ from typing import Any
 
 from .description import SourceDescription
 from .model.catalog import Source
-from .model.ddl import parse_schema
 from .model.errors import DescriptionError
 from .model.formats import fixed_schema
+from .model.schemas.ddl import parse_schema
 from .table_size import files_size
 
 

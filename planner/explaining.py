@@ -10,7 +10,7 @@ from ..physical.explain import MODES as PHYSICAL_MODES
 from ..physical.explain import explain as explain_physical
 from ..physical.explain.modes import Explainable
 from .model.errors import DescriptionError
-from .model.literal_text import time_zone_scope
+from .model.text.literal_text import time_zone_scope
 
 if TYPE_CHECKING:
     from ..runtime.plan import RuntimePlan

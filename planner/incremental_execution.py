@@ -19,13 +19,13 @@ from ..rules.preparation.state import for_version
 from ..rules.preparation.watermarks import may_redefine, propagate_watermarks
 from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
-from .model.conf import Conf
 from .model.errors import PlanningError
 from .model.ids import id_scope
-from .model.literal_text import time_zone_scope
 from .model.memo import memo_scope
-from .model.query_plan import LogicalPlan
-from .model.relations import highest_id
+from .model.plans.query_plan import LogicalPlan
+from .model.plans.relations import highest_id
+from .model.settings.conf import Conf
+from .model.text.literal_text import time_zone_scope
 from .strategies import plan_physical
 
 # Named by content, so that the same query gives the same text in every process.

@@ -13,16 +13,16 @@ from .collecting import without_collections
 from .described_sources import catalog_source
 from .description import Description, SinkDescription, SourceDescription
 from .model.catalog import Source
-from .model.conf import Conf
-from .model.conf_checks import check_settings
-from .model.ddl import parse_schema, timestamp_type
 from .model.errors import DescriptionError
-from .model.expressions import Alias, AttributeReference, Expression, LambdaVariable
+from .model.expressions.core import Alias, AttributeReference, Expression, LambdaVariable
 from .model.ids import fresh_id, id_scope
-from .model.literal_text import time_zone_scope
-from .model.query_plan import LogicalPlan
+from .model.plans.query_plan import LogicalPlan
+from .model.schemas.ddl import parse_schema, timestamp_type
+from .model.schemas.types import StructType
+from .model.settings.conf import Conf
+from .model.settings.conf_checks import check_settings
+from .model.text.literal_text import time_zone_scope
 from .model.tree import replace
-from .model.types import StructType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.expressions import AttributeReference
-from ..planner.model.types import (
+from ..planner.model.expressions.core import AttributeReference
+from ..planner.model.schemas.types import (
     ArrayType,
     BinaryType,
     BooleanType,

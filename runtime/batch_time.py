@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 from ..physical.plan import SparkPlan
 from ..physical.python_state import PythonStatefulExec
 from ..physical.subqueries import PlannedSubquery, with_plan
-from ..planner.model.expressions import Call, Expression, Literal
+from ..planner.model.expressions.core import Call, Expression, Literal
+from ..planner.model.schemas.types import DateType, TimestampNTZType, TimestampType
 from ..planner.model.tree import replace
-from ..planner.model.types import DateType, TimestampNTZType, TimestampType
 
 NOW = ("current_timestamp", "now", "localtimestamp", "current_date")
 

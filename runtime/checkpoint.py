@@ -15,9 +15,9 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure, StateplanError
-from ..planner.model.pinned import PINNED, PROVIDER
+from ..planner.model.settings.conf import Conf
+from ..planner.model.settings.pinned import PINNED, PROVIDER
 from .claim import Claim, Holder
 from .files import corrupt, failing, location_of, read_whole, remove, write_new
 from .state.storage import Location, Place

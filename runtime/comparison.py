@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..planner.model.types import (
+from ..planner.model.schemas.types import (
     ArrayType,
     BinaryType,
     DataType,

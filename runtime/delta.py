@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.schema_json import type_from_json
-from ..planner.model.types import StructType
+from ..planner.model.schemas.schema_json import type_from_json
+from ..planner.model.schemas.types import StructType
 from .files import local_path
 
 

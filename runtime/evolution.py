@@ -13,8 +13,8 @@ from ..planner.evolution.printing import report_text
 from ..planner.evolution.reading import DOCUMENT, read_folder
 from ..planner.evolution.side import side_of
 from ..planner.incremental_execution import IncrementalExecution
-from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
+from ..planner.model.settings.conf import Conf
 from .checkpoint import Checkpoint
 from .files import read_whole
 from .files import replace as replace_file

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.expressions import AttributeReference
-from ..planner.model.types import StructField, StructType, as_nullable
+from ..planner.model.expressions.core import AttributeReference
+from ..planner.model.schemas.types import StructField, StructType, as_nullable
 from .arrow_types import arrow_type, column_name
 
 if TYPE_CHECKING:

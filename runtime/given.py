@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 from ..planner.described_sources import described_sources
 from ..planner.description import SinkDescription, SourceDescription, parse_description
 from ..planner.model.catalog import Source as Known
-from ..planner.model.ddl import parse_schema
 from ..planner.model.errors import DescriptionError
-from ..planner.model.types import StructType, as_nullable
+from ..planner.model.schemas.ddl import parse_schema
+from ..planner.model.schemas.types import StructType, as_nullable
 from .options import Options
 from .rows import read_rows
 from .sinks import SINKS, ForeachBatchSink, PythonSink, Sink, make_sink

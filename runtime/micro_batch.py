@@ -19,8 +19,8 @@ from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.explain import explain
 from ..physical.plan import SparkPlan
 from ..planner.incremental_execution import IncrementalExecution
-from ..planner.model.conf import Conf
-from ..planner.model.pinned import PROVIDER
+from ..planner.model.settings.conf import Conf
+from ..planner.model.settings.pinned import PROVIDER
 from .batch_progress import RunIdentity, batch_progress
 from .batch_time import with_batch_time
 from .checkpoint import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
+from ..planner.model.settings.conf import Conf
 from .checkpoint import Checkpoint, CommitMetadata, Offset, OffsetMetadata, restored_conf
 from .files import corrupt
 

@@ -7,13 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..physical.plan import SparkPlan, StateStoreWriter
-from ..planner.evolution.names import (
-    CONDITION,
-    NAMES_FILE,
-    StoredName,
-    names_document,
-    names_from,
-)
+from ..planner.evolution.names import CONDITION, NAMES_FILE, StoredName, names_document, names_from
 from ..planner.model.errors import RuntimeFailure
 from .checkpoint import Checkpoint
 from .files import corrupt, read_whole, remove

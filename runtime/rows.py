@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..planner.model.errors import DescriptionError
-from ..planner.model.types import (
+from ..planner.model.schemas.types import (
     ArrayType,
     BinaryType,
     BooleanType,

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..planner.description import Scenario, Step
 from ..planner.incremental_execution import IncrementalExecution
-from ..planner.model.conf import Conf
-from ..planner.model.ddl import parse_schema
 from ..planner.model.errors import (
     AnalysisError,
     RuntimeFailure,
     StateplanError,
     StreamingCheckError,
 )
-from ..planner.model.types import DataType
+from ..planner.model.schemas.ddl import parse_schema
+from ..planner.model.schemas.types import DataType
+from ..planner.model.settings.conf import Conf
 from ..planner.query import Query
 from .comparison import as_text, plain
 from .progress import StreamingQueryProgress

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.types import StructType, is_collated
+from ..planner.model.schemas.types import StructType, is_collated
 from .checkpoint import STATE_PROVIDER, compact_json, read_lines
 from .files import AnyPath, corrupt, read_whole, replace, write_new
 from .frames import schema_json

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.incremental_execution import IncrementalExecution
-from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
-from ..planner.model.query_plan import LogicalPlan
-from ..planner.model.relations import StreamingRelation
+from ..planner.model.plans.query_plan import LogicalPlan
+from ..planner.model.plans.relations import StreamingRelation
+from ..planner.model.settings.conf import Conf
 from .batch_progress import RunIdentity
 from .checkpoint import Checkpoint
 from .claim import Holder

@@ -14,8 +14,8 @@ from typing import Any
 
 from ..physical.plan import SparkPlan
 from ..physical.python_state import TransformWithStateInPySparkExec
-from ..planner.model.conf import Conf
 from ..planner.model.errors import RuntimeFailure
+from ..planner.model.settings.conf import Conf
 from .engines.user_state import declared_by, evolves_by_name
 from .files import AnyPath, read_whole, replace
 from .inspection.columns import columns_of, columns_text

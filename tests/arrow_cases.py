@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AttributeReference,
     Call,
     CaseWhen,
@@ -22,8 +22,9 @@ from stateplan.planner.model.expressions import (
     GetStructField,
     Literal,
 )
+from stateplan.planner.model.expressions.windows import PreciseTimestampConversion
 from stateplan.planner.model.functions.casts import can_cast
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BINARY,
     BOOLEAN,
     BYTE,
@@ -43,7 +44,6 @@ from stateplan.planner.model.types import (
     StructType,
     YearMonthIntervalType,
 )
-from stateplan.planner.model.windows import PreciseTimestampConversion
 from stateplan.runtime.kernels.expressions.compile import unsupported
 from stateplan.runtime.kernels.expressions.supported import CASTS, OPERATIONS, Signature
 

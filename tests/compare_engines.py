@@ -32,7 +32,7 @@ from engine_comparison.table import MODES, agrees, has, load, put, put_reasons, 
 from engine_comparison.values import ROWS, column
 from engine_comparison.verdicts import entry
 
-from stateplan.planner.model.expressions import AttributeReference, Expression
+from stateplan.planner.model.expressions.core import AttributeReference, Expression
 from stateplan.runtime.engines.agreement import TABLE
 from stateplan.runtime.engines.signatures import Signature
 

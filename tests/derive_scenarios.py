@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from stateplan.planner.model.ddl import parse_type
+from stateplan.planner.model.schemas.ddl import parse_type
 from stateplan.runtime.comparison import as_text, plain
 from stateplan.runtime.scenario_run import scenario_folder
 from stateplan.runtime.testing.update import write_expectation

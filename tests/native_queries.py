@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import cloudpickle
 
 from stateplan.planner.described_sources import described_sources
-from stateplan.planner.model.conf import Conf
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.query import Query
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import stateplan
-from stateplan.planner.model.ddl import parse_schema
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import MemorySource
 

@@ -18,9 +18,7 @@ import pyarrow as pa
 import pytest
 
 from stateplan.physical.aggregate import BaseAggregateExec
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_type
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -31,8 +29,8 @@ from stateplan.planner.model.expressions import (
     lit,
 )
 from stateplan.planner.model.registry import find, lookup, names
-from stateplan.planner.model.spark_sql import spark_sql
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.ddl import parse_type
+from stateplan.planner.model.schemas.types import (
     DOUBLE,
     INT,
     LONG,
@@ -40,6 +38,8 @@ from stateplan.planner.model.types import (
     StructType,
     YearMonthIntervalType,
 )
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.runtime.arrow_types import arrow_schema, column_name
 from stateplan.runtime.engines.kernels import buffers_of
 from stateplan.runtime.kernels.buffers import RowBuffers

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import AnalysisError
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
-from stateplan.rules.analysis.suggestions import distance
+from stateplan.rules.analysis.names.suggestions import distance
 
 CATALOG = {
     "events": Source(

@@ -8,11 +8,11 @@ import re
 import pytest
 
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.logical_text import tree_text
-from stateplan.planner.model.query_plan import LogicalPlan
+from stateplan.planner.model.plans.query_plan import LogicalPlan
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.logical_text import tree_text
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze, inline_ctes
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from arrow_cases import COLUMNS, casts, operations, table, trees
 
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AttributeReference,
     Call,
     Cast,
@@ -24,10 +24,10 @@ from stateplan.planner.model.expressions import (
     Literal,
     lit,
 )
-from stateplan.planner.model.spark_sql import spark_sql
-from stateplan.planner.model.text import plan_text
+from stateplan.planner.model.schemas.types import DOUBLE, INT, STRING, TIMESTAMP
+from stateplan.planner.model.text.spark_sql import spark_sql
+from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.model.tree import replace
-from stateplan.planner.model.types import DOUBLE, INT, STRING, TIMESTAMP
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.compile import compile_program, unsupported
 from stateplan.runtime.kernels.expressions.evaluator import OPERATIONS as COMPUTED
@@ -404,6 +404,6 @@ def test_a_program_is_small_and_needs_no_planner() -> None:
 def test_to_ask_needs_neither_arrow_nor_numpy() -> None:
     code = "import stateplan.runtime.kernels.expressions.compile, sys; print(sorted(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "'stateplan.planner.model.expressions'" in found.stdout
+    assert "'stateplan.planner.model.expressions.core'" in found.stdout
     assert "'pyarrow'" not in found.stdout
     assert "'numpy'" not in found.stdout

@@ -8,7 +8,7 @@ import stateplan
 from stateplan.physical.explain.normalise import normalise
 from stateplan.planner.builder import QueryBuilder, stream, table
 from stateplan.planner.model.errors import AnalysisError, DescriptionError
-from stateplan.planner.model.unresolved import UnresolvedAttribute
+from stateplan.planner.model.expressions.unresolved import UnresolvedAttribute
 
 SCHEMA = "user STRING, ts TIMESTAMP, amount DOUBLE, qty INT"
 

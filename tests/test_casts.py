@@ -10,7 +10,7 @@ from stateplan.planner.model.functions.casts import (
     can_up_cast,
     may_be_null,
 )
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BOOLEAN,
     DATE,
     DOUBLE,

@@ -12,11 +12,11 @@ import pytest
 from stateplan.physical.basic import StreamingRelationExec
 from stateplan.physical.state import StatefulOperatorStateInfo
 from stateplan.physical.stateful import StreamingDeduplicateExec
-from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import AttributeReference
-from stateplan.planner.model.pinned import PINNED
-from stateplan.planner.model.types import INT, STRING, DataType
+from stateplan.planner.model.expressions.core import AttributeReference
+from stateplan.planner.model.schemas.types import INT, STRING, DataType
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.settings.pinned import PINNED
 from stateplan.runtime import files, state_files
 from stateplan.runtime.checkpoint import (
     Checkpoint,

@@ -6,9 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AttributeReference,
     CaseWhen,
     Expression,
@@ -22,8 +21,7 @@ from stateplan.planner.model.functions.coercion import (
     tightest_common_type,
     wider_type,
 )
-from stateplan.planner.model.text import plan_text
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -41,6 +39,8 @@ from stateplan.planner.model.types import (
     StructField,
     StructType,
 )
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.text import plan_text
 
 ANSI = Conf()
 LEGACY = Conf({"spark.sql.ansi.enabled": "false"})

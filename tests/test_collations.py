@@ -8,9 +8,9 @@ import pytest
 
 from stateplan.planner.builder import QueryBuilder, stream
 from stateplan.planner.connect.types import read_schema
-from stateplan.planner.model.ddl import collated, parse_schema, parse_type
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.types import STRING, CollatedStringType, is_collated
+from stateplan.planner.model.schemas.ddl import collated, parse_schema, parse_type
+from stateplan.planner.model.schemas.types import STRING, CollatedStringType, is_collated
 
 EVENTS = (
     "k STRING COLLATE UTF8_LCASE, n STRING COLLATE UTF8_BINARY, m MAP<INT, STRING COLLATE UNICODE>"

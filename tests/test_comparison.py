@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BINARY,
     DATE,
     DOUBLE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stateplan.planner.model.ddl import parse_schema, parse_type
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.types import StructField, StructType
+from stateplan.planner.model.schemas.ddl import parse_schema, parse_type
+from stateplan.planner.model.schemas.types import StructField, StructType
 
 
 def test_schema() -> None:

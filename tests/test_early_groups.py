@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import stateplan
-from stateplan.planner.model.ddl import parse_schema
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.kernels import early_groups
 from stateplan.runtime.kernels.early_groups import key_codes
 from stateplan.runtime.sinks import MemorySink

@@ -9,8 +9,7 @@ import pytest
 from engine_comparison.table import load, summary, text_of
 
 from stateplan.planner.model import registry
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AttributeReference,
     Call,
     CaseWhen,
@@ -20,8 +19,7 @@ from stateplan.planner.model.expressions import (
     lit,
 )
 from stateplan.planner.model.functions import resolve
-from stateplan.planner.model.spark_sql import spark_sql
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BOOLEAN,
     DOUBLE,
     INT,
@@ -34,6 +32,8 @@ from stateplan.planner.model.types import (
     StructField,
     StructType,
 )
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.runtime.engines import agreement
 from stateplan.runtime.engines.agreement import TABLE, disagreements
 from stateplan.runtime.engines.embedded_errors import spark_error

@@ -18,10 +18,10 @@ from pyarrow import parquet
 import stateplan
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import InternalError, RuntimeFailure
 from stateplan.planner.model.ids import id_scope
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.runtime.engines.batch import prepare
 from stateplan.runtime.engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stateplan.planner.model.conf import Conf
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.engines.settings import default_tasks, session_settings
 
 

@@ -16,10 +16,10 @@ import pytest
 from stateplan import physical, planner, rules, runtime
 from stateplan.planner.builder import stream
 from stateplan.planner.model.errors import AnalysisError, StateplanError
-from stateplan.planner.model.expressions import Call
+from stateplan.planner.model.expressions.core import Call
+from stateplan.planner.model.expressions.literal import Literal
 from stateplan.planner.model.functions.mismatch import ArgumentError
-from stateplan.planner.model.literal import Literal
-from stateplan.planner.model.types import STRING
+from stateplan.planner.model.schemas.types import STRING
 
 COPIES: dict[str, Callable[[Exception], Exception]] = {
     "pickle": lambda error: pickle.loads(pickle.dumps(error)),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
-from stateplan.planner.model.evaluation import evaluate
-from stateplan.planner.model.expressions import Alias, Expression
-from stateplan.planner.model.logical import Project
-from stateplan.planner.model.text import plan_text
+from stateplan.planner.model.expressions.core import Alias, Expression
+from stateplan.planner.model.expressions.evaluation import evaluate
+from stateplan.planner.model.plans.logical import Project
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
 

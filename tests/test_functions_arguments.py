@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from stateplan.planner.model import registry
-from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.expressions import AttributeReference, Expression, lit
+from stateplan.planner.model.expressions.core import AttributeReference, Expression, lit
 from stateplan.planner.model.functions import resolve
-from stateplan.planner.model.text import plan_text
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -23,6 +21,8 @@ from stateplan.planner.model.types import (
     StructField,
     StructType,
 )
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.text import plan_text
 
 CONF = Conf()
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
-from stateplan.planner.model.expressions import Alias, AttributeReference, Expression
+from stateplan.planner.model.expressions.core import Alias, AttributeReference, Expression
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.logical import Project
-from stateplan.planner.model.spark_sql import spark_sql
-from stateplan.planner.model.text import plan_text
-from stateplan.planner.model.types import StructField, StructType
+from stateplan.planner.model.plans.logical import Project
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.schemas.types import StructField, StructType
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.spark_sql import spark_sql
+from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
 from stateplan.rules.optimization import optimize

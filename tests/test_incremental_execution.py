@@ -10,8 +10,6 @@ from stateplan.physical.plan import StatefulOperator, StateStoreWriter
 from stateplan.planner.explaining import MODES, explain
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import (
     AnalysisError,
     DescriptionError,
@@ -19,6 +17,8 @@ from stateplan.planner.model.errors import (
     StreamingCheckError,
 )
 from stateplan.planner.model.ids import id_scope
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 
 SCHEMA = parse_schema("user STRING, ts TIMESTAMP, qty INT")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.intervals import (
+from stateplan.planner.model.expressions.intervals import (
     IntervalError,
     interval_text,
     parse_interval,

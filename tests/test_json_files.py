@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from stateplan.planner.model import types as t
+from stateplan.planner.model.schemas import types as t
 from stateplan.runtime.arrow_types import arrow_type
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.json_files import read_json

@@ -15,9 +15,9 @@ import pytest
 
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.ids import id_scope
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.runtime.arrow_types import arrow_type
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from test_json_files import COLUMNS, CUT, FEW, ODD_LINES, VALUES, ZONE, _record, schema_of, shown
 
-from stateplan.planner.model import types as t
+from stateplan.planner.model.schemas import types as t
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.json_texts import read_texts
 

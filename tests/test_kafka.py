@@ -11,8 +11,8 @@ from kafka_cluster import Cluster, cluster
 
 import stateplan
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import AttributeReference, Cast
-from stateplan.planner.model.types import BINARY, STRING
+from stateplan.planner.model.expressions.core import AttributeReference, Cast
+from stateplan.planner.model.schemas.types import BINARY, STRING
 from stateplan.runtime.kernels.expressions.compile import compile_program
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import make_source

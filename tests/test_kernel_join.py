@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateplan.planner.model.expressions import AttributeReference, Call
-from stateplan.planner.model.types import INT
+from stateplan.planner.model.expressions.core import AttributeReference, Call
+from stateplan.planner.model.schemas.types import INT
 from stateplan.runtime.engines.evaluating import evaluator
 from stateplan.runtime.kernels import pairs
 from stateplan.runtime.kernels.join import Condition, JoinKernel, JoinSide, Moment

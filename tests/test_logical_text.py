@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from stateplan.planner.model.expressions import AttributeReference, lit
-from stateplan.planner.model.logical import Aggregate, Filter, GlobalLimit, Join, Project, Union
-from stateplan.planner.model.logical_text import tree_text
-from stateplan.planner.model.relations import Relation, StreamingRelation, UnresolvedRelation
-from stateplan.planner.model.types import BOOLEAN, LONG
-from stateplan.planner.model.unresolved import UnresolvedAttribute
+from stateplan.planner.model.expressions.core import AttributeReference, lit
+from stateplan.planner.model.expressions.unresolved import UnresolvedAttribute
+from stateplan.planner.model.plans.logical import (
+    Aggregate,
+    Filter,
+    GlobalLimit,
+    Join,
+    Project,
+    Union,
+)
+from stateplan.planner.model.plans.relations import Relation, StreamingRelation, UnresolvedRelation
+from stateplan.planner.model.schemas.types import BOOLEAN, LONG
+from stateplan.planner.model.text.logical_text import tree_text
 
 A = AttributeReference(name="a", type_=LONG, expr_id=1)
 FLAG = AttributeReference(name="flag", type_=BOOLEAN, expr_id=2)

@@ -21,8 +21,8 @@ from native_queries import HDFS, PROVIDER, QUERIES, SCHEMA, Rows, Stopped, World
 import stateplan
 from stateplan.planner.cli import main
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.schema_json import type_from_json
-from stateplan.planner.model.types import StructField, StructType
+from stateplan.planner.model.schemas.schema_json import type_from_json
+from stateplan.planner.model.schemas.types import StructField, StructType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

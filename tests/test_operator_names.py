@@ -13,8 +13,8 @@ import stateplan
 from stateplan.planner.described_sources import described_sources
 from stateplan.planner.evolution.names import CONDITION, NAMES_FILE
 from stateplan.planner.evolution.printing import report_text
-from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import PlanningError, RuntimeFailure
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.query import Query
 from stateplan.runtime import operator_names
 

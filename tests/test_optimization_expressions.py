@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.equality import ExpressionSet, same
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     AttributeReference,
     Call,
@@ -17,9 +15,9 @@ from stateplan.planner.model.expressions import (
     Literal,
     lit,
 )
+from stateplan.planner.model.expressions.equality import ExpressionSet, same
 from stateplan.planner.model.functions import resolve
-from stateplan.planner.model.text import plan_text
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BOOLEAN,
     BYTE,
     DATE,
@@ -31,7 +29,9 @@ from stateplan.planner.model.types import (
     DataType,
     DecimalType,
 )
-from stateplan.rules.optimization.simplify import simplify
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.text import plan_text
+from stateplan.rules.optimization.expressions.simplify import simplify
 
 
 def column(name: str, data_type: DataType, number: int) -> AttributeReference:

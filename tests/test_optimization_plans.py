@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import InternalError, PlanningError
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -23,7 +22,7 @@ from stateplan.planner.model.expressions import (
 )
 from stateplan.planner.model.functions import resolve
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.logical import (
+from stateplan.planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
     Distinct,
@@ -37,10 +36,9 @@ from stateplan.planner.model.logical import (
     Sort,
     Union,
 )
-from stateplan.planner.model.logical_text import tree_text
-from stateplan.planner.model.query_plan import LogicalPlan
-from stateplan.planner.model.relations import Relation, StreamingRelation, SubqueryAlias
-from stateplan.planner.model.types import (
+from stateplan.planner.model.plans.query_plan import LogicalPlan
+from stateplan.planner.model.plans.relations import Relation, StreamingRelation, SubqueryAlias
+from stateplan.planner.model.schemas.types import (
     BYTE,
     DOUBLE,
     INT,
@@ -52,8 +50,10 @@ from stateplan.planner.model.types import (
     StructField,
     StructType,
 )
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.logical_text import tree_text
 from stateplan.rules.optimization import optimize
-from stateplan.rules.optimization.executor import Batch, rule, run_batch
+from stateplan.rules.optimization.support.executor import Batch, rule, run_batch
 
 ITEM = StructType((StructField("sku", STRING), StructField("qty", INT)))
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import stateplan
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import MemorySource
 from stateplan.runtime.triggers import AVAILABLE_NOW, DEFAULT, ONCE, parse_trigger, processing_time

@@ -16,7 +16,7 @@ from stateplan.physical.explain.normalise import normalise
 from stateplan.planner.description import parse_description
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.query import Query
-from stateplan.rules.optimization.settings import RULES
+from stateplan.rules.optimization.support.settings import RULES
 
 EXCLUDED = "spark.sql.optimizer.excludedRules"
 PACKAGE = "org.apache.spark.sql.catalyst.optimizer."

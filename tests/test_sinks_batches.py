@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.types import INT, StructField, StructType
+from stateplan.planner.model.schemas.types import INT, StructField, StructType
 from stateplan.runtime import compactible_log
 from stateplan.runtime.files import write_new
 from stateplan.runtime.output_log import visible_files

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.types import INT, STRING, StructField, StructType
+from stateplan.planner.model.schemas.types import INT, STRING, StructField, StructType
 from stateplan.runtime.listing import list_files, name_pattern
 from stateplan.runtime.sources import FileSource, MemorySource, RateSource, make_source
 

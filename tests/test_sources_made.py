@@ -14,8 +14,8 @@ import pytest
 
 import stateplan
 from stateplan.planner.model import registered
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.sinks import MemorySink, Sink, SinkRequest, make_sink
 from stateplan.runtime.sources import RateSource, Source, SourceRequest, make_source
 from stateplan.runtime.sources.parted import RowsSource

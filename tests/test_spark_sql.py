@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     AttributeReference,
     Call,
@@ -19,9 +18,10 @@ from stateplan.planner.model.expressions import (
     Literal,
     lit,
 )
+from stateplan.planner.model.expressions.unresolved import UnresolvedAttribute
+from stateplan.planner.model.expressions.windows import PreciseTimestampConversion
 from stateplan.planner.model.functions import resolve
-from stateplan.planner.model.spark_sql import spark_sql, type_sql
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
@@ -35,8 +35,8 @@ from stateplan.planner.model.types import (
     StructField,
     StructType,
 )
-from stateplan.planner.model.unresolved import UnresolvedAttribute
-from stateplan.planner.model.windows import PreciseTimestampConversion
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.spark_sql import spark_sql, type_sql
 
 ITEM = StructType((StructField("a b", INT),))
 NUMBERS = AttributeReference(name="arr", type_=ArrayType(INT))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     Alias,
     CaseWhen,
     Cast,
@@ -14,7 +13,7 @@ from stateplan.planner.model.expressions import (
     LambdaFunction,
     Literal,
 )
-from stateplan.planner.model.unresolved import (
+from stateplan.planner.model.expressions.unresolved import (
     MultiAlias,
     UnresolvedAttribute,
     UnresolvedExtractValue,
@@ -22,7 +21,8 @@ from stateplan.planner.model.unresolved import (
     UnresolvedLambdaVariable,
     UnresolvedStar,
 )
-from stateplan.planner.model.windows import WindowExpression
+from stateplan.planner.model.expressions.windows import WindowExpression
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse_expression
 
 

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.expressions import lit
-from stateplan.planner.model.logical import Aggregate, EventTimeWatermark
-from stateplan.planner.model.query_plan import LogicalPlan
+from stateplan.planner.model.expressions.core import lit
+from stateplan.planner.model.plans.logical import Aggregate, EventTimeWatermark
+from stateplan.planner.model.plans.query_plan import LogicalPlan
 from stateplan.planner.sql import parse
 from stateplan.planner.sql.parameters import bound
 from stateplan.planner.sql.syntax import syntax_error

@@ -11,10 +11,10 @@ import pytest
 
 from stateplan.physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from stateplan.physical.plan import SparkPlan
-from stateplan.planner.model.conf import Conf
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import AttributeReference
-from stateplan.planner.model.types import LONG, TIMESTAMP, StructField, StructType
+from stateplan.planner.model.expressions.core import AttributeReference
+from stateplan.planner.model.schemas.types import LONG, TIMESTAMP, StructField, StructType
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.batch_progress import RunIdentity
 from stateplan.runtime.checkpoint import Checkpoint
 from stateplan.runtime.engines.context import BatchContext, BatchResults, EventTimeStats

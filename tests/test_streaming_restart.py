@@ -14,9 +14,9 @@ import pytest
 
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source as CatalogSource
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.runtime.checkpoint import Checkpoint
 from stateplan.runtime.failures import BatchFailure

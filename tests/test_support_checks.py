@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stateplan.planner.model.catalog import Source
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import StreamingCheckError
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
 from stateplan.rules.support import check_for_streaming

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -23,10 +22,14 @@ from stateplan.planner.model.expressions import (
     SortOrder,
     lit,
 )
+from stateplan.planner.model.expressions.unresolved import (
+    UnresolvedAttribute,
+    UnresolvedFunction,
+    UnresolvedStar,
+)
+from stateplan.planner.model.expressions.windows import PreciseTimestampConversion
 from stateplan.planner.model.functions import resolve
-from stateplan.planner.model.literal_text import time_zone_scope
-from stateplan.planner.model.text import automatic_name, plan_text, pretty
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     BINARY,
     BOOLEAN,
     CALENDAR_INTERVAL,
@@ -47,12 +50,9 @@ from stateplan.planner.model.types import (
     StructType,
     YearMonthIntervalType,
 )
-from stateplan.planner.model.unresolved import (
-    UnresolvedAttribute,
-    UnresolvedFunction,
-    UnresolvedStar,
-)
-from stateplan.planner.model.windows import PreciseTimestampConversion
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.literal_text import time_zone_scope
+from stateplan.planner.model.text.text import automatic_name, plan_text, pretty
 
 CONF = Conf()
 USER = AttributeReference(name="user", type_=STRING, expr_id=3)

@@ -6,8 +6,8 @@ import pytest
 
 from stateplan.physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import AttributeReference
-from stateplan.planner.model.types import TIMESTAMP
+from stateplan.planner.model.expressions.core import AttributeReference
+from stateplan.planner.model.schemas.types import TIMESTAMP
 from stateplan.runtime.engines.context import EventTimeStats
 from stateplan.runtime.watermark import WatermarkTracker
 

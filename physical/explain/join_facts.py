@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.intervals import interval_text
-from ...planner.model.text import pretty
+from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.expressions.intervals import interval_text
+from ...planner.model.text.text import pretty
 from ..join_state import event_time
 from ..streaming_join import StreamingSymmetricHashJoinExec
 from .state_facts import (

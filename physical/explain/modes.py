@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ...planner.model import logical_text
-from ...planner.model.conf import Conf
-from ...planner.model.fields_shown import fields_shown
-from ...planner.model.literal_text import time_zone_scope
-from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.statistics import statistics_text
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.plans.statistics import statistics_text
+from ...planner.model.settings.conf import Conf
+from ...planner.model.text import logical_text
+from ...planner.model.text.fields_shown import fields_shown
+from ...planner.model.text.literal_text import time_zone_scope
 from ..plan import SparkPlan
 from ..text import cut
 from .formatted import formatted_text

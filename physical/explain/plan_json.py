@@ -1,11 +1,12 @@
 """A physical plan as JSON and back.
 
-Version 1: `{"version": 1, "plan": NODE}`. A NODE is an object with the class under `"node"` and
-its fields under their names, children included; columns, expressions, types and state info are
-nodes too. Sequences are arrays. Values that JSON has no form for are `{"value": KIND, "text": T}`
-with KIND `float` (NaN, the infinities, -0.0), `decimal` or `bytes` (hexadecimal). What takes no
-part in a plan's meaning (qualifiers) is left out, but for `"from"` of an operator: the line of code
-or of SQL text that it comes from, and what stands there. It is not read back.
+Version 1: `{"version": 1, "plan": NODE}`. A NODE is an object with its kind under `"node"`
+(plan_nodes.py) and its fields under their names, children included; columns, expressions, types and
+state info are nodes too. Sequences are arrays. Values that JSON has no form for are
+`{"value": KIND, "text": T}` with KIND `float` (NaN, the infinities, -0.0), `decimal` or `bytes`
+(hexadecimal). What takes no part in a plan's meaning (qualifiers) is left out, but for `"from"` of
+an operator: the line of code or of SQL text that it comes from, and what stands there. It is not
+read back.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ import math
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from ...planner.model.errors import DescriptionError
-from ...planner.model.expressions import Expression, Origin
+from ...planner.model.expressions.base import Origin
 from ..plan import SparkPlan
+from .plan_nodes import NAMES, NODES
 
 VERSION = 1
 _FROM = "from"
@@ -63,22 +63,6 @@ def _unusable(reason: str) -> DescriptionError:
 
 
 @cache
-def _classes() -> dict[str, type]:
-    """Every class that may stand in a plan, by name: those of operators and of the model."""
-    found: dict[str, type] = {}
-    for kind in (SparkPlan, Expression):
-        package = import_module(kind.__module__.rpartition(".")[0])
-        for info in iter_modules(package.__path__):
-            if info.ispkg:
-                continue
-            module = import_module(f"{package.__name__}.{info.name}")
-            for name, value in vars(module).items():
-                if isinstance(value, type) and value.__module__ == module.__name__:
-                    found[name] = value
-    return found
-
-
-@cache
 def _kept_fields(kind: Any) -> tuple[Field[Any], ...]:
     if not is_dataclass(kind):
         return ()
@@ -103,9 +87,9 @@ def _encoded(value: object) -> object:
         case tuple():
             return [_encoded(item) for item in value]
     kind: Any = type(value)
-    if kind.__name__ not in _classes():
+    if kind not in NAMES:
         raise TypeError(f"no JSON form for {kind.__name__}")
-    document: dict[str, object] = {"node": kind.__name__}
+    document: dict[str, object] = {"node": NAMES[kind]}
     for field in _kept_fields(kind):
         document[field.name] = _encoded(getattr(value, field.name))
     if isinstance(value, SparkPlan) and value.place is not None:
@@ -130,7 +114,7 @@ def _decoded(document: Any) -> object:
         case {"value": kind, "text": str(text)}:
             return _plain(kind, text)
         case {"node": str(name)}:
-            kind = _classes().get(name)
+            kind = NODES.get(name)
             if kind is None:
                 raise _unusable(f"it has an unknown node '{name}'")
             values = {str(k): _decoded(v) for k, v in document.items() if k not in _NO_FIELDS}

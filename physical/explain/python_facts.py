@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import AttributeReference
+from ...planner.model.expressions.core import AttributeReference
 from ..python_state import (
     FlatMapGroupsInPandasWithStateExec,
     PythonStatefulExec,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from ...planner.model.expressions import AttributeReference
-from ...planner.model.types import StructType
+from ...planner.model.expressions.core import AttributeReference
+from ...planner.model.schemas.types import StructType
 from ..basic import EventTimeWatermarkExec
 from ..plan import StateStoreWriter
 from ..stateful import (

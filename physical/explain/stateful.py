@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import Origin
+from ...planner.model.expressions.core import Origin
 from ..basic import EventTimeWatermarkExec
 from ..plan import SparkPlan, StateStoreWriter
 from . import join_facts, python_facts, state_facts

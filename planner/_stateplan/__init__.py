@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from stateplan.planner.builder import QueryBuilder
     from stateplan.planner.evolution.report import CheckReport
-    from stateplan.planner.model.query_plan import LogicalPlan
+    from stateplan.planner.model.plans.query_plan import LogicalPlan
     from stateplan.planner.query import Query
     from stateplan.runtime.native.taking_over import Taken
 
@@ -70,7 +70,7 @@ def load(
         DescriptionError: the file is missing, broken, or has a key that is unknown or wrong.
     """
     from stateplan.planner.description import load_description
-    from stateplan.planner.model.conf import Conf
+    from stateplan.planner.model.settings.conf import Conf
     from stateplan.planner.query import Query
 
     description = load_description(path)
@@ -100,7 +100,7 @@ def sql(
         DescriptionError: a source is not usable.
     """
     from stateplan.planner.described_sources import described_sources
-    from stateplan.planner.model.conf import Conf
+    from stateplan.planner.model.settings.conf import Conf
     from stateplan.planner.query import Query
 
     return Query(

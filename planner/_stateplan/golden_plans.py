@@ -27,7 +27,7 @@ from stateplan.planner.evolution.diff import diff_plans
 from stateplan.planner.evolution.diff_printing import diff_text
 from stateplan.planner.evolution.documents import document_of, side_from
 from stateplan.planner.evolution.inputs import load_asked
-from stateplan.planner.model.literal_text import time_zone_scope
+from stateplan.planner.model.text.literal_text import time_zone_scope
 from stateplan.planner.query import Query
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _asked(
     output_mode: str,
     conf: Mapping[str, str],
 ) -> Asked:
-    from stateplan.planner.model.conf import Conf
+    from stateplan.planner.model.settings.conf import Conf
 
     if isinstance(query, Path):
         return load_asked(query)

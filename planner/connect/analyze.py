@@ -9,11 +9,11 @@ from pyspark.sql.connect import proto
 
 from ..explaining import explain
 from ..model.catalog import Source
-from ..model.logical_text import tree_text
-from ..model.query_plan import LogicalPlan
-from ..model.relations import LocalRelation, Relation
-from ..model.schema_text import tree_string
-from ..model.types import StructField, StructType
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import LocalRelation, Relation
+from ..model.schemas.types import StructField, StructType
+from ..model.text.logical_text import tree_text
+from ..model.text.schema_text import tree_string
 from .failures import not_started, unsupported
 from .places import Message
 from .types import read_schema, read_type, to_proto

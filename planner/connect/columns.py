@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
-from ..model.expressions import (
+from ..model.expressions.core import (
     Alias,
     AttributeReference,
     CaseWhen,
@@ -17,9 +17,11 @@ from ..model.expressions import (
     Origin,
     lit,
 )
-from ..model.logical import Filter, Project
-from ..model.query_plan import LogicalPlan
-from ..model.types import (
+from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.plans.logical import Filter, Project
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.unpivot import UnresolvedUnpivot
+from ..model.schemas.types import (
     DOUBLE,
     NULL,
     BooleanType,
@@ -30,8 +32,6 @@ from ..model.types import (
     StringType,
     StructType,
 )
-from ..model.unpivot import UnresolvedUnpivot
-from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .literals import literal_of
 from .names import name_parts
 from .places import Message

@@ -11,7 +11,7 @@ from typing import TextIO
 from ..explaining import explain, with_advice
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import StateplanError
-from ..model.expressions import Origin
+from ..model.expressions.core import Origin
 from ..pipelines import printing
 from ..pipelines.model import Pipeline
 

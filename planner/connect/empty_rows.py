@@ -10,9 +10,9 @@ from pyspark.sql.connect.types import proto_schema_to_pyspark_data_type
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..model.expressions import AggregateExpression, Alias
-from ..model.logical import Aggregate
-from ..model.query_plan import LogicalPlan
+from ..model.expressions.core import AggregateExpression, Alias
+from ..model.plans.logical import Aggregate
+from ..model.plans.query_plan import LogicalPlan
 from .analyze import schema_of
 from .places import Message
 from .types import to_proto

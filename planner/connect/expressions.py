@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ..model.expressions import (
+from ..model.expressions.core import (
     Alias,
     AttributeReference,
     CaseWhen,
@@ -22,11 +22,8 @@ from ..model.expressions import (
     SortOrder,
     lit,
 )
-from ..model.subqueries import Exists, InSubquery, ListQuery, ScalarSubquery
-from ..model.text import pretty
-from ..model.tree import replace
-from ..model.types import StructType
-from ..model.unresolved import (
+from ..model.expressions.subqueries import Exists, InSubquery, ListQuery, ScalarSubquery
+from ..model.expressions.unresolved import (
     MultiAlias,
     UnresolvedAlias,
     UnresolvedAttribute,
@@ -35,7 +32,10 @@ from ..model.unresolved import (
     UnresolvedLambdaVariable,
     UnresolvedStar,
 )
-from ..model.windows import WindowExpression
+from ..model.expressions.windows import WindowExpression
+from ..model.schemas.types import StructType
+from ..model.text.text import pretty
+from ..model.tree import replace
 from ..sql import parse_expression
 from .failures import unsupported
 from .literals import literal_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.errors import AnalysisError, DescriptionError
-from ..model.expressions import Origin
+from ..model.expressions.core import Origin
 from .places import where
 
 

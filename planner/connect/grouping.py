@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql.connect import proto
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Alias, Expression, Origin
-from ..model.logical import Aggregate
-from ..model.pivot import UnresolvedPivot
-from ..model.query_plan import LogicalPlan
+from ..model.expressions.core import Alias, Expression, Origin
+from ..model.plans.logical import Aggregate
+from ..model.plans.pivot import UnresolvedPivot
+from ..model.plans.query_plan import LogicalPlan
 from .expressions import as_named
 from .failures import unsupported
 from .literals import literal_of

@@ -7,8 +7,8 @@ from pathlib import PurePath
 
 from ..model.catalog import Source, TempView
 from ..model.errors import StateplanError
-from ..model.open_schemas import OpenSchemas
-from ..model.types import StructField, StructType
+from ..model.schemas.open_schemas import OpenSchemas
+from ..model.schemas.types import StructField, StructType
 
 UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
 _UNKNOWN_NAME = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN", "FIELD_NOT_FOUND")

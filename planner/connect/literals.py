@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from ..model import types as model
-from ..model.expressions import Literal, Origin
-from ..model.types import ArrayType, DataType, DecimalType, MapType, StructType
+from ..model.expressions.core import Literal, Origin
+from ..model.schemas import types as model
+from ..model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructType
 from .failures import unsupported
 from .places import Message
 from .types import from_proto

@@ -19,8 +19,8 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.pandas.functions import ArrowUDFType, PandasUDFType
 
 from ..model.catalog import Source
-from ..model.conf import Conf
 from ..model.errors import AnalysisError, DescriptionError, StateplanError
+from ..model.settings.conf import Conf
 from .call_sites import recorded
 from .classic import habits, spark_words
 from .failures import NotPlanned, not_started

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Origin, SortOrder
+from ..model.expressions.core import Origin, SortOrder
 from ..model.functions.comparisons import is_orderable
-from ..model.logical import Sort
-from ..model.metrics import CollectMetrics
-from ..model.partitions import Repartition, RepartitionByExpression, Sample
-from ..model.query_plan import LogicalPlan
+from ..model.plans.logical import Sort
+from ..model.plans.metrics import CollectMetrics
+from ..model.plans.partitions import Repartition, RepartitionByExpression, Sample
+from ..model.plans.query_plan import LogicalPlan
 from .places import Message
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql.connect import proto
 
-from ..model.expressions import Origin
+from ..model.expressions.core import Origin
 from ..model.tree import replace
 
 _OWN = os.path.dirname(os.path.abspath(__file__))  # this package calls PySpark, too

@@ -9,7 +9,7 @@ from pyspark.util import PythonEvalType
 
 from ...rules.analysis import analyze
 from ..model.errors import AnalysisError
-from ..model.expressions import (
+from ..model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -18,9 +18,10 @@ from ..model.expressions import (
     Origin,
     lit,
 )
-from ..model.logical import EventTimeWatermark, Project
-from ..model.python_functions import EvalKind, PythonUDF
-from ..model.python_operators import (
+from ..model.expressions.python_functions import EvalKind, PythonUDF
+from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.plans.logical import EventTimeWatermark, Project
+from ..model.plans.python_operators import (
     FlatMapCoGroupsInPython,
     FlatMapGroupsInPandasWithState,
     FlatMapGroupsInPython,
@@ -29,12 +30,11 @@ from ..model.python_operators import (
     TransformWithStateInPySpark,
     UpdateEventTimeColumn,
 )
-from ..model.query_plan import LogicalPlan
-from ..model.relations import AnalyzedPlan, LocalRelation
-from ..model.text import plan_text
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import AnalyzedPlan, LocalRelation
+from ..model.schemas.types import StructField, StructType
+from ..model.text.text import plan_text
 from ..model.tree import replace
-from ..model.types import StructField, StructType
-from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from .failures import unsupported
 from .places import Message
 from .types import from_proto, read_schema

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.catalog import Source
-from ..model.expressions import AttributeReference, Expression, Origin
+from ..model.expressions.core import AttributeReference, Expression, Origin
+from ..model.expressions.unresolved import UnresolvedFunction
 from ..model.formats import FILE_FORMATS, fixed_schema
-from ..model.open_schemas import is_placeholder
-from ..model.query_plan import LogicalPlan
-from ..model.relations import LocalRelation, Range, UnresolvedRelation
-from ..model.types import LONG
-from ..model.unresolved import UnresolvedFunction
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import LocalRelation, Range, UnresolvedRelation
+from ..model.schemas.open_schemas import is_placeholder
+from ..model.schemas.types import LONG
 from ..sql import parse
 from ..sql.parameters import bound
 from ..table_size import files_size

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ...rules.analysis.joins import keep_apart
+from ...rules.analysis.relations.joins import keep_apart
 from ..model.errors import AnalysisError
-from ..model.expressions import Alias, AttributeReference, Expression, Literal, Origin
-from ..model.hints import STATE_NAME, UnresolvedHint
-from ..model.intervals import interval_text, parse_interval
-from ..model.logical import (
+from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin
+from ..model.expressions.intervals import interval_text, parse_interval
+from ..model.expressions.subqueries import LateralJoin, LateralSubquery
+from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction, UnresolvedStar
+from ..model.plans.hints import STATE_NAME, UnresolvedHint
+from ..model.plans.logical import (
     Deduplicate,
     EventTimeWatermark,
     Filter,
@@ -30,15 +32,13 @@ from ..model.logical import (
     Union,
     watermark_node_id,
 )
-from ..model.open_schemas import is_placeholder
-from ..model.partitions import PARTITION_HINTS
-from ..model.query_plan import LogicalPlan
-from ..model.relations import AnalyzedPlan, SubqueryAlias
-from ..model.set_operations import Except, Intersect
-from ..model.subqueries import LateralJoin, LateralSubquery
+from ..model.plans.partitions import PARTITION_HINTS
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import AnalyzedPlan, SubqueryAlias
+from ..model.plans.set_operations import Except, Intersect
+from ..model.schemas.open_schemas import is_placeholder
+from ..model.schemas.types import INT
 from ..model.tree import replace
-from ..model.types import INT
-from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction, UnresolvedStar
 from . import columns, grouping, partitions, python_functions, reads, statistics, transposition
 from .expressions import ExpressionReader
 from .failures import unsupported

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..model import types as model
-from ..model.expressions import Literal
-from ..model.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
+from ..model.expressions.core import Literal
+from ..model.schemas import types as model
+from ..model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 from .failures import unsupported
 
 Rows = tuple[tuple[Literal, ...], ...]

@@ -12,7 +12,7 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceServicer
 
 from ..model.catalog import Catalog
-from ..model.conf import Conf
+from ..model.settings.conf import Conf
 from .analyze import analyze
 from .commands import execute
 from .console import Console

@@ -12,22 +12,22 @@ from ...physical.stateful import OutputMode
 from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions import Resolver
-from ...rules.analysis.relations import source_plan
-from ...rules.analysis.suggestions import unresolved_column
+from ...rules.analysis.names.suggestions import unresolved_column
+from ...rules.analysis.relations.relations import source_plan
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Catalog, Source, TempView
-from ..model.conf import Conf
-from ..model.ddl import timestamp_type
 from ..model.errors import AnalysisError, StateplanError
-from ..model.expressions import Alias, AttributeReference, Expression, Origin
+from ..model.expressions.core import Alias, AttributeReference, Expression, Origin
+from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.ids import id_scope
-from ..model.literal_text import time_zone_scope
-from ..model.open_schemas import OpenSchemas, open_schemas
-from ..model.query_plan import LogicalPlan
-from ..model.relations import WithCTE
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import WithCTE
+from ..model.schemas.ddl import timestamp_type
+from ..model.schemas.open_schemas import OpenSchemas, open_schemas
+from ..model.schemas.types import StructType
+from ..model.settings.conf import Conf
+from ..model.text.literal_text import time_zone_scope
 from ..model.tree import replace
-from ..model.types import StructType
-from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..pipelines.model import Pipeline
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses, is_unknown_source

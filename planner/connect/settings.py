@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ..model.conf import DEFAULTS, Conf
-from ..model.conf_checks import check_settings
 from ..model.errors import DescriptionError
+from ..model.settings.conf import DEFAULTS, Conf
+from ..model.settings.conf_checks import check_settings
 from .places import Message
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ..model.ddl import parse_schema
 from ..model.errors import AnalysisError
+from ..model.schemas.ddl import parse_schema
 from .analyze import schema_of
 from .console import Console
 from .failures import unsupported

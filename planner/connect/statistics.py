@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..model.expressions import Alias, AttributeReference, Cast, Expression, Literal, Origin
-from ..model.logical import Aggregate, Project
-from ..model.query_plan import LogicalPlan
-from ..model.relations import AnalyzedPlan
-from ..model.types import DOUBLE, INT, STRING, ArrayType, NumericType, StringType
-from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.expressions.core import Alias, AttributeReference, Cast, Expression, Literal, Origin
+from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.plans.logical import Aggregate, Project
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import AnalyzedPlan
+from ..model.schemas.types import DOUBLE, INT, STRING, ArrayType, NumericType, StringType
 from .failures import not_started, unsupported
 from .names import name_parts
 from .places import Message

@@ -12,7 +12,7 @@ from ...physical.stateful import OutputMode
 from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError
-from ..model.expressions import Origin
+from ..model.expressions.core import Origin
 from .console import Console
 from .places import Message
 from .written import remember, written_path

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
-from ..model.expressions import AttributeReference, Expression, Origin
+from ..model.expressions.core import AttributeReference, Expression, Origin
+from ..model.expressions.unresolved import UnresolvedAttribute
 from ..model.functions.coercion import tightest_common_type
 from ..model.functions.hashes import scala_type
-from ..model.query_plan import LogicalPlan
-from ..model.types import AtomicType
-from ..model.unresolved import UnresolvedAttribute
+from ..model.plans.query_plan import LogicalPlan
+from ..model.schemas.types import AtomicType
 from .failures import not_started, unsupported
 from .places import Message
 

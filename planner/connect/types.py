@@ -6,10 +6,10 @@ import json
 
 from pyspark.sql.connect import proto
 
-from ..model import types as model
-from ..model.ddl import collated, parse_schema, parse_type
-from ..model.schema_json import UnknownType, type_from_json
-from ..model.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
+from ..model.schemas import types as model
+from ..model.schemas.ddl import collated, parse_schema, parse_type
+from ..model.schemas.schema_json import UnknownType, type_from_json
+from ..model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructField, StructType
 from .failures import unsupported
 from .places import Message
 

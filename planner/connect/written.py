@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..model.catalog import TempView
 from ..model.formats import FILE_FORMATS
-from ..model.relations import LocalRelation
+from ..model.plans.relations import LocalRelation
 from .analyze import schema_of
 from .places import Message
 

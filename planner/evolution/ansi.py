@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..model.expressions import Call, Cast, Expression, Literal
-from ..model.types import BooleanType, DateType, NumericType, StringType, TimestampType
+from ..model.expressions.core import Call, Cast, Expression, Literal
+from ..model.schemas.types import BooleanType, DateType, NumericType, StringType, TimestampType
 from .report import Finding
 from .side import Side
 

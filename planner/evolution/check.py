@@ -9,10 +9,10 @@ from ..advice import advice_on, advice_on_execution
 from ..advice_rules import Facts
 from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
-from ..model.conf import Conf
 from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
-from ..model.literal_text import time_zone_scope
-from ..model.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
+from ..model.settings.conf import Conf
+from ..model.settings.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
+from ..model.text.literal_text import time_zone_scope
 from ..query import Query
 from . import refusals
 from .ansi import ansi_turned_on

@@ -15,7 +15,7 @@ from ...physical.stateful import (
     StreamingLocalLimitExec,
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..model.expressions import to_attribute
+from ..model.expressions.core import to_attribute
 from .families import state_symbol
 from .relations import Relation, handler, named, relation_of
 from .symbols import Symbol, aggregate, conjuncts, order_key, symbol

@@ -23,7 +23,7 @@ from ...physical.basic import (
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
 from ...physical.scans import ColumnarToRowExec
-from ..model.literal_text import time_zone_scope
+from ..model.text.literal_text import time_zone_scope
 from .check import meanings
 from .refusals import fields_of, fields_text
 from .relations import relation_of

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...physical.explain.plan_json import from_json, to_json
-from ..model.conf import Conf
 from ..model.errors import DescriptionError
+from ..model.settings.conf import Conf
 from .side import Side, SourcePlace
 
 VERSION = 1

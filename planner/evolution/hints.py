@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..model.types import StructType
+from ..model.schemas.types import StructType
 from .change import KEEP
 from .operators import OperatorMeaning
 from .refusals import fields_of

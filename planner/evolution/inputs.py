@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...physical.explain.plan_json import from_json
 from ..description import load_description, read_file, read_text
-from ..model.conf import Conf
 from ..model.errors import DescriptionError
+from ..model.settings.conf import Conf
 from ..query import Query
 from .check import Asked
 

@@ -29,9 +29,9 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..model.expressions import Expression, Origin
-from ..model.python_functions import PythonUDF
-from ..model.text import pretty
+from ..model.expressions.core import Expression, Origin
+from ..model.expressions.python_functions import PythonUDF
+from ..model.text.text import pretty
 from .python_code import code_of
 from .relations import Relation, Watermark, relation_of
 from .symbols import Symbol, conjuncts

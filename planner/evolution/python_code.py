@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from types import MappingProxyType
 from typing import Any
 
-from ..model.python_functions import PythonUDF
+from ..model.expressions.python_functions import PythonUDF
 
 # What cloudpickle calls to make a code object: the type, asked for by its name.
 _CODE = "('CodeType',)"

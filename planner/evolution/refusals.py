@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ..model.types import StructType
+from ..model.schemas.types import StructType
 from .change import NEW_CHECKPOINT
 from .names import operators_by_name
 from .operators import OperatorMeaning

@@ -40,11 +40,11 @@ from ...physical.stateful import (
     StateStoreRestoreExec,
     StateStoreSaveExec,
 )
-from ..model.expressions import Alias, AttributeReference, Expression
-from ..model.literal_text import session_time_zone
+from ..model.expressions.core import Alias, AttributeReference, Expression
 from ..model.memo import remembered
-from ..model.query_plan import QueryPlan
-from ..model.types import StructType
+from ..model.plans.query_plan import QueryPlan
+from ..model.schemas.types import StructType
+from ..model.text.literal_text import session_time_zone
 from .equivalence import without_implied
 from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol
 from .zones import reads_instant

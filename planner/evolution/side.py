@@ -16,10 +16,10 @@ from ...physical.scans import FileSourceScanExec
 from ..description import SourceDescription
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Source, TempView
-from ..model.conf import Conf
-from ..model.literal_text import time_zone_scope
 from ..model.memo import Memo, memo_scope
-from ..model.relations import StreamingRelation
+from ..model.plans.relations import StreamingRelation
+from ..model.settings.conf import Conf
+from ..model.text.literal_text import time_zone_scope
 from ..model.tree import replace
 from . import combining as combining  # its handlers of operators
 from .operators import OperatorMeaning, stateful_operators

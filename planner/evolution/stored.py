@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..model.pinned import PROVIDER
+from ..model.settings.pinned import PROVIDER
 
 Field = dict[str, Any]
 """A column in Spark's schema JSON: name, type, nullable, metadata."""

@@ -11,8 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import fields
 
 from ...physical.subqueries import PlannedSubquery
-from ..model.equality import COMMUTATIVE, FLATTENED, MIRRORED
-from ..model.expressions import (
+from ..model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -25,10 +24,11 @@ from ..model.expressions import (
     LambdaVariable,
     Literal,
 )
+from ..model.expressions.equality import COMMUTATIVE, FLATTENED, MIRRORED
+from ..model.expressions.predicates import split, split_conjuncts
+from ..model.expressions.python_functions import PythonUDF
 from ..model.functions.same_functions import one_name
-from ..model.predicates import split, split_conjuncts
-from ..model.python_functions import PythonUDF
-from ..model.types import (
+from ..model.schemas.types import (
     ArrayType,
     DataType,
     DecimalType,

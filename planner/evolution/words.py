@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from ..model.expressions import AttributeReference
-from ..model.intervals import interval_text
+from ..model.expressions.core import AttributeReference
+from ..model.expressions.intervals import interval_text
 from .symbols import Symbol
 
 _INFIX = ("+", "-", "*", "/", "%", "=", "<=>", "<", "<=", "and", "or", "div")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model.expressions import Call, Cast, Expression, Literal
-from ..model.types import (
+from ..model.expressions.core import Call, Cast, Expression, Literal
+from ..model.schemas.types import (
     ArrayType,
     CalendarIntervalType,
     DataType,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .query_plan import LogicalPlan
-from .types import StructType
+from .plans.query_plan import LogicalPlan
+from .schemas.types import StructType
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .ddl import parse_schema
 from .registered import SOURCES, data_source_schema, registered_class
-from .types import (
+from .schemas.ddl import parse_schema
+from .schemas.types import (
     BINARY,
     INT,
     LONG,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from .ddl import parse_schema
-from .schema_json import type_from_json
-from .types import StructType
+from .schemas.ddl import parse_schema
+from .schemas.schema_json import type_from_json
+from .schemas.types import StructType
 
 SOURCES, SINKS = "stateplan.sources", "stateplan.sinks"
 """The groups of the entry points: a format's name, and the class behind it."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal
 from .tree import replace
 
 if TYPE_CHECKING:
-    from .conf import Conf
-    from .expressions import Call, Cast, Expression
-    from .types import DataType
+    from .expressions.core import Call, Cast, Expression
+    from .schemas.types import DataType
+    from .settings.conf import Conf
 
 Kind = Literal["scalar", "aggregate", "generator", "window"]
 Show = Callable[["Expression"], str]
@@ -119,7 +119,7 @@ class AggregateForms:
     @property
     def travelling(self) -> tuple[Buffer, ...]:
         """What `partial` and `row` give: the buffers, or what the only one starts from."""
-        from .types import ArrayType
+        from .schemas.types import ArrayType
 
         if self.start is None:
             return self.buffers
@@ -137,7 +137,7 @@ class AggregateForms:
         Args:
             condition: the FILTER, if there is one.
         """
-        from .expressions import AggregateExpression
+        from .expressions.core import AggregateExpression
 
         # Equal expressions compare as equal: what they are called is for whoever uses them.
         return self.partial(
@@ -153,7 +153,7 @@ class AggregateForms:
         Args:
             condition: the FILTER; a row that it leaves out has the buffers of no rows.
         """
-        from .expressions import Call, Literal
+        from .expressions.core import Call, Literal
 
         values = self.row()
         if condition is None:

@@ -12,7 +12,7 @@ from ..evolution.diff import PlanDiff, operator_differences
 from ..evolution.printing import meaning_text, spark_text
 from ..evolution.report import MEANS, CheckReport, Finding
 from ..evolution.side import Side
-from ..model.literal_text import time_zone_scope
+from ..model.text.literal_text import time_zone_scope
 from .plan_page import PlanView, view_html
 from .shell import page, table
 

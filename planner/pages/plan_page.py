@@ -15,7 +15,7 @@ from ...physical.plan import SparkPlan, StatefulOperator, StateStoreWriter
 from ...physical.text import cut
 from ..advice import Advice, advice_on_execution
 from ..incremental_execution import IncrementalExecution
-from ..model.text import pretty
+from ..model.text.text import pretty
 from .shell import facts_list, page
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 264, 44, 26, 24, 10

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..model.expressions import Expression
-from ..model.text import pretty
-from ..model.types import DataType, StructField, StructType
-from ..model.unresolved import UnresolvedAttribute
+from ..model.expressions.core import Expression
+from ..model.expressions.unresolved import UnresolvedAttribute
+from ..model.schemas.types import DataType, StructField, StructType
+from ..model.text.text import pretty
 from .refusals import columns_not_found, key_not_selected, multipart_column, not_a_column
 
 METADATA = "__spark_autocdc_metadata"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..incremental_execution import IncrementalExecution
-from ..model.expressions import Origin
-from ..model.types import StructType
+from ..model.expressions.core import Origin
+from ..model.schemas.types import StructType
 from .auto_cdc import AutoCdc
 
 CATALOG, DATABASE = "spark_catalog", "default"

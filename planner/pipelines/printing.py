@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..explaining import explain
-from ..model.expressions import Origin
+from ..model.expressions.core import Origin
 from .model import Dataset, DatasetKind, Flow, Pipeline, Read
 
 _ENTITIES = str.maketrans({'"': "#quot;", "<": "#lt;", ">": "#gt;"})  # of Mermaid

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Origin
-from ..model.types import StructType
+from ..model.expressions.core import Origin
+from ..model.schemas.types import StructType
 
 if TYPE_CHECKING:
     from .model import Dataset, Flow, Identifier
@@ -290,7 +290,7 @@ def declared_differs(dataset: Dataset, declared: StructType, inferred: StructTyp
 
 def tree(schema: StructType) -> str:
     """The columns as `printSchema` shows them."""
-    from ..model.schema_text import tree_string
+    from ..model.text.schema_text import tree_string
 
     return tree_string(schema)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.types import ArrayType, DataType, MapType, StructField, StructType
+from ..model.schemas.types import ArrayType, DataType, MapType, StructField, StructType
 from .model import Dataset
 from .refusals import declared_differs, schemas_differ
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..model.conf import Conf
-from ..model.ddl import parse_schema
 from ..model.errors import AnalysisError
-from ..model.expressions import Expression, Origin
-from ..model.types import StructType
+from ..model.expressions.core import Expression, Origin
+from ..model.schemas.ddl import parse_schema
+from ..model.schemas.types import StructType
+from ..model.settings.conf import Conf
 from ..sql import parse, parse_expression
 from ..sql.context import fragment_error, origin_at
 from .auto_cdc import AutoCdc

@@ -5,10 +5,10 @@ sqlglot's tree stops here: what leaves this package is an unresolved plan of the
 
 from __future__ import annotations
 
-from ..model.conf import Conf
-from ..model.ddl import timestamp_type
-from ..model.expressions import Expression
-from ..model.query_plan import LogicalPlan
+from ..model.expressions.core import Expression
+from ..model.plans.query_plan import LogicalPlan
+from ..model.schemas.ddl import timestamp_type
+from ..model.settings.conf import Conf
 
 
 def parse(text: str, conf: Conf | None = None) -> LogicalPlan:

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Origin
-from ..model.fragments import fragment_context
+from ..model.expressions.core import Origin
+from ..model.text.fragments import fragment_context
 
 _LIKE = re.compile(r"(NOT\s+)?I?LIKE\b", re.IGNORECASE)
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from ..model import expressions as model
-from ..model import unresolved
-from ..model.ddl import parse_type
 from ..model.errors import AnalysisError
-from ..model.expressions import (
+from ..model.expressions import core as model
+from ..model.expressions import unresolved
+from ..model.expressions.core import (
     Alias,
     CaseWhen,
     Cast,
@@ -22,9 +21,7 @@ from ..model.expressions import (
     Origin,
     SortOrder,
 )
-from ..model.tree import replace
-from ..model.types import STRING, DataType
-from ..model.unresolved import (
+from ..model.expressions.unresolved import (
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedExtractValue,
@@ -32,7 +29,10 @@ from ..model.unresolved import (
     UnresolvedLambdaVariable,
     UnresolvedStar,
 )
-from ..model.windows import WindowExpression
+from ..model.expressions.windows import WindowExpression
+from ..model.schemas.ddl import parse_type
+from ..model.schemas.types import STRING, DataType
+from ..model.tree import replace
 from .context import (
     bad_escape,
     fragment_error,

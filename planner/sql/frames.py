@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..model.expressions import Expression
-from ..model.text import pretty
-from ..model.unresolved import UnresolvedFunction
+from ..model.expressions.core import Expression
+from ..model.expressions.unresolved import UnresolvedFunction
+from ..model.text.text import pretty
 
 Node = Any  # sqlglot carries no types here
 

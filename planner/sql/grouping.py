@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from ..model.expressions import Expression
+from ..model.expressions.core import Expression
 from .expressions import ExpressionReader
 
 Node = Any  # sqlglot carries no types here

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..model.conf import Conf
-from ..model.expressions import Expression, Literal, Origin
-from ..model.types import BOOLEAN, NULL, STRING
+from ..model.expressions.core import Expression, Literal, Origin
+from ..model.schemas.types import BOOLEAN, NULL, STRING
+from ..model.settings.conf import Conf
 from .context import origin_at
 from .literals import interval_literal, number_literal, typed_literal
 from .parameters import parameter_value

@@ -7,10 +7,9 @@ from decimal import Decimal
 from math import isinf
 from typing import Any
 
-from ..model.conf import Conf
 from ..model.errors import AnalysisError
-from ..model.expressions import Literal, Origin
-from ..model.intervals import (
+from ..model.expressions.core import Literal, Origin
+from ..model.expressions.intervals import (
     DAY_TIME_ORDER,
     IntervalError,
     read_amount,
@@ -18,7 +17,7 @@ from ..model.intervals import (
     read_range,
     singular,
 )
-from ..model.types import (
+from ..model.schemas.types import (
     BINARY,
     BYTE,
     DATE,
@@ -37,6 +36,7 @@ from ..model.types import (
     IntegralType,
     YearMonthIntervalType,
 )
+from ..model.settings.conf import Conf
 from .context import fragment_error, unsupported
 from .datetimes import parse_date, parse_timestamp
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from ..model.errors import AnalysisError
-from ..model.expressions import Expression
+from ..model.expressions.core import Expression
 
 # A question mark outside strings and quoted names.
 _MARK = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|(\?)""", re.DOTALL)

@@ -8,13 +8,11 @@ from typing import Any
 from sqlglot import exp
 
 from ..model.errors import AnalysisError
-from ..model.expressions import (
-    Expression,
-    SortOrder,
-    lit,
-)
-from ..model.hints import RawParameter, UnresolvedHint
-from ..model.logical import (
+from ..model.expressions.core import Expression, SortOrder, lit
+from ..model.expressions.unresolved import UnresolvedAttribute
+from ..model.expressions.windows import WindowExpression
+from ..model.plans.hints import RawParameter, UnresolvedHint
+from ..model.plans.logical import (
     Aggregate,
     Deduplicate,
     Distinct,
@@ -28,15 +26,10 @@ from ..model.logical import (
     UnresolvedHaving,
     UnresolvedQualify,
 )
-from ..model.partitions import PARTITION_HINTS, RepartitionByExpression
-from ..model.query_plan import LogicalPlan
-from ..model.relations import (
-    SubqueryAlias,
-    UnresolvedWith,
-)
-from ..model.set_operations import Except, Intersect
-from ..model.unresolved import UnresolvedAttribute
-from ..model.windows import WindowExpression
+from ..model.plans.partitions import PARTITION_HINTS, RepartitionByExpression
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import SubqueryAlias, UnresolvedWith
+from ..model.plans.set_operations import Except, Intersect
 from .context import duplicate_names, unsupported
 from .expressions import ExpressionReader
 from .grouping import GroupingReader

@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlglot.errors import ParseError, SqlglotError
 
-from ..model.conf import Conf
 from ..model.errors import AnalysisError
-from ..model.expressions import Alias, Expression
-from ..model.query_plan import LogicalPlan
+from ..model.expressions.core import Alias, Expression
+from ..model.plans.query_plan import LogicalPlan
+from ..model.settings.conf import Conf
 from .dialect import QuotedIdentifiers, SparkStreaming
 from .expressions import ExpressionReader
 from .plans import PlanReader

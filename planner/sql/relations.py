@@ -8,9 +8,11 @@ from typing import Any
 from sqlglot import exp
 
 from ..model.errors import AnalysisError
-from ..model.expressions import AttributeReference, Expression, Literal, Origin, lit
-from ..model.intervals import interval_text
-from ..model.logical import (
+from ..model.expressions.core import AttributeReference, Expression, Literal, Origin, lit
+from ..model.expressions.intervals import interval_text
+from ..model.expressions.subqueries import LateralJoin, LateralSubquery
+from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.plans.logical import (
     EventTimeWatermark,
     Generate,
     GlobalLimit,
@@ -19,10 +21,10 @@ from ..model.logical import (
     LocalLimit,
     watermark_node_id,
 )
-from ..model.partitions import Sample
-from ..model.pivot import UnresolvedPivot
-from ..model.query_plan import LogicalPlan
-from ..model.relations import (
+from ..model.plans.partitions import Sample
+from ..model.plans.pivot import UnresolvedPivot
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import (
     LocalRelation,
     OneRowRelation,
     SubqueryAlias,
@@ -30,11 +32,9 @@ from ..model.relations import (
     UnresolvedRelation,
     UnresolvedTableFunction,
 )
-from ..model.subqueries import LateralJoin, LateralSubquery
-from ..model.text import pretty
-from ..model.types import YearMonthIntervalType
-from ..model.unpivot import UnresolvedUnpivot
-from ..model.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.plans.unpivot import UnresolvedUnpivot
+from ..model.schemas.types import YearMonthIntervalType
+from ..model.text.text import pretty
 from .context import fragment_error, unsupported
 from .expressions import ExpressionReader
 from .nodes import LateralRelation, Pivoted, Sampled, TableFunction, Unpivoted, Watermark

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model.expressions import Alias, Expression, Literal
-from ..model.unresolved import UnresolvedAttribute, UnresolvedLambdaVariable
+from ..model.expressions.core import Alias, Expression, Literal
+from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedLambdaVariable
 
 
 def field_name(value: Expression, position: int) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from ..model.expressions import Expression
-from ..model.query_plan import LogicalPlan
-from ..model.subqueries import Exists, InSubquery, ListQuery, ScalarSubquery
+from ..model.expressions.core import Expression
+from ..model.expressions.subqueries import Exists, InSubquery, ListQuery, ScalarSubquery
+from ..model.plans.query_plan import LogicalPlan
 from .literal_reader import LiteralReader, Node
 
 

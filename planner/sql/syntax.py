@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from ..model.errors import AnalysisError
-from .brackets import (
-    called_like_column,
-    clause,
-    is_undecided,
-    last_clause,
-    opening,
-    unclosed,
-)
+from .brackets import called_like_column, clause, is_undecided, last_clause, opening, unclosed
 from .context import syntax_failure
 from .earley import END, Token, first_misfit, tokenize
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
-from ..model.conf import Conf
-from ..model.logical import ReturnAnswer
-from ..model.query_plan import LogicalPlan
+from ..model.plans.logical import ReturnAnswer
+from ..model.plans.query_plan import LogicalPlan
+from ..model.settings.conf import Conf
 from .base import PlanLater, Strategy
 from .basic import basic_operators, special_limits
 from .joins import join_selection, streaming_join

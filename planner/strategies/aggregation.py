@@ -22,9 +22,8 @@ from ...physical.stateful import (
     StateStoreRestoreExec,
     StateStoreSaveExec,
 )
-from ..model.equality import Canonical, canonical
 from ..model.errors import PlanningError
-from ..model.expressions import (
+from ..model.expressions.core import (
     AggregateExpression,
     AggregateMode,
     Alias,
@@ -34,13 +33,12 @@ from ..model.expressions import (
     Origin,
     to_attribute,
 )
-from ..model.logical import Aggregate
+from ..model.expressions.equality import Canonical, canonical
+from ..model.plans.logical import Aggregate
 from ..model.registry import Buffer
-from ..model.text import plan_text
+from ..model.schemas.types import BINARY
+from ..model.text.text import plan_text
 from ..model.tree import replace
-from ..model.types import (
-    BINARY,
-)
 from .base import PlanLater, where_from
 from .floats import normalize_floats
 

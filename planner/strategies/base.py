@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
-from ..model.conf import Conf
 from ..model.errors import PlanningError
-from ..model.expressions import Expression, Origin
-from ..model.query_plan import LogicalPlan
+from ..model.expressions.core import Expression, Origin
+from ..model.plans.query_plan import LogicalPlan
+from ..model.settings.conf import Conf
 from ..model.tree import replace
 
 Strategy = Callable[[LogicalPlan, "PlanLater"], SparkPlan | None]

@@ -18,8 +18,8 @@ from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
 from ...physical.metrics import CollectMetricsExec
 from ...physical.plan import SparkPlan
 from ...physical.windows import WindowExec, WindowGroupLimitExec
-from ..model.expressions import Literal, to_attribute
-from ..model.logical import (
+from ..model.expressions.core import Literal, to_attribute
+from ..model.plans.logical import (
     Aggregate,
     Expand,
     Filter,
@@ -33,9 +33,9 @@ from ..model.logical import (
     Window,
     WindowGroupLimit,
 )
-from ..model.metrics import CollectMetrics
-from ..model.query_plan import LogicalPlan
-from ..model.relations import LocalRelation, OneRowRelation
+from ..model.plans.metrics import CollectMetrics
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import LocalRelation, OneRowRelation
 from ..model.tree import replace
 from .base import PlanLater
 from .batch_aggregation import plan_batch_aggregation

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from ...physical.aggregate import BaseAggregateExec
 from ...physical.plan import SparkPlan
 from ...physical.python_operators import AggregateInPythonExec
-from ..model.equality import Canonical, canonical
 from ..model.errors import PlanningError
-from ..model.expressions import (
+from ..model.expressions.core import (
     AggregateExpression,
     AggregateMode,
     Alias,
@@ -17,18 +16,13 @@ from ..model.expressions import (
     Expression,
     to_attribute,
 )
+from ..model.expressions.equality import Canonical, canonical
+from ..model.expressions.python_functions import PythonUDF
 from ..model.ids import fresh_id
-from ..model.logical import Aggregate
-from ..model.python_functions import PythonUDF
-from ..model.text import plan_text
+from ..model.plans.logical import Aggregate
+from ..model.text.text import plan_text
 from ..model.tree import replace
-from .aggregation import (
-    PhysicalAggregation,
-    final_step,
-    operator_for,
-    partial_step,
-    parts_of,
-)
+from .aggregation import PhysicalAggregation, final_step, operator_for, partial_step, parts_of
 from .base import PlanLater
 from .floats import normalize_float_values
 

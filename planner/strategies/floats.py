@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.expressions import (
+from ..model.expressions.core import (
     Alias,
     Call,
     CaseWhen,
@@ -18,8 +18,7 @@ from ..model.expressions import (
     Literal,
     to_attribute,
 )
-from ..model.tree import replace
-from ..model.types import (
+from ..model.schemas.types import (
     STRING,
     ArrayType,
     DataType,
@@ -29,6 +28,7 @@ from ..model.types import (
     StructField,
     StructType,
 )
+from ..model.tree import replace
 
 # Calls that are normalised part by part, unless they are numbers themselves.
 _BY_PARTS = frozenset(("named_struct", "array", "map", "if", "coalesce"))

@@ -17,17 +17,14 @@ from ...physical.joins import (
 )
 from ...physical.plan import SparkPlan
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..model.equality import canonical
 from ..model.errors import PlanningError
-from ..model.expressions import Call, Expression, Literal
-from ..model.logical import Join, JoinType
-from ..model.logical_text import tree_text
-from ..model.predicates import conjunction_or_none, split_conjuncts
-from ..model.query_plan import LogicalPlan
-from ..model.statistics import size_in_bytes
-from ..model.text import plan_text
-from ..model.tree import replace
-from ..model.types import (
+from ..model.expressions.core import Call, Expression, Literal
+from ..model.expressions.equality import canonical
+from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ..model.plans.logical import Join, JoinType
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.statistics import size_in_bytes
+from ..model.schemas.types import (
     BinaryType,
     BooleanType,
     DataType,
@@ -46,6 +43,9 @@ from ..model.types import (
     as_nullable,
     contains_type,
 )
+from ..model.text.logical_text import tree_text
+from ..model.text.text import plan_text
+from ..model.tree import replace
 from .base import PlanLater, where_from
 from .floats import normalize_float_values
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..model.expressions import Expression as Expr
-from ..model.expressions import Literal, SortOrder, to_attribute
-from ..model.logical import GlobalLimit, LocalLimit, Project, Sort
-from ..model.query_plan import LogicalPlan
+from ..model.expressions.core import Expression as Expr
+from ..model.expressions.core import Literal, SortOrder, to_attribute
+from ..model.plans.logical import GlobalLimit, LocalLimit, Project, Sort
+from ..model.plans.query_plan import LogicalPlan
 
 
 def match_limit(logical: LogicalPlan) -> tuple[int, LogicalPlan] | None:

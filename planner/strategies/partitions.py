@@ -12,15 +12,15 @@ from ...physical.distribution import (
 from ...physical.exchange import NOT_NUMBERED, ShuffleExchangeExec, ShuffleOrigin
 from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
 from ...physical.plan import SparkPlan
-from ..model.expressions import Expression, SortOrder
-from ..model.partitions import (
+from ..model.expressions.core import Expression, SortOrder
+from ..model.plans.partitions import (
     RebalancePartitions,
     Repartition,
     RepartitionByExpression,
     Sample,
 )
-from ..model.query_plan import LogicalPlan
-from ..model.relations import Range
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import Range
 from .base import PlanLater
 
 

@@ -17,8 +17,8 @@ from ...physical.python_state import (
     TransformWithStateInPySparkExec,
 )
 from ...physical.state import NO_WATERMARK
-from ..model.expressions import AttributeReference, Expression
-from ..model.python_operators import (
+from ..model.expressions.core import AttributeReference, Expression
+from ..model.plans.python_operators import (
     EvaluatePython,
     FlatMapCoGroupsInPython,
     FlatMapGroupsInPandasWithState,
@@ -27,7 +27,7 @@ from ..model.python_operators import (
     TransformWithStateInPySpark,
     UpdateEventTimeColumn,
 )
-from ..model.query_plan import LogicalPlan
+from ..model.plans.query_plan import LogicalPlan
 from .base import PlanLater, require_keys, where_from
 
 _FORMAT = "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion"

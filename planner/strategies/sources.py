@@ -5,11 +5,11 @@ from __future__ import annotations
 from ...physical.basic import FilterExec, ProjectExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import FileSourceScanExec
-from ..model.expressions import Expression
-from ..model.logical import Filter, Project
-from ..model.predicates import conjunction_or_none, split_conjuncts
-from ..model.query_plan import LogicalPlan
-from ..model.relations import Relation
+from ..model.expressions.core import Expression
+from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ..model.plans.logical import Filter, Project
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import Relation
 from .base import PlanLater
 
 _COLUMNAR = ("parquet", "orc")

@@ -10,10 +10,10 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
     StreamingLocalLimitExec,
 )
-from ..model.expressions import AttributeReference, Expression
-from ..model.logical import Aggregate, Deduplicate, EventTimeWatermark, ReturnAnswer
-from ..model.query_plan import LogicalPlan
-from ..model.relations import StreamingRelation
+from ..model.expressions.core import AttributeReference, Expression
+from ..model.plans.logical import Aggregate, Deduplicate, EventTimeWatermark, ReturnAnswer
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import StreamingRelation
 from .aggregation import plan_aggregation
 from .base import PlanLater, require_keys, where_from
 from .limits import match_limit

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...planner.model.catalog import Catalog
-from ...planner.model.conf import Conf
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
+from ..common.ctes import inline_ctes
 from .analyzer import Analyzer
-from .checks import check_analysis
 from .context import Context
-from .ctes import inline_ctes
-from .inner_aliases import without_inner_aliases
+from .names.inner_aliases import without_inner_aliases
+from .refusals.checks import check_analysis
 from .watermarks import without_watermarks_of_tables
 
 __all__ = ["analyze", "inline_ctes"]

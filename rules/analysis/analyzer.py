@@ -9,15 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import count
 
-from ...planner.model.expressions import (
-    Call,
-    Cast,
-    Expression,
-    Origin,
-    SortOrder,
+from ...planner.model.expressions.core import Call, Cast, Expression, Origin, SortOrder
+from ...planner.model.expressions.subqueries import (
+    Exists,
+    InSubquery,
+    LateralJoin,
+    LateralSubquery,
+    SubqueryExpression,
+    outer_references,
 )
-from ...planner.model.hints import UnresolvedHint
-from ...planner.model.logical import (
+from ...planner.model.expressions.unresolved import (
+    UnresolvedAttribute,
+    UnresolvedFunction,
+    UnresolvedOrdinal,
+)
+from ...planner.model.plans.hints import UnresolvedHint
+from ...planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
     Distinct,
@@ -36,12 +43,11 @@ from ...planner.model.logical import (
     UnresolvedHaving,
     UnresolvedQualify,
 )
-from ...planner.model.logical_text import tree_text
-from ...planner.model.metrics import CollectMetrics
-from ...planner.model.partitions import PARTITION_HINTS, RepartitionByExpression
-from ...planner.model.pivot import UnresolvedPivot
-from ...planner.model.query_plan import LogicalPlan, UnaryNode
-from ...planner.model.relations import (
+from ...planner.model.plans.metrics import CollectMetrics
+from ...planner.model.plans.partitions import PARTITION_HINTS, RepartitionByExpression
+from ...planner.model.plans.pivot import UnresolvedPivot
+from ...planner.model.plans.query_plan import LogicalPlan, UnaryNode
+from ...planner.model.plans.relations import (
     AnalyzedPlan,
     CTERelationDef,
     SubqueryAlias,
@@ -52,42 +58,31 @@ from ...planner.model.relations import (
     View,
     WithCTE,
 )
-from ...planner.model.set_operations import SetOperation
-from ...planner.model.subqueries import (
-    Exists,
-    InSubquery,
-    LateralJoin,
-    LateralSubquery,
-    SubqueryExpression,
-    outer_references,
-)
+from ...planner.model.plans.set_operations import SetOperation
+from ...planner.model.plans.unpivot import UnresolvedUnpivot
+from ...planner.model.schemas.types import BOOLEAN
+from ...planner.model.text.logical_text import tree_text
 from ...planner.model.tree import replace
-from ...planner.model.types import BOOLEAN
-from ...planner.model.unpivot import UnresolvedUnpivot
-from ...planner.model.unresolved import (
-    UnresolvedAttribute,
-    UnresolvedFunction,
-    UnresolvedOrdinal,
-)
-from .aggregates import with_ordinals
-from .columns import Scope
+from ..common.ctes import reference
 from .context import Context
-from .ctes import reference
 from .deduplication import resolve_deduplicate
 from .expressions import Resolver
 from .failures import failure
-from .function_names import check_function_names
-from .hidden_columns import cut_back, with_hidden_columns
+from .grouping.aggregates import with_ordinals
+from .grouping.pivot import resolve_pivot
 from .hints import resolve_hint
-from .inline_tables import resolve_inline_table
-from .joins import keep_apart, keep_subqueries_apart, resolve_join
 from .metrics import resolve_metrics
-from .missing import refuse_without_sets, resolve_over, resolve_where, restored
-from .over import refuse_window_in_where
+from .names.columns import Scope
+from .names.function_names import check_function_names
+from .names.hidden_columns import cut_back, with_hidden_columns
+from .names.missing import refuse_without_sets, resolve_over, resolve_where, restored
 from .partition_hints import resolve_partition_hint
-from .pivot import resolve_pivot
-from .qualify import resolve_qualify
-from .relations import rename_columns, resolve_relation
+from .relations.inline_tables import resolve_inline_table
+from .relations.joins import keep_apart, keep_subqueries_apart, resolve_join
+from .relations.relations import rename_columns, resolve_relation
+from .relations.table_functions import resolve_table_function
+from .relations.unions import widen_sides, widen_union
+from .relations.unpivot import resolve_unpivot
 from .selects import (
     generate_node,
     generators_in,
@@ -96,11 +91,10 @@ from .selects import (
     resolve_aggregate,
     resolve_project,
 )
-from .table_functions import resolve_table_function
-from .time_windows import expand_windows
-from .unions import widen_sides, widen_union
-from .unpivot import resolve_unpivot
 from .watermarks import resolve_watermark
+from .windows.over import refuse_window_in_where
+from .windows.qualify import resolve_qualify
+from .windows.time_windows import expand_windows
 
 Names = dict[str, CTERelationDef]
 

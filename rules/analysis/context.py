@@ -8,9 +8,8 @@ from functools import cached_property
 
 from ...planner.model import registry
 from ...planner.model.catalog import Catalog, Source, TempView
-from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     AttributeReference,
     Call,
     Cast,
@@ -18,12 +17,13 @@ from ...planner.model.expressions import (
     Expression,
     Origin,
 )
+from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.functions.coercion import implicit
-from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.subqueries import SubqueryExpression
-from ...planner.model.types import DataType
-from .columns import Scope
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.schemas.types import DataType
+from ...planner.model.settings.conf import Conf
 from .failures import InvalidCall, located, unresolved_routine
+from .names.columns import Scope
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.logical import Deduplicate
-from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.text import pretty
+from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
+from ...planner.model.plans.logical import Deduplicate
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.text.text import pretty
 from ...planner.model.tree import replace
-from ...planner.model.unresolved import UnresolvedAttribute, UnresolvedStar
-from .columns import Scope
 from .context import Context
 from .failures import failure
+from .names.columns import Scope
 
 
 def resolve_deduplicate(plan: Deduplicate, child: LogicalPlan, context: Context) -> LogicalPlan:

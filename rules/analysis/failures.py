@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import Call, CaseWhen, Cast, Origin
-from ...planner.model.windows import SessionWindow, TimeWindow, WindowTime
+from ...planner.model.expressions.core import Call, CaseWhen, Cast, Origin
+from ...planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
 
 FUNCTION_DOCS = "https://spark.apache.org/docs/latest/sql-ref-functions.html"
 SEARCH_PATH = "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions import Expression, LambdaFunction, LambdaVariable, lit
-from ...planner.model.registry import HigherOrder, Parameters, find
-from ...planner.model.tree import replace
-from ...planner.model.types import ArrayType, MapType, NullType
-from ...planner.model.unresolved import (
+from ...planner.model.expressions.core import Expression, LambdaFunction, LambdaVariable, lit
+from ...planner.model.expressions.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
 )
+from ...planner.model.registry import HigherOrder, Parameters, find
+from ...planner.model.schemas.types import ArrayType, MapType, NullType
+from ...planner.model.tree import replace
 from .context import Context
-from .extraction import extract
 from .failures import failure
+from .names.extraction import extract
 
 if TYPE_CHECKING:
     from .expressions import Resolver

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
     Expression,
 )
-from ...planner.model.metrics import CollectMetrics
-from ...planner.model.text import pretty
+from ...planner.model.plans.metrics import CollectMetrics
+from ...planner.model.text.text import pretty
 from ...planner.model.tree import replace
 from .expressions import Resolver
 from .failures import failure
-from .names import named
+from .names.names import named
 from .selects import resolve_items
 
 

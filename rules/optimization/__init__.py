@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...planner.model.conf import Conf
 from ...planner.model.memo import memo_scope
-from ...planner.model.query_plan import LogicalPlan
-from .executor import run
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
 from .order import BATCHES
-from .settings import settings_of
+from .support.executor import run
+from .support.settings import settings_of
 
 
 def optimize(analyzed: LogicalPlan, conf: Conf) -> LogicalPlan:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import GetStructField
+from ...planner.model.expressions.core import GetStructField
+from ...planner.model.expressions.python_functions import PythonUDF
+from ...planner.model.expressions.subqueries import LateralJoin, SubqueryExpression
 from ...planner.model.functions.struct_updates import UpdateFields
-from ...planner.model.hints import ResolvedHint
-from ...planner.model.logical import (
+from ...planner.model.plans.hints import ResolvedHint
+from ...planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
     Distinct,
@@ -20,78 +22,76 @@ from ...planner.model.logical import (
     Union,
     Window,
 )
-from ...planner.model.python_functions import PythonUDF
-from ...planner.model.python_operators import EvaluatePython
-from ...planner.model.relations import LocalRelation, SubqueryAlias, View, WithCTE
-from ...planner.model.set_operations import Except, Intersect
-from ...planner.model.subqueries import LateralJoin, SubqueryExpression
-from .cartesian import refuse_cartesian_products
-from .collapse_projects import collapse_projects
-from .common_expressions import Common, pull_out_common_expressions
-from .comparisons import simplify_comparisons_below_null_checks
-from .decimal_aggregates import speed_up_decimal_aggregates
-from .decorrelate import pull_up_correlated_predicates
-from .distinct import (
+from ...planner.model.plans.python_operators import EvaluatePython
+from ...planner.model.plans.relations import LocalRelation, SubqueryAlias, View, WithCTE
+from ...planner.model.plans.set_operations import Except, Intersect
+from .expressions.common_expressions import Common, pull_out_common_expressions
+from .expressions.comparisons import simplify_comparisons_below_null_checks
+from .expressions.failing_constants import refuse_failing_constants
+from .expressions.null_in_predicates import replace_null_with_false
+from .expressions.nullability import CHANGE_NULLABILITY, update_nullability
+from .expressions.replace_expressions import replace_expressions
+from .expressions.simplify import simplify_expressions
+from .expressions.struct_updates import combine_updates, replace_updates
+from .filters.infer_filters import infer_filters_from_constraints, infer_filters_from_generators
+from .filters.outer_joins import eliminate_outer_joins
+from .filters.prune_filters import prune_filters
+from .filters.push_disjunctions import clean_filters, push_disjunctions
+from .filters.push_down_predicates import push_down_predicates, push_filters_late
+from .filters.push_semi_joins import push_semi_joins_down
+from .filters.reorder_joins import reorder_joins, simplify_join_conditions
+from .late.cartesian import refuse_cartesian_products
+from .late.decimal_aggregates import speed_up_decimal_aggregates
+from .late.map_keys import sort_maps_in_grouping
+from .late.python_functions import (
+    extract_python_from_joins,
+    extract_python_functions,
+    push_through_python,
+)
+from .operators.collapse_projects import collapse_projects
+from .operators.distinct import (
     eliminate_distinct_in_aggregates,
     replace_distinct,
     replace_static_deduplication,
 )
-from .distinct_groups import rewrite_distinct_aggregates
-from .empty_relations import optimize_limit_zero, propagate_empty_relations
-from .executor import Batch, rule
-from .failing_constants import refuse_failing_constants
-from .generators import explode_smallest_field
-from .grouping import (
+from .operators.distinct_groups import rewrite_distinct_aggregates
+from .operators.empty_relations import optimize_limit_zero, propagate_empty_relations
+from .operators.generators import explode_smallest_field
+from .operators.grouping import (
     pull_out_grouping_expressions,
     remove_constants_from_grouping,
     remove_repetition_from_grouping,
 )
-from .hints import move_hints_to_joins
-from .infer_filters import infer_filters_from_constraints, infer_filters_from_generators
-from .lateral_joins import inline_lateral_joins, rewrite_lateral_joins
-from .limits import (
+from .operators.hints import move_hints_to_joins
+from .operators.limits import (
     eliminate_limits,
     push_limits_down,
     push_projections_through_limits,
     push_single_limit_through_groups,
 )
-from .local_relations import convert_to_local_relations
-from .map_keys import sort_maps_in_grouping
-from .merge_subqueries import merge_scalar_subqueries
-from .names import eliminate_names, inline_definitions
-from .noop_operators import remove_noop_operators
-from .null_in_predicates import replace_null_with_false
-from .nullability import CHANGE_NULLABILITY, update_nullability
-from .outer_joins import eliminate_outer_joins
-from .partitions import REPARTITIONS, collapse_repartitions
-from .predicate_subqueries import rewrite_predicate_subqueries
-from .propagate_constants import propagate_equalities, propagate_foldables
-from .prune_columns import prune_columns
-from .prune_filters import prune_filters
-from .push_disjunctions import clean_filters, push_disjunctions
-from .push_down_predicates import push_down_predicates, push_filters_late
-from .push_semi_joins import push_semi_joins_down
-from .python_functions import (
-    extract_python_from_joins,
-    extract_python_functions,
-    push_through_python,
-)
-from .redundant_aggregates import remove_redundant_aggregates
-from .redundant_aliases import remove_redundant_aliases
-from .reorder_joins import reorder_joins, simplify_join_conditions
-from .replace_expressions import replace_expressions
-from .scalar_subqueries import rewrite_correlated_scalar_subqueries
-from .set_operations import replace_set_operations
-from .simplify import simplify_expressions
-from .sorts import eliminate_sorts
-from .struct_updates import combine_updates, replace_updates
-from .subqueries import (
+from .operators.local_relations import convert_to_local_relations
+from .operators.names import eliminate_names, inline_definitions
+from .operators.noop_operators import remove_noop_operators
+from .operators.partitions import REPARTITIONS, collapse_repartitions
+from .operators.propagate_constants import propagate_equalities, propagate_foldables
+from .operators.prune_columns import prune_columns
+from .operators.redundant_aggregates import remove_redundant_aggregates
+from .operators.redundant_aliases import remove_redundant_aliases
+from .operators.set_operations import replace_set_operations
+from .operators.sorts import eliminate_sorts
+from .operators.unions import combine_unions, drop_repeated_inputs, push_projections_through_unions
+from .operators.window_limits import infer_window_limits
+from .subqueries.decorrelate import pull_up_correlated_predicates
+from .subqueries.lateral_joins import inline_lateral_joins, rewrite_lateral_joins
+from .subqueries.merge_subqueries import merge_scalar_subqueries
+from .subqueries.predicate_subqueries import rewrite_predicate_subqueries
+from .subqueries.scalar_subqueries import rewrite_correlated_scalar_subqueries
+from .subqueries.subqueries import (
     inline_one_row_subqueries,
     optimize_subqueries,
     rewrite_lone_exists,
 )
-from .unions import combine_unions, drop_repeated_inputs, push_projections_through_unions
-from .window_limits import infer_window_limits
+from .support.executor import Batch, rule
 
 SUBQUERY = (SubqueryExpression,)
 

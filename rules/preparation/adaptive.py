@@ -7,8 +7,8 @@ from ...physical.distribution import UnspecifiedDistribution
 from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
 from ...physical.subqueries import PlannedSubquery
-from ...planner.model.expressions import Expression
-from ...planner.model.subqueries import SubqueryExpression
+from ...planner.model.expressions.core import Expression
+from ...planner.model.expressions.subqueries import SubqueryExpression
 from .execution import Execution
 
 _STATELESS = "spark.sql.adaptive.streaming.stateless.enabled"

@@ -12,7 +12,7 @@ from ...physical.aggregate import (
 )
 from ...physical.distribution import ordering_satisfies
 from ...physical.plan import SparkPlan
-from ...planner.model.expressions import SortOrder, to_attribute
+from ...planner.model.expressions.core import SortOrder, to_attribute
 from ...planner.model.tree import replace
 from .execution import Execution
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from ...physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec
 from ...physical.joins import ShuffledJoinExec
 from ...physical.plan import SparkPlan
-from ...planner.model.expressions import Call, Expression
+from ...planner.model.expressions.core import Call, Expression
 from ...planner.model.memo import remembered
+from ...planner.model.schemas.types import ArrayType, DataType, MapType, StructType
 from ...planner.model.tree import replace
-from ...planner.model.types import ArrayType, DataType, MapType, StructType
 from .execution import Execution
 
 

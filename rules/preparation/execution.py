@@ -7,8 +7,8 @@ from typing import Protocol
 from ...physical.plan import SparkPlan
 from ...physical.state import StatefulOperatorStateInfo
 from ...physical.stateful import OutputMode
-from ...planner.model.conf import Conf
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
 
 
 class Execution(Protocol):

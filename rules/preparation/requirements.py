@@ -17,8 +17,8 @@ from ...physical.distribution import (
 )
 from ...physical.exchange import NOT_NUMBERED, BroadcastExchangeExec, ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan
-from ...planner.model.equality import all_same
-from ...planner.model.expressions import SortOrder
+from ...planner.model.expressions.core import SortOrder
+from ...planner.model.expressions.equality import all_same
 from ...planner.model.tree import replace
 from .execution import Execution
 

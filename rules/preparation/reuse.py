@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from ...physical.basic import AdaptiveSparkPlanExec, EventTimeWatermarkExec
 from ...physical.exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
-from ...planner.model.equality import signature
+from ...planner.model.expressions.equality import signature
 from .execution import Execution
 
 

@@ -14,7 +14,7 @@ from ...physical.stateful import (
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import PlanningError
-from ...planner.model.text import plan_text
+from ...planner.model.text.text import plan_text
 from ...planner.model.tree import replace
 from .execution import Execution
 from .watermarks import may_redefine, propagate_watermarks

@@ -11,11 +11,11 @@ from ...physical.plan import SparkPlan
 from ...physical.state import StatefulOperatorStateInfo
 from ...physical.stateful import OutputMode
 from ...physical.subqueries import PlannedSubquery, ReusedSubqueryExec, SubqueryExec
-from ...planner.model.conf import Conf
-from ...planner.model.equality import signature
-from ...planner.model.expressions import Expression
-from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.subqueries import ScalarSubquery, SubqueryExpression
+from ...planner.model.expressions.core import Expression
+from ...planner.model.expressions.equality import signature
+from ...planner.model.expressions.subqueries import ScalarSubquery, SubqueryExpression
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
 from ...planner.model.tree import replace
 from .adaptive import adapts
 from .execution import Execution

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...physical.basic import EventTimeWatermarkExec
 from ...physical.exchange import ReusedExchangeExec
 from ...physical.plan import SparkPlan, StateStoreWriter
-from ...planner.model.conf import Conf
 from ...planner.model.errors import PlanningError
+from ...planner.model.settings.conf import Conf
 
 _SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 

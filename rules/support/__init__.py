@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...planner.model.conf import Conf
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
 from .chains import check_chains
 from .encoding import check_encoding
 from .operators import check_operators

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...planner.model.conf import Conf
-from ...planner.model.expressions import AttributeReference
-from ...planner.model.logical import Aggregate, Deduplicate, Distinct, Join
-from ...planner.model.python_operators import (
+from ...planner.model.expressions.core import AttributeReference
+from ...planner.model.plans.logical import Aggregate, Deduplicate, Distinct, Join
+from ...planner.model.plans.python_operators import (
     FlatMapGroupsInPandasWithState,
     TransformWithStateInPySpark,
 )
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
 from .refusals import refuse
 
 CORRECTNESS = "spark.sql.streaming.statefulOperator.checkCorrectness.enabled"

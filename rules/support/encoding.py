@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...planner.model.conf import Conf
-from ...planner.model.logical import Aggregate, Deduplicate, Distinct, Join
-from ...planner.model.python_operators import FlatMapGroupsInPandasWithState
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.plans.logical import Aggregate, Deduplicate, Distinct, Join
+from ...planner.model.plans.python_operators import FlatMapGroupsInPandasWithState
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
 from .refusals import refuse
 
 _ENCODING = "spark.sql.streaming.stateStore.encodingFormat"

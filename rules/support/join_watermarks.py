@@ -7,14 +7,10 @@ time is a join key, or the ON condition bounds it from below by the other side's
 from __future__ import annotations
 
 from ...physical.join_state import value_watermark
-from ...planner.model.expressions import (
-    AttributeReference,
-    Call,
-    Expression,
-)
-from ...planner.model.logical import Join
-from ...planner.model.predicates import split_conjuncts
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.expressions.core import AttributeReference, Call, Expression
+from ...planner.model.expressions.predicates import split_conjuncts
+from ...planner.model.plans.logical import Join
+from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 
 _ANY_WATERMARK = 1_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...planner.model.logical import Join
+from ...planner.model.plans.logical import Join
 from .join_watermarks import bounds_state, watermark_in_keys
 
 Refusal = tuple[str, str] | None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...planner.model.conf import Conf
 from ...planner.model.errors import StreamingCheckError
-from ...planner.model.expressions import AggregateExpression, Alias, Call
-from ...planner.model.logical import (
+from ...planner.model.expressions.core import AggregateExpression, Alias, Call
+from ...planner.model.expressions.windows import WindowExpression
+from ...planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
     GlobalLimit,
@@ -20,14 +20,14 @@ from ...planner.model.logical import (
     Union,
     Window,
 )
-from ...planner.model.partitions import Sample
-from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.set_operations import Except, Intersect
-from ...planner.model.text import plan_text, pretty
-from ...planner.model.windows import WindowExpression
-from ..analysis.checks import bottom_up
+from ...planner.model.plans.partitions import Sample
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.plans.set_operations import Except, Intersect
+from ...planner.model.settings.conf import Conf
+from ...planner.model.text.text import plan_text, pretty
 from ..analysis.failures import position
-from ..analysis.names import qualified
+from ..analysis.names.names import qualified
+from ..analysis.refusals.checks import bottom_up
 from .joins import join_refusal
 from .python_state import python_state_refusal
 from .refusals import refuse

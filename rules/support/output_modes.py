@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.logical import Aggregate
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.plans.logical import Aggregate
+from ...planner.model.plans.query_plan import LogicalPlan
 from .refusals import refuse_mode, streaming_aggregates
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...planner.model.python_operators import FlatMapGroupsInPandasWithState
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.plans.python_operators import FlatMapGroupsInPandasWithState
+from ...planner.model.plans.query_plan import LogicalPlan
 from .refusals import streaming_aggregates
 
 Refusal = tuple[str, str] | None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...planner.model.conf import Conf
 from ...planner.model.errors import StreamingCheckError
-from ...planner.model.logical import Aggregate, Distinct
-from ...planner.model.logical_text import tree_text
-from ...planner.model.query_plan import LogicalPlan
+from ...planner.model.plans.logical import Aggregate, Distinct
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
+from ...planner.model.text.logical_text import tree_text
 
 
 def refuse(message: str, plan: LogicalPlan, conf: Conf, *, hint: str = "") -> StreamingCheckError:

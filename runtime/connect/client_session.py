@@ -13,8 +13,8 @@ from pyspark.sql.connect import proto
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from ...planner.connect.places import Message
-from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure, StateplanError
+from ...planner.model.settings.conf import Conf
 from .messages import may_stream
 from .reading import StreamReading
 

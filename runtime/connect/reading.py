@@ -18,15 +18,15 @@ from ...planner.connect.session import Planned, PlannerSession
 from ...planner.connect.types import read_schema
 from ...planner.model.catalog import Source as Known
 from ...planner.model.catalog import TempView
-from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
-from ...planner.model.expressions import Origin
+from ...planner.model.expressions.core import Origin
 from ...planner.model.formats import FILE_FORMATS, fixed_schema
-from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.relations import Relation
-from ...planner.model.schema_json import type_from_json
-from ...planner.model.spark_sql import quote
-from ...planner.model.types import StructType
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.plans.relations import Relation
+from ...planner.model.schemas.schema_json import type_from_json
+from ...planner.model.schemas.types import StructType
+from ...planner.model.settings.conf import Conf
+from ...planner.model.text.spark_sql import quote
 from ...planner.table_size import files_size
 from ..failures import innermost
 from ..options import Options

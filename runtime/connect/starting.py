@@ -11,8 +11,8 @@ from ...planner.connect.analyze import schema_of
 from ...planner.connect.places import Message
 from ...planner.connect.streams import output_mode_of
 from ...planner.connect.written import written_path
-from ...planner.model.conf import Conf
 from ...planner.model.errors import AnalysisError, RuntimeFailure
+from ...planner.model.settings.conf import Conf
 from ..frames import spark_schema
 from ..options import Options
 from ..sinks import ForeachSink, MemorySink, NoopSink, PickledWriter, PythonSink, Sink, make_sink

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from ...planner.model.expressions import Call, Expression, LambdaFunction
-from ...planner.model.types import BooleanType, DataType, StructType
+from ...planner.model.expressions.core import Call, Expression, LambdaFunction
+from ...planner.model.schemas.types import BooleanType, DataType, StructType
 from ..plan.guarded import guarded_arguments
 from .exact import COMPARABLE, ExactForm
 from .rewrites_times import UTC

@@ -26,9 +26,9 @@ from ...physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
 from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
 from ...physical.plan import SparkPlan
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import Call, SortOrder
-from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import StructField, StructType
+from ...planner.model.expressions.core import Call, SortOrder
+from ...planner.model.schemas.types import StructField, StructType
+from ...planner.model.text.spark_sql import type_sql
 from ..arrow_types import column_name
 from ..frames import rows_frame
 from ..plan.nodes import AsIs

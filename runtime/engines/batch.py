@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.stateful import StreamingGlobalLimitExec
-from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
+from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..checkpoint import batches_to_retain
 from ..failures import state_failure

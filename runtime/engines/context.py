@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.settings.conf import Conf
 from ..plan.facts import Reader
 from ..sources.parquet import ParquetBatch
 from ..state import Place

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import pyarrow as pa
 
-from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError, RuntimeFailure
-from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.types import StructType, as_nullable
+from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.schemas.types import StructType, as_nullable
+from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name, without_hidden
 from ..frames import schema_of, spark_schema_of
 from ..kernels.errors import KernelError

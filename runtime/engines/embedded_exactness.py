@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...planner.model.conf import Conf
-from ...planner.model.expressions import Expression
-from ...planner.model.types import DataType
+from ...planner.model.expressions.core import Expression
+from ...planner.model.schemas.types import DataType
+from ...planner.model.settings.conf import Conf
 from ..plan.facts import EngineFacts, Reader
 from ..plan.guarded import guarded_arguments
-from .agreement import (
-    can_fail,
-    disagreements,
-    reader_disagreements,
-    step_disagreements,
-)
+from .agreement import can_fail, disagreements, reader_disagreements, step_disagreements
 from .exact import ExactForm
 from .reader_settings import changed_settings
 from .rewrites import comparable

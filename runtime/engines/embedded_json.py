@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ...planner.model.types import BooleanType, StructField, StructType, as_nullable
+from ...planner.model.schemas.types import BooleanType, StructField, StructType, as_nullable
 from ..arrow_types import arrow_type
 from ..kernels.errors import KernelError
 from ..kernels.json_files import read_json

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ...planner.model.conf import Conf
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions import AttributeReference, Expression
-from ...planner.model.spark_sql import quote
-from ...planner.model.types import StructType
+from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.schemas.types import StructType
+from ...planner.model.settings.conf import Conf
+from ...planner.model.text.spark_sql import quote
 from ..frames import rows_frame
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.task import TaskSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions import AttributeReference, Expression
+from ...planner.model.expressions.core import AttributeReference, Expression
 from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from string import Formatter
 
-from ...planner.model.bound import Written
-from ...planner.model.expressions import Expression
-from ...planner.model.types import DataType
+from ...planner.model.expressions.bound import Written
+from ...planner.model.expressions.core import Expression
+from ...planner.model.schemas.types import DataType
 
 COMPARABLE = "comparable"
 """The rewrite of a key of an order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
-from ...planner.model.conf import Conf
+from ...planner.model.settings.conf import Conf
 from ..arrow_types import arrow_schema, arrow_type, column_name
 from ..kernels.aggregate import AggregateKernel
 from ..kernels.buffers import Buffers, BufferStart, MergeStep, OutputColumn, RowBuffers

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..arrow_types import arrow_type, without_hidden
 from ..frames import spark_schema
 from ..state.rows import columns_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...planner.model.expressions import AttributeReference
+from ...planner.model.expressions.core import AttributeReference
 from ..plan.nodes import Kernel
 from .evaluating import evaluator
 

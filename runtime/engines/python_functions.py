@@ -21,10 +21,10 @@ from ...physical.python_operators import (
     FlatMapGroupsInPythonExec,
     MapInPythonExec,
 )
-from ...planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
-from ...planner.model.python_functions import PythonUDF
-from ...planner.model.spark_sql import quote
-from ...planner.model.types import StructField, StructType
+from ...planner.model.expressions.core import Alias, AttributeReference, Expression, to_attribute
+from ...planner.model.expressions.python_functions import PythonUDF
+from ...planner.model.schemas.types import StructField, StructType
+from ...planner.model.text.spark_sql import quote
 from ..arrow_types import column_name
 from ..frames import spark_schema
 from .as_is import Frames, run_as_is

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...planner.model.conf import Conf
+from ...planner.model.settings.conf import Conf
 
 _FILES = {
     "spark.sql.files.ignoreCorruptFiles": "false",

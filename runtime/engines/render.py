@@ -8,8 +8,8 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions import Alias, Expression, to_attribute
-from ...planner.model.spark_sql import quote, spark_sql
+from ...planner.model.expressions.core import Alias, Expression, to_attribute
+from ...planner.model.text.spark_sql import quote, spark_sql
 from ..arrow_types import column_name
 from ..kernels.observed import ObservedRows
 from ..plan.nodes import (

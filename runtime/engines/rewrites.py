@@ -13,9 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...planner.model.expressions import Call, CaseWhen, Cast, Expression, LambdaFunction, Literal
-from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import (
+from ...planner.model.expressions.core import (
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    LambdaFunction,
+    Literal,
+)
+from ...planner.model.schemas.types import (
     BooleanType,
     DecimalType,
     DoubleType,
@@ -23,6 +29,7 @@ from ...planner.model.types import (
     StringType,
     contains_type,
 )
+from ...planner.model.text.spark_sql import type_sql
 from . import rewrites_numbers as numbers
 from . import rewrites_times as times
 from .exact import COMPARABLE, ExactForm, text

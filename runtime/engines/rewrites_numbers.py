@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import Call, Cast, Expression
-from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import (
+from ...planner.model.expressions.core import Call, Cast, Expression
+from ...planner.model.schemas.types import (
     ArrayType,
     ByteType,
     DecimalType,
@@ -16,6 +15,7 @@ from ...planner.model.types import (
     LongType,
     ShortType,
 )
+from ...planner.model.text.spark_sql import type_sql
 from .exact import failure, text
 
 _RANGES = {

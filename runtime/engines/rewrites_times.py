@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import Call, Cast, Expression, Literal
-from ...planner.model.types import DayTimeIntervalType, LongType, TimestampType
+from ...planner.model.expressions.core import Call, Cast, Expression, Literal
+from ...planner.model.schemas.types import DayTimeIntervalType, LongType, TimestampType
 from .exact import text
 
 

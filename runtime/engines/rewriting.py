@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ...planner.model.expressions import Call, CaseWhen, Expression, Literal
+from ...planner.model.expressions.core import Call, CaseWhen, Expression, Literal
+from ...planner.model.schemas.types import (
+    DAY_TIME_FIELDS,
+    CalendarIntervalType,
+    DayTimeIntervalType,
+)
 from ...planner.model.tree import replace
-from ...planner.model.types import DAY_TIME_FIELDS, CalendarIntervalType, DayTimeIntervalType
 from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
 from .exact import ExactForm
 from .rewrites import GUARDED, REWRITES, Rewrite, normalized

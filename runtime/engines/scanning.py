@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ...planner.model.expressions import Alias, Expression
+from ...planner.model.expressions.core import Alias, Expression
 from ..arrow_types import arrow_type
 from ..kernels.scan import Scan
 from ..plan.nodes import ReadFiles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...planner.model.conf import Conf
+from ...planner.model.settings.conf import Conf
 
 # Rows of more than 32 KB on average want a lower number of them.
 _ARROW_BATCHES = {

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -33,8 +33,8 @@ from ...planner.model.expressions import (
     LambdaVariable,
     Literal,
 )
-from ...planner.model.spark_sql import cast_function
-from ...planner.model.types import (
+from ...planner.model.expressions.windows import PreciseTimestampConversion
+from ...planner.model.schemas.types import (
     ArrayType,
     DataType,
     DecimalType,
@@ -42,7 +42,7 @@ from ...planner.model.types import (
     StringType,
     StructType,
 )
-from ...planner.model.windows import PreciseTimestampConversion
+from ...planner.model.text.spark_sql import cast_function
 
 
 def _words(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...planner.model.conf import Conf
+from ...planner.model.settings.conf import Conf
 from ..frames import spark_schema_of
 from ..kernels.prompt import prompt
 from ..kernels.reports import META

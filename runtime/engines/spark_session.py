@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.settings.conf import Conf
 from ..failures import innermost
 from .settings import default_tasks, session_settings
 

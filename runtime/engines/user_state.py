@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from ...planner.model.conf import Conf
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import AttributeReference
-from ...planner.model.python_functions import PythonUDF
-from ...planner.model.types import StructType
+from ...planner.model.expressions.core import AttributeReference
+from ...planner.model.expressions.python_functions import PythonUDF
+from ...planner.model.schemas.types import StructType
+from ...planner.model.settings.conf import Conf
 from ..frames import schema_json
 from ..kernels.user_state.frames import PandasSettings
 from ..kernels.user_state.functions import UserFunction

@@ -23,10 +23,9 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ...planner.model.ddl import parse_type
 from ...planner.model.errors import RuntimeFailure, StateplanError
-from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import (
+from ...planner.model.schemas.ddl import parse_type
+from ...planner.model.schemas.types import (
     BOOLEAN,
     LONG,
     NULL,
@@ -36,6 +35,7 @@ from ...planner.model.types import (
     StructType,
     as_nullable,
 )
+from ...planner.model.text.spark_sql import type_sql
 from ..arrow_types import arrow_type
 from ..engines.user_state import declared_by
 from ..plan.aggregation import partial_of

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from ...planner.builder import stream
 from ...planner.model.errors import AnalysisError
-from ...planner.model.evaluation import evaluate
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     AttributeReference,
     Call,
     Cast,
@@ -21,9 +20,9 @@ from ...planner.model.expressions import (
     GetStructField,
     Literal,
 )
-from ...planner.model.logical import Filter
-from ...planner.model.spark_sql import quote, type_sql
-from ...planner.model.types import (
+from ...planner.model.expressions.evaluation import evaluate
+from ...planner.model.plans.logical import Filter
+from ...planner.model.schemas.types import (
     INT,
     TIMESTAMP,
     BinaryType,
@@ -31,6 +30,7 @@ from ...planner.model.types import (
     DoubleType,
     FloatType,
 )
+from ...planner.model.text.spark_sql import quote, type_sql
 from ..arrow_types import arrow_type
 from ..plan.carried import carrier
 from ..state.scan import EVENT_TIME, PARTITION

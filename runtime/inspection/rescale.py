@@ -18,7 +18,7 @@ import uuid
 from dataclasses import dataclass
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.pinned import PINNED
+from ...planner.model.settings.pinned import PINNED
 from ..checkpoint import VERSION, Checkpoint, compact_json
 from ..claim import Holder
 from ..files import corrupt, replace

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.pinned import PINNED, PROVIDER, SHUFFLE_PARTITIONS
+from ...planner.model.settings.pinned import PINNED, PROVIDER, SHUFFLE_PARTITIONS
 from ..checkpoint import STATE_PROVIDER, Checkpoint
 from ..failures import state_failure
 from ..files import AnyPath, corrupt, failing, location_of, read_whole

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from ...planner.model.types import INT, TIMESTAMP, StructField, StructType, as_nullable
+from ...planner.model.schemas.types import INT, TIMESTAMP, StructField, StructType, as_nullable
 from ..engines.shipping import ship
 from ..frames import spark_schema
 from ..native.showing import open_states

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...planner.model.types import (
+from ...planner.model.schemas.types import (
     ArrayType,
     BinaryType,
     BooleanType,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.registry import AggregateForms
-from ...planner.model.types import (
+from ...planner.model.schemas.types import (
     BINARY,
     BOOLEAN,
     ArrayType,

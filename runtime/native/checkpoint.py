@@ -12,7 +12,7 @@ from ...planner.evolution.reading import read_folder
 from ...planner.evolution.stored import StoredCheckpoint
 from ...planner.incremental_execution import IncrementalExecution
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.pinned import PROVIDER, SHUFFLE_PARTITIONS
+from ...planner.model.settings.pinned import PROVIDER, SHUFFLE_PARTITIONS
 from ..checkpoint import STATE_PROVIDER, CommitMetadata, Offset, OffsetMetadata, OffsetSeq
 from ..engines.kernels import kernel_of
 from ..evolution import CheckpointFolder

@@ -17,7 +17,7 @@ import numpy as np
 from ...physical.plan import StateStoreWriter
 from ...planner.incremental_execution import IncrementalExecution
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.pinned import PROVIDER
+from ...planner.model.settings.pinned import PROVIDER
 from ..checkpoint import Checkpoint, CommitMetadata
 from ..claim import Holder
 from ..failures import state_failure

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..kernels.floats import normalised
 from ..kernels.hashing import places_and_hashes
 from ..kernels.join import JoinKernel

@@ -25,7 +25,7 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..kernels.floats import normalised
 from ..kernels.hashing import places_and_hashes
 from ..kernels.kernel import Kernel, event_times

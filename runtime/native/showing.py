@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ...planner.evolution.stored import Field, StoredOperator, StoredSchema
 from ...planner.model.errors import DescriptionError, RuntimeFailure, StateplanError
-from ...planner.model.schema_json import UnknownType, type_from_json
-from ...planner.model.types import NULL, STRING, DataType, StructField, StructType
+from ...planner.model.schemas.schema_json import UnknownType, type_from_json
+from ...planner.model.schemas.types import NULL, STRING, DataType, StructField, StructType
 from ..engines.opening import open_session
 from ..files import corrupt
 from ..inspection.columns import StateColumn, unique_columns

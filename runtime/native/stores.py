@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import StructField, StructType
+from ...planner.model.schemas.types import StructField, StructType
+from ...planner.model.text.spark_sql import type_sql
 from ..files import corrupt
 from ..state import Location
 from .checkpoint import HDFS_PROVIDER, OtherCheckpoint

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from ...planner.evolution.check import check_against
 from ...planner.evolution.printing import report_text
 from ...planner.incremental_execution import IncrementalExecution
-from ...planner.model.conf import Conf
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.pinned import PROVIDER, SHUFFLE_PARTITIONS
+from ...planner.model.settings.conf import Conf
+from ...planner.model.settings.pinned import PROVIDER, SHUFFLE_PARTITIONS
 from ...planner.query import Query
 from ..checkpoint import STATE_PROVIDER, Checkpoint, CommitMetadata
 from ..claim import Holder

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...planner.model.types import ArrayType, DataType, DecimalType, MapType, StructType
+from ...planner.model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructType
 from ..arrow_types import arrow_type
 from ..plan.carried import carrier
 from ..state.rows import Int64, Mask, ranges

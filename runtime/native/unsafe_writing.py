@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...planner.model.types import ArrayType, DataType, DecimalType, MapType, StructType
+from ...planner.model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructType
 from ..arrow_types import without_hidden
 from ..state.rows import Int64, Mask, ranges
 from .unsafe_reading import LONG_DIGITS, Bytes, element_width, stored_type

@@ -22,12 +22,9 @@ from ...physical.basic import ExpandExec, ProjectExec
 from ...physical.exchange import ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.state import OutputMode
-from ...physical.stateful import (
-    SessionWindowStateStoreSaveExec,
-    StateStoreSaveExec,
-)
+from ...physical.stateful import SessionWindowStateStoreSaveExec, StateStoreSaveExec
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Call,
@@ -35,19 +32,12 @@ from ...planner.model.expressions import (
     Literal,
     to_attribute,
 )
+from ...planner.model.schemas.types import LONG, ArrayType
 from ...planner.model.tree import replace
-from ...planner.model.types import LONG, ArrayType
 from ...rules.preparation.state import refuse_several_event_times
 from .carried import Carried, constant_length, key, plain, window
 from .facts import BatchFacts
-from .nodes import (
-    Aggregate,
-    Exchange,
-    Kernel,
-    RuntimeNode,
-    Select,
-    travelling,
-)
+from .nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
 from .specs import (
     AggregateSpec,
     BufferedFunction,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Call,
@@ -19,9 +19,9 @@ from ...planner.model.expressions import (
     GetStructField,
     lit,
 )
-from ...planner.model.literal import Literal
-from ...planner.model.tree import replace
-from ...planner.model.types import (
+from ...planner.model.expressions.literal import Literal
+from ...planner.model.expressions.windows import PreciseTimestampConversion
+from ...planner.model.schemas.types import (
     INT,
     LONG,
     ArrayType,
@@ -34,7 +34,7 @@ from ...planner.model.types import (
     YearMonthIntervalType,
     as_nullable,
 )
-from ...planner.model.windows import PreciseTimestampConversion
+from ...planner.model.tree import replace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ...planner.model.conf import Conf
-from ...planner.model.expressions import Expression
-from ...planner.model.types import DataType, StructType
+from ...planner.model.expressions.core import Expression
+from ...planner.model.schemas.types import DataType, StructType
+from ...planner.model.settings.conf import Conf
 
 Figures = Mapping[str, int]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions import Call, CaseWhen, Expression
+from ...planner.model.expressions.core import Call, CaseWhen, Expression
 
 _NAMES = "and or if coalesce in nvl ifnull nvl2 nullif nanvl"
 _GUARDING = frozenset(_NAMES.split())

@@ -22,7 +22,7 @@ from ...physical.join_state import event_time, wrapped
 from ...physical.plan import SparkPlan
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Call,
@@ -31,9 +31,9 @@ from ...planner.model.expressions import (
     Literal,
     lit,
 )
-from ...planner.model.text import pretty
+from ...planner.model.schemas.types import BOOLEAN, StructType, as_nullable
+from ...planner.model.text.text import pretty
 from ...planner.model.tree import replace
-from ...planner.model.types import BOOLEAN, StructType, as_nullable
 from ..kernels.expressions.compile import unsupported
 from .aggregation import hashed, window_size
 from .carried import Carried, carrier, plain, window

@@ -10,7 +10,7 @@ Select [...]
 from __future__ import annotations
 
 from ...physical.metrics import CollectMetricsExec
-from ...planner.model.expressions import AggregateExpression, Alias, Expression, to_attribute
+from ...planner.model.expressions.core import AggregateExpression, Alias, Expression, to_attribute
 from .aggregation import row_buffers
 from .carried import plain
 from .facts import BatchFacts

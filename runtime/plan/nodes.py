@@ -21,9 +21,9 @@ from operator import is_
 from typing import ClassVar, Literal
 
 from ...physical.plan import SparkPlan, StateStoreWriter
-from ...planner.model.expressions import AttributeReference, Expression, to_attribute
+from ...planner.model.expressions.core import AttributeReference, Expression, to_attribute
 from ...planner.model.lazy import cached_property
-from ...planner.model.query_plan import QueryPlan
+from ...planner.model.plans.query_plan import QueryPlan
 from ...planner.model.tree import replace
 from .carried import Carried
 from .specs import BufferedFunction, KernelSpec

@@ -8,9 +8,9 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from ...physical.text import cut
-from ...planner.model.expressions import Expression, to_attribute
-from ...planner.model.fields_shown import fields_shown
-from ...planner.model.text import plan_text as expression_text
+from ...planner.model.expressions.core import Expression, to_attribute
+from ...planner.model.text.fields_shown import fields_shown
+from ...planner.model.text.text import plan_text as expression_text
 from .carried import Carried
 from .nodes import (
     Aggregate,

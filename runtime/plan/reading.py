@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.source_filters import source_filters
-from ...planner.model.expressions import Expression
+from ...planner.model.expressions.core import Expression
 from .facts import BatchFacts
 
 _SETTINGS = {

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from ...physical.aggregate import BaseAggregateExec
 from ...physical.state import NO_WATERMARK, OutputMode
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.expressions import AggregateExpression, AttributeReference, Expression
-from ...planner.model.logical import JoinType
-from ...planner.model.python_functions import PythonUDF
+from ...planner.model.expressions.core import AggregateExpression, AttributeReference, Expression
+from ...planner.model.expressions.python_functions import PythonUDF
+from ...planner.model.plans.logical import JoinType
 from ...planner.model.registry import AggregateForms
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 
 
 @dataclass(frozen=True, kw_only=True)

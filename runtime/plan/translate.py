@@ -22,19 +22,11 @@ from ...physical.plan import SparkPlan
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...physical.stateful import StreamingLocalLimitExec
 from ...physical.windows import WindowExec, WindowGroupLimitExec
-from ...planner.model.expressions import GetStructField
-from ...planner.model.predicates import split_conjuncts
-from ...planner.model.types import StructType
+from ...planner.model.expressions.core import GetStructField
+from ...planner.model.expressions.predicates import split_conjuncts
+from ...planner.model.schemas.types import StructType
 from .facts import BatchFacts
-from .nodes import (
-    AsIs,
-    Expand,
-    ObserveEventTime,
-    ReadSource,
-    ReadTable,
-    RuntimeNode,
-    Select,
-)
+from .nodes import AsIs, Expand, ObserveEventTime, ReadSource, ReadTable, RuntimeNode, Select
 from .reading import given_to_reader
 
 _ASKED_FOR = ("REPARTITION_BY_NUM", "REPARTITION_BY_COL")

@@ -24,7 +24,7 @@ from ...physical.python_state import (
 )
 from ...physical.state import NO_WATERMARK
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions import (
+from ...planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Cast,
@@ -32,8 +32,8 @@ from ...planner.model.expressions import (
     Literal,
     lit,
 )
+from ...planner.model.schemas.types import BOOLEAN, as_nullable
 from ...planner.model.tree import replace
-from ...planner.model.types import BOOLEAN, as_nullable
 from .aggregation import check_event_times, hashed, unsorted
 from .carried import Carried, plain
 from .facts import BatchFacts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.schema_json import type_from_json
-from ...planner.model.spark_sql import quote, type_sql
+from ...planner.model.schemas.schema_json import type_from_json
+from ...planner.model.text.spark_sql import quote, type_sql
 from ..engines.embedded_session import is_embedded
 from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
 from .files import FORMATS, FileSink

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ...planner.model import registered
 from ...planner.model.errors import DescriptionError
 from ...planner.model.registered import registered_class, registered_names
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..options import Options
 from .base import Source, SourceRequest
 from .delta import DeltaSource

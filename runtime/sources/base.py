@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import DescriptionError
 from ...planner.model.formats import fixed_schema
-from ...planner.model.types import StructType, as_nullable
+from ...planner.model.schemas.types import StructType, as_nullable
 from ..checkpoint import Offset
 from ..options import Options
 from ..plan.facts import Reader

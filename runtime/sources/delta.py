@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.types import StructType, as_nullable
+from ...planner.model.schemas.types import StructType, as_nullable
 from ..checkpoint import Offset, compact_json
 from ..delta import AddedFile, DeltaLog, opened, read_schema, schema_of, table_uri
 from ..files import corrupt, read_whole, write_new

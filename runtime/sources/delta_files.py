@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.types import StructType, as_nullable
+from ...planner.model.schemas.types import StructType, as_nullable
 from ..delta import AddedFile, DeltaLog, read_schema
 from ..options import Options
 

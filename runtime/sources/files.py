@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..checkpoint import Offset
 from ..compactible_log import CompactibleLog, Entry
 from ..files import corrupt, file_uri, local_path

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..checkpoint import Offset
 from ..frames import rows_frame, rows_table
 from ..rows import in_order

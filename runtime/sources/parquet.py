@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from ...planner.model.types import DataType
+from ...planner.model.schemas.types import DataType
 from ..arrow_types import spark_type
 from ..engines.reader_settings import READING
 from ..kernels.scan import ScanFile

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure, StateplanError
 from ...planner.model.registered import SOURCES, data_source_schema, registered_class
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..checkpoint import Offset
 from ..frames import spark_schema
 from ..options import Options

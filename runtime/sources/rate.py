@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.formats import fixed_schema
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
 from ..checkpoint import Offset, compact_json
 from ..files import corrupt, read_whole, write_new
 from ..options import Options

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...planner.model.spark_sql import type_sql
-from ...planner.model.types import StructType
+from ...planner.model.schemas.types import StructType
+from ...planner.model.text.spark_sql import type_sql
 from ..frames import rows_frame, rows_table, spark_schema
 from ..listing import list_files
 from ..plan.facts import Reader

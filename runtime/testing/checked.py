@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...planner.description import Scenario
-from ...planner.model.conf import Conf
 from ...planner.model.errors import StateplanError
+from ...planner.model.settings.conf import Conf
 from ...planner.query import Query
 from ..comparison import differences
 from ..scenario_run import SCENARIO_CONF, ScenarioRun, scenario_folder

@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 from ...physical.basic import EventTimeWatermarkExec
 from ...planner.described_sources import described_sources
 from ...planner.model.catalog import Source
-from ...planner.model.conf import Conf
 from ...planner.model.errors import DescriptionError, StateplanError
-from ...planner.model.query_plan import LogicalPlan
-from ...planner.model.types import TIMESTAMP, StructField
+from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.schemas.types import TIMESTAMP, StructField
+from ...planner.model.settings.conf import Conf
 from ...planner.query import Query
 from ..comparison import unmatched
 from ..engines.opening import open_session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from ...planner.model.types import StructField
+from ...planner.model.schemas.types import StructField
 from ..comparison import as_text, plain, unmatched
 from ..rows import read_rows
 from .led_query import LedQuery

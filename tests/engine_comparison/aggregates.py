@@ -6,10 +6,14 @@ import itertools
 
 from stateplan.planner.model.catalog import Source
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import AggregateExpression, AttributeReference, Expression
+from stateplan.planner.model.expressions.core import (
+    AggregateExpression,
+    AttributeReference,
+    Expression,
+)
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.logical import Aggregate
-from stateplan.planner.model.types import StructField, StructType
+from stateplan.planner.model.plans.logical import Aggregate
+from stateplan.planner.model.schemas.types import StructField, StructType
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
 from stateplan.runtime.engines.signatures import Signature, signatures

@@ -12,7 +12,7 @@ from typing import cast
 
 from stateplan.planner.model.catalog import Source
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -25,10 +25,8 @@ from stateplan.planner.model.expressions import (
 )
 from stateplan.planner.model.functions import resolve
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.query_plan import QueryPlan
-from stateplan.planner.model.spark_sql import spark_sql
-from stateplan.planner.model.tree import replace
-from stateplan.planner.model.types import (
+from stateplan.planner.model.plans.query_plan import QueryPlan
+from stateplan.planner.model.schemas.types import (
     ArrayType,
     DataType,
     DateType,
@@ -40,6 +38,8 @@ from stateplan.planner.model.types import (
     TimestampNTZType,
     TimestampType,
 )
+from stateplan.planner.model.text.spark_sql import spark_sql
+from stateplan.planner.model.tree import replace
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
 from stateplan.rules.optimization import optimize

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
-from stateplan.planner.model.expressions import AttributeReference
-from stateplan.planner.model.types import DataType
+from stateplan.planner.model.expressions.core import AttributeReference
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.schemas.types import DataType
+from stateplan.planner.model.settings.conf import Conf
 
 TYPES = [
     "boolean",

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stateplan.planner.model.expressions import Expression, LambdaFunction
+from stateplan.planner.model.expressions.core import Expression, LambdaFunction
 from stateplan.runtime.engines.agreement import EQUAL, FAILS, RAISES
 from stateplan.runtime.engines.exact import ExactForm
 from stateplan.runtime.engines.rewrites import fitting

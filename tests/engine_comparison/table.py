@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stateplan.planner.model import registry
-from stateplan.planner.model.expressions import Expression
+from stateplan.planner.model.expressions.core import Expression
 from stateplan.planner.model.registry import FunctionSpec
 from stateplan.runtime.engines.agreement import EQUAL, RAISES, TABLE, Setting
 from stateplan.runtime.engines.signatures import Signature, signatures

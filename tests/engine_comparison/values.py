@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from stateplan.planner.model.types import (
+from stateplan.planner.model.schemas.types import (
     ArrayType,
     BinaryType,
     BooleanType,

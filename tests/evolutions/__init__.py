@@ -17,7 +17,7 @@ import yaml
 from stateplan.physical.plan import StateStoreWriter
 from stateplan.planner.description import parse_description
 from stateplan.planner.evolution.side import side_of
-from stateplan.planner.model.pinned import PINNED
+from stateplan.planner.model.settings.pinned import PINNED
 from stateplan.planner.query import Query
 from stateplan.runtime.state_files import write_state_files
 

@@ -79,7 +79,7 @@ class Case:
         if not self.sql:
             return DEDUPLICATIONS[self.kind]().query(output_mode=self.mode, conf=self.conf)
         source = SourceDescription(schema=SCHEMA)
-        from stateplan.planner.model.conf import Conf
+        from stateplan.planner.model.settings.conf import Conf
 
         return Query(
             self.sql, sources={"events": source}, output_mode=self.mode, conf=Conf(self.conf)

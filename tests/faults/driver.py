@@ -198,7 +198,7 @@ def _connect_to(gateway: Gateway) -> SparkSession:
 
 def perform(spark: SparkSession, run: Run, start: int) -> None:
     """Run the query until there is nothing left to read, with the run's fault."""
-    from stateplan.planner.model.ddl import parse_schema
+    from stateplan.planner.model.schemas.ddl import parse_schema
     from stateplan.runtime.sources import FileSource
     from stateplan.runtime.streaming import run_to_completion
     from stateplan.runtime.triggers import AVAILABLE_NOW

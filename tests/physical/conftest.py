@@ -11,8 +11,7 @@ import pytest
 from stateplan.physical.explain.tree import tree_text
 from stateplan.physical.plan import SparkPlan
 from stateplan.physical.state import OutputMode, StatefulOperatorStateInfo
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.expressions import (
+from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -23,7 +22,7 @@ from stateplan.planner.model.expressions import (
     lit,
 )
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.logical import (
+from stateplan.planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
     EventTimeWatermark,
@@ -32,9 +31,10 @@ from stateplan.planner.model.logical import (
     Project,
     Sort,
 )
-from stateplan.planner.model.query_plan import LogicalPlan
-from stateplan.planner.model.relations import StreamingRelation
-from stateplan.planner.model.types import DOUBLE, INT, STRING, TIMESTAMP, WINDOW
+from stateplan.planner.model.plans.query_plan import LogicalPlan
+from stateplan.planner.model.plans.relations import StreamingRelation
+from stateplan.planner.model.schemas.types import DOUBLE, INT, STRING, TIMESTAMP, WINDOW
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.strategies import plan_physical
 from stateplan.rules.preparation import prepare
 

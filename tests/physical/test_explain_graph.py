@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stateplan.physical.explain.graph import dot_text, mermaid_text, plan_graph
-from stateplan.planner.model.logical import Union
+from stateplan.planner.model.plans.logical import Union
 
 
 def test_mermaid(make) -> None:

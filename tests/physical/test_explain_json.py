@@ -8,12 +8,15 @@ from decimal import Decimal
 
 import pytest
 
+from stateplan.physical.distribution import Distribution, Partitioning
 from stateplan.physical.explain.plan_json import VERSION, from_json, json_text, to_json
+from stateplan.physical.explain.plan_nodes import NAMES
+from stateplan.physical.plan import SparkPlan
 from stateplan.planner.description import parse_description
 from stateplan.planner.model.errors import DescriptionError
-from stateplan.planner.model.expressions import Alias, Literal, lit
-from stateplan.planner.model.logical import Union
-from stateplan.planner.model.types import BINARY, DOUBLE, DecimalType
+from stateplan.planner.model.expressions.core import Alias, Literal, lit
+from stateplan.planner.model.plans.logical import Union
+from stateplan.planner.model.schemas.types import BINARY, DOUBLE, DataType, DecimalType
 from stateplan.planner.query import Query
 
 
@@ -95,3 +98,24 @@ def test_numbers_and_truth_values_stay_apart(make) -> None:
     one = make.planned(make.project(Alias(child=lit(1), name="v")))
     true = make.planned(make.project(Alias(child=lit(True), name="v")))
     assert json_text(one) != json_text(true)
+
+
+@pytest.mark.parametrize("base", [SparkPlan, Distribution, Partitioning, DataType])
+def test_every_class_has_a_name_in_json(base: type) -> None:
+    def leaves(kind: type) -> set[type]:
+        below = set().union(*(leaves(each) for each in kind.__subclasses__()))
+        return below or {kind}
+
+    ours = {kind for kind in leaves(base) if kind.__module__.startswith("stateplan.")}
+    assert ours and ours <= set(NAMES)
+
+
+def test_names_in_json_do_not_follow_the_classes(make) -> None:
+    plan = make.planned(make.project(Alias(child=lit(1), name="v")))
+    before, kind, name = json_text(plan), type(plan), type(plan).__name__
+    try:
+        kind.__name__ = "Renamed"
+        assert json_text(plan) == before
+        assert from_json(json.loads(before)) == plan
+    finally:
+        kind.__name__ = name

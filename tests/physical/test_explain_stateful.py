@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from stateplan.physical.explain.stateful import stateful_text
-from stateplan.planner.model.expressions import Origin
+from stateplan.planner.model.expressions.core import Origin
 
 
 def facts(make, logical, mode="append") -> dict[str, str]:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from stateplan.physical.explain.formatted import formatted_text
 from stateplan.physical.explain.tree import tree_text
 from stateplan.physical.text import cut, simple_type
-from stateplan.planner.model.expressions import Alias
-from stateplan.planner.model.logical import Union
-from stateplan.planner.model.types import INT, STRING, ArrayType, MapType, StructField, StructType
+from stateplan.planner.model.expressions.core import Alias
+from stateplan.planner.model.plans.logical import Union
+from stateplan.planner.model.schemas.types import (
+    INT,
+    STRING,
+    ArrayType,
+    MapType,
+    StructField,
+    StructType,
+)
 
 
 def test_branches_of_a_union_are_drawn_apart(make) -> None:

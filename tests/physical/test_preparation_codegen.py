@@ -8,9 +8,9 @@ from stateplan.physical.aggregate import HashAggregateExec
 from stateplan.physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec, ProjectExec
 from stateplan.physical.exchange import ShuffleExchangeExec, SortExec
 from stateplan.physical.scans import FileSourceScanExec
-from stateplan.planner.model.expressions import Alias, SortOrder
-from stateplan.planner.model.logical import Union
-from stateplan.planner.model.relations import LocalRelation
+from stateplan.planner.model.expressions.core import Alias, SortOrder
+from stateplan.planner.model.plans.logical import Union
+from stateplan.planner.model.plans.relations import LocalRelation
 from stateplan.rules.preparation.adaptive import mark_adaptive
 from stateplan.rules.preparation.codegen import collapse_codegen_stages
 from stateplan.rules.preparation.projects import remove_redundant_projects

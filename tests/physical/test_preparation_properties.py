@@ -13,10 +13,10 @@ from stateplan.physical.explain.plan_json import from_json, json_text
 from stateplan.physical.explain.stateful import stateful_text
 from stateplan.physical.explain.tree import tree_text
 from stateplan.physical.plan import StateStoreWriter
-from stateplan.planner.model.expressions import Alias, to_attribute
+from stateplan.planner.model.expressions.core import Alias, to_attribute
 from stateplan.planner.model.ids import id_scope
-from stateplan.planner.model.logical import Filter, Union
-from stateplan.planner.model.query_plan import LogicalPlan
+from stateplan.planner.model.plans.logical import Filter, Union
+from stateplan.planner.model.plans.query_plan import LogicalPlan
 from stateplan.rules.preparation import RULES
 from stateplan.rules.preparation.codegen import collapse_codegen_stages
 from stateplan.rules.preparation.state import for_version

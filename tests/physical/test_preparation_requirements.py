@@ -15,8 +15,8 @@ from stateplan.physical.exchange import (
 )
 from stateplan.physical.plan import SparkPlan
 from stateplan.planner.model.errors import InternalError
-from stateplan.planner.model.expressions import Alias
-from stateplan.planner.model.logical import Union
+from stateplan.planner.model.expressions.core import Alias
+from stateplan.planner.model.plans.logical import Union
 from stateplan.rules.preparation import RULES, check_same_output
 from stateplan.rules.preparation.requirements import ensure_requirements
 from stateplan.rules.preparation.state import fill_in_state

@@ -11,7 +11,7 @@ from stateplan.physical.aggregate import (
     SortAggregateExec,
 )
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import Alias, lit
+from stateplan.planner.model.expressions.core import Alias, lit
 from stateplan.planner.strategies.aggregation import take_apart
 
 

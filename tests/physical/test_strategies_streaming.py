@@ -8,8 +8,8 @@ import pytest
 
 from stateplan.physical.streaming_join import StreamingSymmetricHashJoinExec
 from stateplan.planner.model.errors import StateplanError
-from stateplan.planner.model.expressions import lit
-from stateplan.planner.model.logical import Filter, Join, Offset, Union
+from stateplan.planner.model.expressions.core import lit
+from stateplan.planner.model.plans.logical import Filter, Join, Offset, Union
 
 
 def names(plan) -> list[str]:

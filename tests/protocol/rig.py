@@ -19,10 +19,10 @@ import pyarrow as pa
 from stateplan.physical.basic import StreamingRelationExec
 from stateplan.physical.state import StatefulOperatorStateInfo
 from stateplan.physical.stateful import StreamingDeduplicateExec
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
-from stateplan.planner.model.expressions import AttributeReference
-from stateplan.planner.model.types import LONG
+from stateplan.planner.model.expressions.core import AttributeReference
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.schemas.types import LONG
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.batch_progress import RunIdentity
 from stateplan.runtime.checkpoint import RETAIN, Checkpoint
 from stateplan.runtime.claim import Holder

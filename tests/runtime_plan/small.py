@@ -10,8 +10,14 @@ from stateplan.physical.explain.normalise import normalise
 from stateplan.physical.plan import SparkPlan
 from stateplan.physical.state import StatefulOperatorStateInfo
 from stateplan.physical.stateful import StreamingDeduplicateExec
-from stateplan.planner.model.expressions import Alias, AttributeReference, Call, Expression, lit
-from stateplan.planner.model.types import INT, LONG, STRING, TIMESTAMP, DataType
+from stateplan.planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    lit,
+)
+from stateplan.planner.model.schemas.types import INT, LONG, STRING, TIMESTAMP, DataType
 from stateplan.runtime.plan.carried import plain
 from stateplan.runtime.plan.nodes import AsIs, Exchange, Kernel, ReadSource, RuntimeNode, Select
 from stateplan.runtime.plan.printing import plan_text

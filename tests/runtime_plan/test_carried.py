@@ -9,11 +9,11 @@ import pytest
 
 from runtime_plan.queries import STORES, executed
 from runtime_plan.small import column
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_type
 from stateplan.planner.model.errors import RuntimeFailure
-from stateplan.planner.model.expressions import Alias
-from stateplan.planner.model.spark_sql import spark_sql
+from stateplan.planner.model.expressions.core import Alias
+from stateplan.planner.model.schemas.ddl import parse_type
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.runtime.arrow_types import arrow_type
 from stateplan.runtime.kernels.windows import packed, parted
 from stateplan.runtime.plan import BatchFacts, runtime_plan

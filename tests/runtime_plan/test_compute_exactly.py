@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from runtime_plan.queries import SCHEMAS, STORES, first_plan, text
-from stateplan.planner.model.conf import Conf
-from stateplan.planner.model.ddl import parse_schema
 from stateplan.planner.model.errors import RuntimeFailure
-from stateplan.planner.model.expressions import Call, Expression
-from stateplan.planner.model.types import DataType
+from stateplan.planner.model.expressions.core import Call, Expression
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.schemas.types import DataType
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED
 from stateplan.runtime.plan import BatchFacts
 from stateplan.runtime.plan.facts import Reader

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from runtime_plan.small import A, B, attribute, by, call, named, plus, select, source, text, tree
-from stateplan.planner.model.expressions import Call, GetStructField, SortOrder, lit
-from stateplan.planner.model.windows import WindowExpression
+from stateplan.planner.model.expressions.core import Call, GetStructField, SortOrder, lit
+from stateplan.planner.model.expressions.windows import WindowExpression
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
 from stateplan.runtime.plan.passes.merge_selects import merge_selects
 

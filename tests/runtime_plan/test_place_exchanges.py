@@ -18,7 +18,7 @@ from runtime_plan.small import (
     text,
     tree,
 )
-from stateplan.planner.model.expressions import lit
+from stateplan.planner.model.expressions.core import lit
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
 from stateplan.runtime.plan.passes.place_exchanges import place_exchanges
 

@@ -16,7 +16,7 @@ from runtime_plan.small import (
     tree,
 )
 from stateplan.physical.exchange import SortExec
-from stateplan.planner.model.expressions import SortOrder
+from stateplan.planner.model.expressions.core import SortOrder
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
 from stateplan.runtime.plan.nodes import Kernel

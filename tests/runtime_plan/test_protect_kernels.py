@@ -13,7 +13,7 @@ from stateplan.physical.exchange import ShuffleExchangeExec, SortExec
 from stateplan.physical.joins import CartesianProductExec
 from stateplan.physical.partitions import CoalesceExec, SampleExec
 from stateplan.physical.plan import SparkPlan
-from stateplan.planner.model.expressions import SortOrder
+from stateplan.planner.model.expressions.core import SortOrder
 from stateplan.runtime.plan import BatchFacts, EngineFacts, RuntimeNode
 from stateplan.runtime.plan.nodes import Aggregate
 from stateplan.runtime.plan.passes.protect_kernels import FEW, STATE_ROWS, protect_kernels

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runtime_plan.queries import SCHEMAS, STORES, WATERMARK, first_plan, text
-from stateplan.planner.model.ddl import parse_schema
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
 from stateplan.runtime.plan.nodes import Kernel, ReadFiles
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS, read_files

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ...model.expressions import Origin
-from ...model.open_schemas import is_placeholder
-from ...model.types import StructType
+from ...model.expressions.core import Origin
+from ...model.schemas.open_schemas import is_placeholder
+from ...model.schemas.types import StructType
 from ...pipelines.auto_cdc import AutoCdc, column_name
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, folded
 from ...pipelines.refusals import (

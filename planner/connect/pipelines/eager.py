@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from pyspark.sql.connect import proto
 
-from ....rules.analysis.checks import unknown_table
+from ....rules.analysis.refusals.checks import unknown_table
 from ...model.errors import AnalysisError
-from ...model.expressions import Origin
-from ...model.relations import UnresolvedRelation
+from ...model.expressions.core import Origin
+from ...model.plans.relations import UnresolvedRelation
 from ...pipelines.model import Dataset, Flow, Pipeline
 from ..names import name_parts
 from ..places import Message, origin_of

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 from ...model.catalog import Source, TempView
 from ...model.errors import AnalysisError, StateplanError
-from ...model.expressions import Alias, Expression
-from ...model.logical import Project
-from ...model.logical_text import subplans
-from ...model.query_plan import LogicalPlan
-from ...model.relations import (
+from ...model.expressions.core import Alias, Expression
+from ...model.plans.logical import Project
+from ...model.plans.query_plan import LogicalPlan
+from ...model.plans.relations import (
     AnalyzedPlan,
     Relation,
     StreamingRelation,
     UnresolvedRelation,
     View,
 )
-from ...model.types import DataType, StructType
+from ...model.schemas.types import DataType, StructType
+from ...model.text.logical_text import subplans
 from ...pipelines import refusals
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, Read
 from ...pipelines.schemas import table_schema

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ...incremental_execution import IncrementalExecution
 from ...model.catalog import Catalog
-from ...model.conf import Conf
 from ...model.errors import DescriptionError
-from ...model.expressions import Origin
+from ...model.expressions.core import Origin
+from ...model.settings.conf import Conf
 from ...pages.plan_page import PlanView, view_of
 from ...pipelines.model import Pipeline
 from ...pipelines.statements import defines_datasets, is_databricks

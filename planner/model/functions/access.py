@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import cast
 
-from ..conf import Conf
-from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, Literal, lit
-from ..fields_shown import cut_arguments
+from ..expressions.core import (
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    GetStructField,
+    Literal,
+    lit,
+)
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
-from ..types import (
+from ..schemas.types import (
     NULL,
     STRING,
     ArrayType,
@@ -19,6 +24,9 @@ from ..types import (
     StructField,
     StructType,
 )
+from ..settings.conf import Conf
+from ..text.fields_shown import cut_arguments
+from ..text.text import pretty
 from .coercion import cast_to, coerce_to_common, merge_types
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import never_null, with_arguments
@@ -42,7 +50,7 @@ def _element_type(call: Call) -> DataType:
 
 
 def _check_array_item(call: Call, conf: Conf) -> Expression:
-    from ..types import IntegralType
+    from ..schemas.types import IntegralType
 
     key = call.arguments[1]
     if not isinstance(key.data_type, IntegralType):
@@ -171,7 +179,7 @@ def struct_type(call: Call) -> DataType:
 def _field_name(name: Expression) -> str:
     if isinstance(name, Literal):
         return str(name.value)
-    from ..evaluation import evaluate
+    from ..expressions.evaluation import evaluate
 
     value = evaluate(name)
     return pretty(name) if value is None else str(value.value)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..evaluation import evaluate
-from ..expressions import TRUE, Call, Expression, Literal
+from ..expressions.core import TRUE, Call, Expression, Literal
+from ..expressions.evaluation import evaluate
 from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BINARY,
     BOOLEAN,
     INT,
@@ -23,6 +20,9 @@ from ..types import (
     StructField,
     StructType,
 )
+from ..settings.conf import Conf
+from ..text.text import pretty
+from ..tree import replace
 from .aggregates_common import (
     COUNT_BUFFER,
     Check,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Cast, Expression, Literal, lit
+from ..expressions.core import Call, Cast, Expression, Literal, lit
 from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Show
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BINARY,
     DOUBLE,
     INT,
@@ -22,14 +20,9 @@ from ..types import (
     MapType,
     contains_type,
 )
-from .aggregates_common import (
-    always,
-    first_type,
-    listed,
-    mismatch,
-    not_nullable,
-    require_count,
-)
+from ..settings.conf import Conf
+from ..tree import replace
+from .aggregates_common import always, first_type, listed, mismatch, not_nullable, require_count
 from .build import call as build
 from .build import long, when
 from .mismatch import failed_call

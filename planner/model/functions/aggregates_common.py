@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Expression, Literal
+from ..expressions.core import Call, Expression, Literal
 from ..registry import AggregateForms, Buffer, Finish, Merge, Over, Show, Start
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     DOUBLE,
     LONG,
     ArrayType,
@@ -27,6 +24,9 @@ from ..types import (
     StructType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
+from ..text.text import pretty
+from ..tree import replace
 from .build import call, if_else, is_any_null, long, when
 from .coercion import cast_unless_same
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count

@@ -6,11 +6,11 @@ a list. A kernel makes the results of it (`runtime/kernels/percentiles.py`).
 
 from __future__ import annotations
 
-from ..evaluation import evaluate
-from ..expressions import Call, Expression, Literal, SortOrder
-from ..predicates import conjunction_or_none
+from ..expressions.core import Call, Expression, Literal, SortOrder
+from ..expressions.evaluation import evaluate
+from ..expressions.predicates import conjunction_or_none
 from ..registry import AggregateForms, Buffer, Finish, Merge, Show
-from ..types import (
+from ..schemas.types import (
     BINARY,
     LONG,
     ArrayType,

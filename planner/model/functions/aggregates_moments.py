@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal
-from ..predicates import conjunction
+from ..expressions.core import Call, Expression, Literal
+from ..expressions.predicates import conjunction
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show
+from ..schemas.types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
+from ..settings.conf import Conf
 from ..tree import replace
-from ..types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
 from .aggregates_common import (
     always,
     doubles,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..expressions import Call, Expression, Literal
-from ..literal_text import literal_text
+from ..expressions.core import Call, Expression, Literal
 from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Show
-from ..types import ArrayType, BooleanType, DataType, NumericType
+from ..schemas.types import ArrayType, BooleanType, DataType, NumericType
+from ..text.literal_text import literal_text
 from .aggregates_common import not_nullable
 from .build import call as build
 from .build import if_else, null

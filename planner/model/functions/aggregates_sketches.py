@@ -6,12 +6,11 @@ them.
 
 from __future__ import annotations
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..evaluation import evaluate
-from ..expressions import Call, Expression, Literal, lit
+from ..expressions.core import Call, Expression, Literal, lit
+from ..expressions.evaluation import evaluate
 from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start
-from ..types import (
+from ..schemas.types import (
     BINARY,
     DOUBLE,
     INT,
@@ -26,6 +25,7 @@ from ..types import (
     StructType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
 from .aggregates_common import (
     always,
     first_type,
@@ -221,7 +221,7 @@ def _check_listagg(call: Call, conf: Conf) -> Expression:
     elif isinstance(separator.data_type, StringType):
         raise diff_types(call, choice=True)
     if not separator.foldable:
-        from ..text import pretty
+        from ..text.text import pretty
 
         raise mismatch(
             call,

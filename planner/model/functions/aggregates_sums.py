@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..conf import Conf
-from ..expressions import Call, Cast, EvalMode, Expression, lit
+from ..expressions.core import Call, Cast, EvalMode, Expression, lit
 from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
     INT,
@@ -28,6 +26,8 @@ from ..types import (
     TimestampType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
+from ..tree import replace
 from .aggregates_common import (
     COUNT_BUFFER,
     NUMERIC_OR_INTERVAL,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..conf import Conf
-from ..expressions import Call, Expression
+from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, lookup, null_if_any, register
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     DOUBLE,
     LONG,
     DataType,
@@ -20,6 +18,8 @@ from ..types import (
     NumericType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
+from ..tree import replace
 from . import operator_values as values
 from .coercion import adjusted_decimal, cast_to
 from .datetime_arithmetic import add_datetime, interval_times, subtract_datetime

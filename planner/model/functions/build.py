@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..expressions import Call, CaseWhen, Cast, Expression, Literal
-from ..predicates import disjunction
-from ..types import DOUBLE, LONG, STRING, DataType
+from ..expressions.core import Call, CaseWhen, Cast, Expression, Literal
+from ..expressions.predicates import disjunction
+from ..schemas.types import DOUBLE, LONG, STRING, DataType
 
 
 def call(name: str, *arguments: Expression, options: tuple[object, ...] = ()) -> Call:

@@ -9,10 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import cast
 
-from ..evaluation import NotFolded
-from ..intervals import read_interval
-from ..literal_text import float_text, value_text, zone
-from ..types import (
+from ..expressions.evaluation import NotFolded
+from ..expressions.intervals import read_interval
+from ..schemas.types import (
     ArrayType,
     BinaryType,
     BooleanType,
@@ -33,6 +32,7 @@ from ..types import (
     YearMonthIntervalType,
     same_type,
 )
+from ..text.literal_text import float_text, value_text, zone
 
 MICROS = 1_000_000
 DAY_MICROS = 86_400 * MICROS

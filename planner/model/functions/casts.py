@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..types import (
+from ..schemas.types import (
     ArrayType,
     AtomicType,
     BinaryType,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression
+from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, register
-from ..types import BINARY, STRING
+from ..schemas.types import BINARY, STRING
+from ..settings.conf import Conf
 from .mismatch import non_foldable
 from .shapes import always_null, check_arguments, invoked, like_call, parameters, replaced, scalar
 

@@ -10,10 +10,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import reduce
 
-from ..conf import Conf
-from ..expressions import CaseWhen, Cast, Expression, Literal
-from ..tree import replace
-from ..types import (
+from ..expressions.core import CaseWhen, Cast, Expression, Literal
+from ..schemas.types import (
     DOUBLE,
     LONG,
     NULL,
@@ -42,6 +40,8 @@ from ..types import (
     YearMonthIntervalType,
     same_type,
 )
+from ..settings.conf import Conf
+from ..tree import replace
 from .casts import NUMERIC_ORDER, decimal_for, decimal_is_wider, may_be_null
 
 Finder = Callable[[DataType, DataType], DataType | None]
@@ -299,7 +299,7 @@ def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
     Raises:
         AnalysisError: DATATYPE_MISMATCH.DATA_DIFF_TYPES or UNEXPECTED_INPUT_TYPE.
     """
-    from ..text import pretty
+    from ..text.text import pretty
     from .mismatch import ordinal, type_mismatch, type_names
 
     rest = () if case.otherwise is None else (case.otherwise,)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Alias, AttributeReference, Call, Expression, GetStructField, lit
+from ..expressions.core import Alias, AttributeReference, Call, Expression, GetStructField, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..text import pretty
-from ..types import (
+from ..schemas.types import (
     BOOLEAN,
     INT,
     LONG,
@@ -22,6 +20,8 @@ from ..types import (
     StructField,
     StructType,
 )
+from ..settings.conf import Conf
+from ..text.text import pretty
 from .coercion import (
     cast_to,
     cast_unless_same,
@@ -42,15 +42,7 @@ from .constant_arrays import (
 from .inputs import parameter
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .operator_values import is_in
-from .shapes import (
-    always_null,
-    check_types,
-    like_call,
-    named,
-    replaced,
-    scalar,
-    with_arguments,
-)
+from .shapes import always_null, check_types, like_call, named, replaced, scalar, with_arguments
 
 
 def element_of(expression: Expression) -> DataType:
@@ -210,7 +202,7 @@ def _insert(call: Call, at: int) -> Expression:
 
 
 def _compact(call: Call) -> Expression:
-    from ..expressions import LambdaFunction, LambdaVariable
+    from ..expressions.core import LambdaFunction, LambdaVariable
 
     array = call.arguments[0]
     kind = array.data_type

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..conf import Conf
-from ..expressions import FALSE, TRUE, Call, Expression, Literal
+from ..expressions.core import FALSE, TRUE, Call, Expression, Literal
 from ..registry import FunctionSpec, null_if_any, register
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
     LONG,
@@ -28,16 +25,15 @@ from ..types import (
     YearMonthIntervalType,
     same_shape,
 )
+from ..settings.conf import Conf
+from ..text.text import pretty
+from ..tree import replace
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to, tightest_common_type, wider_decimal
 from .mismatch import binary_diff_types, type_mismatch, wrong_argument_count
 from .operands import infix, promote, with_decimals
-from .shapes import (
-    never_null,
-    resolve,
-    with_arguments,
-)
+from .shapes import never_null, resolve, with_arguments
 
 # What no string is compared with, outside ANSI.
 _NO_TEXT = ArrayType | MapType | StructType | DayTimeIntervalType | YearMonthIntervalType

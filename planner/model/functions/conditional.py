@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal
+from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
     BooleanType,
@@ -19,18 +16,14 @@ from ..types import (
     NumericType,
     StringType,
 )
+from ..settings.conf import Conf
+from ..text.text import pretty
+from ..tree import replace
 from .coercion import cast_to, coerce_to_common, merge_types
 from .comparisons import is_orderable
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import extreme
-from .shapes import (
-    check_types,
-    common_reference,
-    never_null,
-    resolve_like,
-    scalar,
-    with_arguments,
-)
+from .shapes import check_types, common_reference, never_null, resolve_like, scalar, with_arguments
 
 
 def _count(call: Call, expected: int) -> None:
@@ -154,13 +147,13 @@ def _check_nullif(call: Call, conf: Conf) -> Expression:
 
 
 def _zeroifnull(call: Call) -> Expression:
-    from ..expressions import lit
+    from ..expressions.core import lit
 
     return resolve_like(call, "coalesce", call.arguments[0], lit(0))
 
 
 def _nullifzero(call: Call) -> Expression:
-    from ..expressions import lit
+    from ..expressions.core import lit
 
     value = call.arguments[0]
     null = Literal(value=None, type_=value.data_type)

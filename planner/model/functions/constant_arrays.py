@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..expressions import Call
-from ..packed_arrays import PackedArray
-from ..types import DateType, IntegralType
+from ..expressions.core import Call
+from ..expressions.packed_arrays import PackedArray
+from ..schemas.types import DateType, IntegralType
 
 Items = tuple[Any, ...]
 

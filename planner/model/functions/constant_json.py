@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-from ..expressions import Call
-from ..types import (
+from ..expressions.core import Call
+from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
     LONG,

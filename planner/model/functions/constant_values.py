@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from datetime import timedelta as span
 
-from ..expressions import Call
-from ..literal_text import session_time_zone
-from ..types import DateType, StringType, TimestampType
+from ..expressions.core import Call
+from ..schemas.types import DateType, StringType, TimestampType
+from ..text.literal_text import session_time_zone
 from .cast_values import MICROS, local_micros, utc_micros
 from .datetime_fields import EPOCH
 

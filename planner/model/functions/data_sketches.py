@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..conf import Conf
-from ..evaluation import evaluate
-from ..expressions import Call, Expression
-from ..registry import (
-    AggregateForms,
-    Buffer,
-    Finish,
-    FunctionSpec,
-    Merge,
-    Show,
-    Start,
-    register,
-)
-from ..types import BINARY, DOUBLE, FLOAT, LONG, STRING, ArrayType, DataType
+from ..expressions.core import Call, Expression
+from ..expressions.evaluation import evaluate
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start, register
+from ..schemas.types import BINARY, DOUBLE, FLOAT, LONG, STRING, ArrayType, DataType
+from ..settings.conf import Conf
 from .aggregates_common import always, gathered_forms, planned_only, present, typed_text
 from .shapes import always_null, check_arguments, parameters, scalar
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression
+from ..expressions.core import Call, Expression
 from ..registry import register
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
@@ -22,6 +20,8 @@ from ..types import (
     TimestampType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
+from ..tree import replace
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to

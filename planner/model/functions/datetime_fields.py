@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Expression, Literal, lit
-from ..literal_text import session_time_zone
+from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BYTE,
     DATE,
     INT,
@@ -22,17 +18,14 @@ from ..types import (
     TimestampNTZType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
+from ..text.literal_text import session_time_zone
+from ..text.text import pretty
+from ..tree import replace
 from .cast_values import MICROS, local_micros
 from .mismatch import non_foldable_argument, wrong_argument_count
 from .operator_values import last_day
-from .shapes import (
-    check_types,
-    conf_of,
-    like_call,
-    named,
-    resolve,
-    scalar,
-)
+from .shapes import check_types, conf_of, like_call, named, resolve, scalar
 
 EPOCH = date(1970, 1, 1)
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Cast, Expression
+from ..expressions.core import Call, Cast, Expression
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
+from ..schemas.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, NumericType, TimestampNTZType
+from ..settings.conf import Conf
+from ..text.text import pretty
 from ..tree import replace
-from ..types import (
-    DATE,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    DataType,
-    NumericType,
-    TimestampNTZType,
-)
 from .coercion import cast_to
 from .shapes import conf_of, like_call, replaced, scalar
 

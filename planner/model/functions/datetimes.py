@@ -5,12 +5,9 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal, lit
-from ..literal_text import session_time_zone
+from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
@@ -28,6 +25,9 @@ from ..types import (
     StringType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
+from ..text.literal_text import session_time_zone
+from ..tree import replace
 from .cast_values import MICROS
 from .coercion import cast_to
 from .datetime_fields import EPOCH

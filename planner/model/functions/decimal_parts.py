@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..expressions import Call
+from ..expressions.core import Call
 from ..registry import FunctionSpec, Show, register
-from ..types import LONG, DataType, DecimalType
+from ..schemas.types import LONG, DataType, DecimalType
 
 
 def _scale(call: Call) -> int:

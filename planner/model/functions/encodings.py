@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, CaseWhen, Expression, Literal, lit
+from ..expressions.core import Call, CaseWhen, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..types import (
+from ..schemas.types import (
     BINARY,
     BOOLEAN,
     STRING,
@@ -17,17 +16,10 @@ from ..types import (
     TimestampNTZType,
     TimestampType,
 )
+from ..settings.conf import Conf
 from .coercion import cast_to
 from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
-from .shapes import (
-    always_null,
-    check_types,
-    conf_of,
-    invoked,
-    like_call,
-    resolve_like,
-    scalar,
-)
+from .shapes import always_null, check_types, conf_of, invoked, like_call, resolve_like, scalar
 
 
 def _hex(call: Call, value: object) -> str:

@@ -5,12 +5,9 @@ Analysis makes `explode_outer(x)` an outer Generate of `explode(x)`.
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal
+from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, register
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     INT,
     NULL,
     STRING,
@@ -23,6 +20,9 @@ from ..types import (
     StructType,
     same_type,
 )
+from ..settings.conf import Conf
+from ..text.text import pretty
+from ..tree import replace
 from .coercion import cast_to
 from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import with_arguments

@@ -6,14 +6,11 @@ import hashlib
 import zlib
 from collections.abc import Callable
 
-from ..conf import Conf
-from ..ddl import parse_schema, parse_type
 from ..errors import AnalysisError
-from ..expressions import Call, Expression, Literal
+from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.ddl import parse_schema, parse_type
+from ..schemas.types import (
     INT,
     LONG,
     STRING,
@@ -25,6 +22,9 @@ from ..types import (
     as_nullable,
     contains_type,
 )
+from ..settings.conf import Conf
+from ..text.text import pretty
+from ..tree import replace
 from .mismatch import non_foldable, type_mismatch, wrong_argument_count
 from .shapes import (
     always_null,
@@ -84,7 +84,7 @@ def read_schema(schema: Expression, call: Call) -> DataType:
         AnalysisError: it is no constant, or no schema.
     """
     if isinstance(schema, Call) and schema.name == "schema_of_json":
-        from ..evaluation import evaluate
+        from ..expressions.evaluation import evaluate
 
         schema = evaluate(schema) or schema
     if isinstance(schema, Literal) and isinstance(schema.value, str):
@@ -210,7 +210,7 @@ def _from_text(last: str) -> Callable[[Call, Show], str]:
 
 
 def _options_sql(call: Call) -> str:
-    from ..literal_sql import sql_string
+    from ..text.literal_sql import sql_string
 
     if not _pairs(call):
         return ""
@@ -219,8 +219,8 @@ def _options_sql(call: Call) -> str:
 
 
 def _from_sql(call: Call, show: Show) -> str:
-    from ..literal_sql import sql_string
-    from ..spark_sql import type_sql
+    from ..text.literal_sql import sql_string
+    from ..text.spark_sql import type_sql
 
     schema = call.options[0]
     assert isinstance(schema, DataType)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from ..types import (
+from ..schemas.types import (
     BINARY,
     BOOLEAN,
     BYTE,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..conf import Conf
-from ..expressions import Call, Expression, LambdaFunction, LambdaVariable, lit
+from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, HigherOrder, Parameters, Show, register
-from ..text import pretty
-from ..types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapType, same_type
+from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapType, same_type
+from ..settings.conf import Conf
+from ..text.text import pretty
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import like_call, with_arguments
 

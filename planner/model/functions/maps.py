@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Expression
+from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BOOLEAN,
     INT,
     LONG,
@@ -20,18 +17,13 @@ from ..types import (
     StructField,
     StructType,
 )
-from .coercion import (
-    cast_to,
-    coerce_to_common,
-    wider_without_strings,
-)
+from ..settings.conf import Conf
+from ..text.text import pretty
+from ..tree import replace
+from .coercion import cast_to, coerce_to_common, wider_without_strings
 from .collections import element_of, merged, null_or_holds_null
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
-from .shapes import (
-    like_call,
-    scalar,
-    with_arguments,
-)
+from .shapes import like_call, scalar, with_arguments
 
 
 def _sorted_sql(call: Call, show: Show) -> str:

@@ -13,11 +13,9 @@ from decimal import (
     localcontext,
 )
 
-from ..conf import Conf
-from ..expressions import Call, Cast, Expression
+from ..expressions.core import Call, Cast, Expression
 from ..registry import FunctionSpec, register
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BYTE,
     DOUBLE,
     INT,
@@ -27,6 +25,8 @@ from ..types import (
     IntegralType,
     NumericType,
 )
+from ..settings.conf import Conf
+from ..tree import replace
 from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
 from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
@@ -96,7 +96,7 @@ def _constant(name: str, value: float) -> FunctionSpec:
 
 def _scale_of(call: Call) -> int | None:
     scale = call.arguments[1]
-    from ..evaluation import evaluate
+    from ..expressions.evaluation import evaluate
 
     value = evaluate(scale)
     return value.value if value is not None and isinstance(value.value, int) else None

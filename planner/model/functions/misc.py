@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import getpass
 
-from ..conf import Conf
-from ..expressions import Call, Cast, Expression, Literal
+from ..expressions.core import Call, Cast, Expression, Literal
 from ..registry import FunctionSpec, Show, register
-from ..types import (
+from ..schemas.types import (
     BINARY,
     BOOLEAN,
     BYTE,
@@ -24,16 +23,9 @@ from ..types import (
     DoubleType,
     FloatType,
 )
+from ..settings.conf import Conf
 from .mismatch import non_foldable, wrong_argument_count
-from .shapes import (
-    invocation_text,
-    like_call,
-    never_null,
-    original,
-    replaced,
-    resolve_like,
-    scalar,
-)
+from .shapes import invocation_text, like_call, never_null, original, replaced, resolve_like, scalar
 
 # Spark's release and the revision that it was built from.
 _VERSION = "4.3.0 98bc0212c94705434471627068f41e374ccab143"

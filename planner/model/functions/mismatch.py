@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import AnalysisError
-from ..expressions import (
-    AttributeReference,
-    Call,
-    Expression,
-    LambdaFunction,
-    LambdaVariable,
-)
-from ..text import pretty
+from ..expressions.core import AttributeReference, Call, Expression, LambdaFunction, LambdaVariable
+from ..schemas.types import DataType
+from ..text.text import pretty
 from ..tree import replace
-from ..types import DataType
 
 
 class ArgumentError(AnalysisError):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal
+from ..expressions.core import Call, Expression, Literal
 from ..registry import Show
-from ..types import (
+from ..schemas.types import (
     DOUBLE,
     CalendarIntervalType,
     DataType,
@@ -18,6 +17,7 @@ from ..types import (
     StringType,
     YearMonthIntervalType,
 )
+from ..settings.conf import Conf
 from . import coercion
 from .casts import decimal_for
 from .coercion import cast_to, decimal_of_literal, tightest_common_type

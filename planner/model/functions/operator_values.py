@@ -9,9 +9,8 @@ from datetime import date, datetime, timedelta
 from decimal import Context, Decimal, localcontext
 from typing import cast
 
-from ..expressions import Call
-from ..literal_text import float_text, session_time_zone
-from ..types import (
+from ..expressions.core import Call
+from ..schemas.types import (
     DataType,
     DateType,
     DayTimeIntervalType,
@@ -22,6 +21,7 @@ from ..types import (
     TimestampType,
     YearMonthIntervalType,
 )
+from ..text.literal_text import float_text, session_time_zone
 from .cast_values import DAY_MICROS, fit_decimal, local_micros, utc_micros, wrap
 
 Binary = Callable[..., object]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal, lit
+from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
+from ..schemas.types import DOUBLE, INT, NULL, DataType, NullType
+from ..settings.conf import Conf
+from ..text.text import pretty
 from ..tree import replace
-from ..types import DOUBLE, INT, NULL, DataType, NullType
 from .coercion import cast_to
 from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import never_null

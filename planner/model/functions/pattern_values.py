@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ..expressions import Call
+from ..expressions.core import Call
 
 # Java's own: groups with `?`, classes of Unicode, quotes, classes within classes, \R and the like.
 _JAVA = re.compile(r"\(\?|\\[^dDwWsStnr.\\\-\[\](){}*+?^$|/]|&&|\[[^\]]*\[|\{,|[*+?}]\+")

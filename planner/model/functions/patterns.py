@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..expressions import Call, Expression, Literal
+from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
+from ..schemas.types import BOOLEAN, BinaryType
+from ..settings.conf import Conf
+from ..text.text import pretty
 from ..tree import replace
-from ..types import (
-    BOOLEAN,
-    BinaryType,
-)
 from .mismatch import wrong_argument_count
 from .pattern_values import found, like
-from .shapes import (
-    always_null,
-    check_types,
-    like_call,
-    resolve_like,
-    scalar,
-)
+from .shapes import always_null, check_types, like_call, resolve_like, scalar
 
 
 def _check_like(call: Call, conf: Conf) -> Expression:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
 from ..errors import AnalysisError
-from ..evaluation import evaluate
-from ..expressions import Call, Expression
-from ..types import (
+from ..expressions.core import Call, Expression
+from ..expressions.evaluation import evaluate
+from ..schemas.types import (
     DOUBLE,
     INT,
     ArrayType,
@@ -19,6 +18,7 @@ from ..types import (
     TimestampNTZType,
     TimestampType,
 )
+from ..settings.conf import Conf
 from .aggregates_common import is_ansi_interval, mismatch
 from .coercion import cast_unless_same
 from .mismatch import non_foldable, unexpected_type

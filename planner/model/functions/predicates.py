@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression
+from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
+from ..schemas.types import BOOLEAN, BooleanType, NullType, same_shape
+from ..settings.conf import Conf
+from ..text.text import pretty
 from ..tree import replace
-from ..types import (
-    BOOLEAN,
-    BooleanType,
-    NullType,
-    same_shape,
-)
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to
@@ -26,14 +21,7 @@ from .mismatch import (
     wrong_argument_count,
 )
 from .operands import coerce_operands
-from .shapes import (
-    check_types,
-    common_reference,
-    never_null,
-    resolve_like,
-    scalar,
-    with_arguments,
-)
+from .shapes import check_types, common_reference, never_null, resolve_like, scalar, with_arguments
 
 
 def _check_logic(call: Call, conf: Conf) -> Expression:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal, lit
+from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
-from ..types import NULL, STRING, BooleanType, NullType
+from ..schemas.types import NULL, STRING, BooleanType, NullType
+from ..settings.conf import Conf
+from ..text.text import pretty
 from .coercion import cast_unless_same
 from .conditional import as_condition
 from .mismatch import type_mismatch, wrong_argument_count

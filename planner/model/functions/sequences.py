@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression
+from ..expressions.core import Call, Expression
 from ..registry import register
-from ..text import pretty
-from ..types import DATE, TIMESTAMP, ArrayType, IntegralType
+from ..schemas.types import DATE, TIMESTAMP, ArrayType, IntegralType
+from ..settings.conf import Conf
+from ..text.text import pretty
 from .coercion import coerce_to_common, implicit
 from .constant_arrays import sequence_value
 from .mismatch import type_mismatch, wrong_argument_count

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .. import registry
-from ..conf import Conf
-from ..expressions import AttributeReference, Call, Expression, Literal, lit
+from ..expressions.core import AttributeReference, Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Kind, Show
+from ..schemas.types import STRING, DataType, NullType
+from ..settings.conf import Conf
 from ..tree import replace
-from ..types import STRING, DataType, NullType
 from .coercion import cast_to
 from .inputs import Parameter, parameter
 from .mismatch import unexpected_type, wrong_argument_count

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ..conf import Conf
-from ..evaluation import evaluate
-from ..expressions import Call, Expression, LambdaFunction, LambdaVariable, Literal
+from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, Literal
+from ..expressions.evaluation import evaluate
 from ..registry import (
     AggregateForms,
     Buffer,
@@ -19,8 +18,7 @@ from ..registry import (
     null_if_any,
     register,
 )
-from ..tree import replace
-from ..types import (
+from ..schemas.types import (
     BINARY,
     BOOLEAN,
     DOUBLE,
@@ -34,6 +32,8 @@ from ..types import (
     StructField,
     StructType,
 )
+from ..settings.conf import Conf
+from ..tree import replace
 from .aggregates_common import (
     always,
     gathered_forms,

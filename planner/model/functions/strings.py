@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..conf import Conf
-from ..expressions import Call, Expression, Literal, lit
+from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..types import (
+from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
     INT,
@@ -15,6 +14,7 @@ from ..types import (
     DataType,
     StringType,
 )
+from ..settings.conf import Conf
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
 from .mismatch import diff_types, unexpected_type, wrong_argument_count

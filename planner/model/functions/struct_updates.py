@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ..conf import Conf
-from ..expressions import Call, Expression, GetStructField, Literal, lit
+from ..expressions.core import Call, Expression, GetStructField, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..text import pretty
+from ..schemas.types import DataType, StructField, StructType
+from ..settings.conf import Conf
+from ..text.text import pretty
 from ..tree import replace
-from ..types import DataType, StructField, StructType
 from .mismatch import type_mismatch, unexpected_type
 
 UPDATE, PUT, DROP = "update_fields", "withfield", "dropfield"

@@ -12,15 +12,7 @@ import pyarrow.compute as pc
 from . import messages
 from .program import Step, decimal_of
 from .saturation import saturated
-from .vectors import (
-    Value,
-    first_where,
-    made,
-    null_where,
-    numbers,
-    plain_type,
-    unscaled_words,
-)
+from .vectors import Value, first_where, made, null_where, numbers, plain_type, unscaled_words
 
 _SYMBOLS = {
     "+": (pc.add, pc.add_checked, "try_add"),

@@ -15,15 +15,7 @@ from . import messages
 from .cast_strings import from_string, to_string
 from .program import Step, decimal_of
 from .saturation import saturated
-from .vectors import (
-    first_where,
-    made,
-    null_where,
-    nulled,
-    numbers,
-    plain_type,
-    unscaled_words,
-)
+from .vectors import first_where, made, null_where, nulled, numbers, plain_type, unscaled_words
 from .zones import DAY, MICROS, MOST_DAYS, zone_of
 
 _WHOLE: dict[str, Any] = {

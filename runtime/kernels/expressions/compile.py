@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ....planner.model.expressions import (
+from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Call,
@@ -18,27 +18,19 @@ from ....planner.model.expressions import (
     GetStructField,
     Literal,
 )
-from ....planner.model.fragments import fragment_context
-from ....planner.model.literal_text import session_time_zone
-from ....planner.model.predicates import split_conjuncts
-from ....planner.model.types import (
+from ....planner.model.expressions.predicates import split_conjuncts
+from ....planner.model.expressions.windows import PreciseTimestampConversion
+from ....planner.model.schemas.types import (
     DataType,
     DayTimeIntervalType,
     StructType,
     YearMonthIntervalType,
 )
-from ....planner.model.windows import PreciseTimestampConversion
+from ....planner.model.text.fragments import fragment_context
+from ....planner.model.text.literal_text import session_time_zone
 from ..json_support import unsupported as json_unsupported
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
-from .supported import (
-    FLOATS,
-    OPERATIONS,
-    ORDERED,
-    can_cast,
-    cast_raises,
-    family,
-    takes,
-)
+from .supported import FLOATS, OPERATIONS, ORDERED, can_cast, cast_raises, family, takes
 from .zone_names import known_zone
 
 

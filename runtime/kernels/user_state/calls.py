@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
-from ....planner.model.ddl import parse_schema
+from ....planner.model.schemas.ddl import parse_schema
 from ...state.parts import TIMERS
 from ..errors import KernelError
-from ..kernel import (
-    Changes,
-    Decision,
-    Figures,
-    Keys,
-    StateStore,
-    at_or_below,
-    event_times,
-)
+from ..kernel import Changes, Decision, Figures, Keys, StateStore, at_or_below, event_times
 from .frames import Emitted, PandasSettings, series_of, slices
 from .functions import users_code
 from .groups import in_key_order, named

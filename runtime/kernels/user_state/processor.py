@@ -14,16 +14,7 @@ from ...state import NEVER
 from ...state.parts import TIMERS, variable_part
 from ...state.rows import Mask
 from ..errors import KernelError
-from ..kernel import (
-    Decision,
-    Input,
-    Kernel,
-    Keys,
-    Layout,
-    StateStore,
-    at_or_below,
-    event_times,
-)
+from ..kernel import Decision, Input, Kernel, Keys, Layout, StateStore, at_or_below, event_times
 from .calls import Run, parsed, processor_of
 from .frames import PandasSettings
 from .functions import UserFunction, users_code

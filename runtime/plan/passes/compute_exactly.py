@@ -14,16 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import is_
 
-from ....physical.basic import (
-    GenerateExec,
-    GlobalLimitExec,
-    LocalLimitExec,
-    UnionExec,
-)
+from ....physical.basic import GenerateExec, GlobalLimitExec, LocalLimitExec, UnionExec
 from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
 from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
 from ....planner.model.errors import RuntimeFailure
-from ....planner.model.expressions import (
+from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Call,
@@ -31,9 +26,9 @@ from ....planner.model.expressions import (
     SortOrder,
     to_attribute,
 )
-from ....planner.model.text import pretty
+from ....planner.model.schemas.types import BOOLEAN, DataType
+from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ....planner.model.types import BOOLEAN, DataType
 from ...kernels.expressions.compile import compile_program
 from ..facts import BatchFacts, Exactness
 from ..nodes import (

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....planner.model.expressions import (
+from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Cast,
     Expression,
     to_attribute,
 )
-from ....planner.model.types import BinaryType, StringType
+from ....planner.model.schemas.types import BinaryType, StringType
 from ..facts import BatchFacts
 from ..nodes import RuntimeNode, Select
 from .compute_exactly import computable

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ....planner.model.expressions import (
+from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Expression,

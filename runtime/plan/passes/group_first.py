@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....planner.model.expressions import (
+from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
@@ -24,8 +24,8 @@ from ....planner.model.expressions import (
     lit,
     to_attribute,
 )
+from ....planner.model.schemas.types import LONG
 from ....planner.model.tree import replace
-from ....planner.model.types import LONG
 from ..carried import Carried, plain
 from ..facts import GROUPS, RECEIVED, BatchFacts
 from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ....planner.model.expressions import (
+from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Call,
@@ -21,8 +21,8 @@ from ....planner.model.expressions import (
     GetStructField,
     Literal,
 )
+from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.tree import includes
-from ....planner.model.windows import WindowExpression
 from ..carried import field_of
 from ..facts import BatchFacts
 from ..nodes import RuntimeNode, Select

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....planner.model.expressions import Alias, Call, Cast, Expression, Literal, lit
+from ....planner.model.expressions.core import Alias, Call, Cast, Expression, Literal, lit
+from ....planner.model.schemas.types import INT, LONG
 from ....planner.model.tree import replace
-from ....planner.model.types import INT, LONG
 from ..facts import BatchFacts
 from ..nodes import Kernel, RuntimeNode, Select
 

@@ -16,7 +16,7 @@ not pay with many tasks. Runs before rows are grouped. Idempotent.
 
 from __future__ import annotations
 
-from ....planner.model.expressions import Alias, AttributeReference, Expression, to_attribute
+from ....planner.model.expressions.core import Alias, AttributeReference, Expression, to_attribute
 from ....planner.model.tree import replace
 from ...kernels.expressions.compile import compile_program
 from ..facts import BatchFacts

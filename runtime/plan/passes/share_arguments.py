@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....planner.model.conf import Conf
-from ....planner.model.expressions import (
+from ....planner.model.expressions.core import (
     Alias,
     Call,
     CaseWhen,
@@ -22,6 +21,7 @@ from ....planner.model.expressions import (
     lit,
     to_attribute,
 )
+from ....planner.model.settings.conf import Conf
 from ..facts import Exactness
 from ..nodes import Apart, RuntimeNode, Select
 

@@ -1,0 +1,1 @@
+"""Expressions: the kinds, their values over constants, their equality."""

@@ -1,0 +1,106 @@
+"""Expressions as written: what analysis has still to replace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .core import Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unresolved(Expression):
+    """An expression that analysis has still to replace."""
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedAttribute(Unresolved):
+    """A name as written, dots split: `t.a.b`."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedStar(Unresolved):
+    """`*` or `t.*`. `except_names` are those of `* EXCEPT (...)`.
+
+    `given` are the columns of `df["*"]`: those of that DataFrame, wherever it is used.
+    """
+
+    target: tuple[str, ...] = ()
+    except_names: tuple[tuple[str, ...], ...] = ()
+    given: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedFunction(Unresolved):
+    """A call as written. Operators are calls too, under Spark's names (`+`, `=`, `and`, ...).
+
+    `within` is the order of WITHIN GROUP.
+    """
+
+    child_fields = ("arguments", "within", "filter")
+
+    name: str
+    arguments: tuple[Expression, ...]
+    distinct: bool = False
+    within: tuple[Expression, ...] = ()
+    filter: Expression | None = None
+    ignore_nulls: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedArgument(Unresolved):
+    """`name => value` among a call's arguments."""
+
+    child_fields = ("value",)
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedAlias(Unresolved):
+    """An expression of a select list that has still to get a name."""
+
+    child_fields = ("child",)
+
+    child: Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiAlias(Unresolved):
+    """`explode(m) AS (k, v)`: a generator of a select list with names for its columns."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedOrdinal(Unresolved):
+    """A position in the select list, as GROUP BY and ORDER BY write it; counted from 1."""
+
+    ordinal: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedExtractValue(Unresolved):
+    """`child[extraction]` or `child.name`: by position, key or field name."""
+
+    child_fields = ("child", "extraction")
+
+    child: Expression
+    extraction: Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedLambdaVariable(Unresolved):
+    """A name inside a lambda's body that may be its parameter."""
+
+    parts: tuple[str, ...]

@@ -1,0 +1,108 @@
+"""Time and session windows, and OVER: expressions that analysis or the checks take apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..lazy import cached_property
+from ..schemas.types import TIMESTAMP, WINDOW, DataType
+from .core import Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowExpression(Expression):
+    """`function OVER (PARTITION BY ... ORDER BY ...)`.
+
+    `frame` is as SQL says it in full (`ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`), or empty for
+    the function's own; `bounds` are the values in it, as distances from the row (-3).
+    """
+
+    child_fields = ("function", "partition_by", "order_by", "bounds")
+
+    function: Expression
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[Expression, ...] = ()
+    frame: str = ""
+    bounds: tuple[Expression, ...] = ()
+
+    @property
+    def data_type(self) -> DataType:
+        return self.function.data_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.function.nullable
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeWindow(Expression):
+    """`window(time, size, slide, start)`, all durations in microseconds; analysis expands it."""
+
+    child_fields = ("time",)
+
+    time: Expression
+    size: int
+    slide: int
+    start: int = 0
+
+    @property
+    def data_type(self) -> DataType:
+        return WINDOW
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionWindow(Expression):
+    """`session_window(time, gap)`; the gap is an interval or a string read as one."""
+
+    child_fields = ("time", "gap")
+
+    time: Expression
+    gap: Expression
+
+    @property
+    def data_type(self) -> DataType:
+        return WINDOW
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowTime(Expression):
+    """`window_time(window)`: the event time of an aggregated window; analysis expands it."""
+
+    child_fields = ("window",)
+
+    window: Expression
+
+    @property
+    def data_type(self) -> DataType:
+        return TIMESTAMP
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreciseTimestampConversion(Expression):
+    """A timestamp as its microseconds or back, as time windows compute them."""
+
+    child_fields = ("child",)
+
+    child: Expression
+    from_type: DataType
+    to_type: DataType
+
+    @property
+    def data_type(self) -> DataType:
+        return self.to_type
+
+    @property
+    def nullable(self) -> bool:
+        return self.child.nullable

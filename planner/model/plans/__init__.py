@@ -1,0 +1,1 @@
+"""Logical plans: operators and what is known of their rows."""

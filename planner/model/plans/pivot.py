@@ -1,0 +1,28 @@
+"""PIVOT as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..expressions.core import Expression
+from .query_plan import UnaryNode
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedPivot(UnaryNode):
+    """One row per group: its `aggregates` over the rows with each of `values` in `column`.
+
+    `grouping` of None stands for the columns that neither `column` nor `aggregates` name.
+    """
+
+    expression_fields = ("grouping", "column", "values", "aggregates")
+
+    column: Expression
+    values: tuple[Expression, ...]
+    aggregates: tuple[Expression, ...]
+    grouping: tuple[Expression, ...] | None = None
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False

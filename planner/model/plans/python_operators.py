@@ -1,0 +1,175 @@
+"""Operators whose work a Python function does on whole groups or partitions of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from ..expressions.core import AttributeReference, Expression, Metadata
+from ..expressions.python_functions import PythonUDF
+from ..schemas.types import StructField, StructType
+from ..tree import replace
+from .query_plan import LogicalPlan, UnaryNode
+
+StateOutputMode = Literal["append", "update", "complete"]
+
+
+def field_text(field: StructField) -> str:
+    """A field of a schema as plans show it: `StructField(n,LongType,true)`."""
+    nullable = str(field.nullable).lower()
+    return f"StructField({field.name},{field.data_type.catalyst},{nullable})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonOperator(LogicalPlan):
+    """Base: the function and the columns of what it returns."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("function",)
+
+    function: PythonUDF
+    attributes: tuple[AttributeReference, ...]
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.attributes
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapGroupsInPandasWithState(PythonOperator, UnaryNode):
+    """`applyInPandasWithState`: each group's new rows and its state.
+
+    Attributes:
+        grouping: the keys; names of columns only.
+        state_type: the state's fields.
+        output_mode: the function's own, which must go with the query's.
+        timeout: NoTimeout, ProcessingTimeTimeout or EventTimeTimeout.
+    """
+
+    expression_fields = ("function", "grouping")
+
+    grouping: tuple[Expression, ...]
+    state_type: StructType
+    output_mode: StateOutputMode
+    timeout: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformWithStateInPySpark(PythonOperator):
+    """`transformWithState` and `transformWithStateInPandas`.
+
+    Attributes:
+        child: the keys, `key_count` of them, and then the input's columns.
+        initial_state: the same of the initial state; without one a relation without columns.
+        initial_type: the columns of the initial state as the function gets them.
+        time_mode: NoTime, ProcessingTime or EventTime.
+        rows: what the function gets: `pandas` or `row`.
+    """
+
+    child_fields = ("child", "initial_state")
+
+    child: LogicalPlan
+    initial_state: LogicalPlan
+    key_count: int
+    initial_key_count: int
+    initial_type: StructType
+    output_mode: StateOutputMode
+    time_mode: str
+    rows: str
+
+    @property
+    def keys(self) -> tuple[AttributeReference, ...]:
+        """The columns that rows are grouped by."""
+        return self.child.output[: self.key_count]
+
+    @property
+    def initial_keys(self) -> tuple[AttributeReference, ...]:
+        """The initial state's keys."""
+        return self.initial_state.output[: self.initial_key_count]
+
+    @property
+    def has_initial_state(self) -> bool:
+        return self.initial_key_count > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapInPython(PythonOperator, UnaryNode):
+    """`mapInPandas` and `mapInArrow` (`arrow`): a partition's rows."""
+
+    arrow: bool = False
+    barrier: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapGroupsInPython(PythonOperator, UnaryNode):
+    """`applyInPandas` and `applyInArrow` (`arrow`): a group's rows."""
+
+    expression_fields = ("function", "grouping")
+
+    grouping: tuple[Expression, ...]
+    arrow: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatMapCoGroupsInPython(PythonOperator):
+    """`cogroup(...).applyInPandas` and `applyInArrow`: the rows of a key of both sides.
+
+    The sides start with `left_count` and `right_count` columns of keys.
+    """
+
+    child_fields = ("left", "right")
+
+    left: LogicalPlan
+    right: LogicalPlan
+    left_count: int
+    right_count: int
+    arrow: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatePython(UnaryNode):
+    """Calls of Python functions beside the child's columns (`BatchEvalPython`, `ArrowEvalPython`).
+
+    Attributes:
+        functions: the calls, all of one kind.
+        results: the column of each.
+    """
+
+    expression_fields = ("functions",)
+
+    functions: tuple[PythonUDF, ...]
+    results: tuple[AttributeReference, ...]
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.child.output + self.results
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateEventTimeColumn(UnaryNode):
+    """The column of a transformWithState's result that is the event time of what follows.
+
+    `delay_ms` and `delay_text` are the delay of the watermark below.
+    """
+
+    expression_fields = ("event_time",)
+
+    event_time: Expression
+    delay_ms: int
+    delay_text: str
+
+    @cached_property
+    def references(self) -> frozenset[int]:
+        """All columns: none is pruned below, as in Spark."""
+        return self.child.output_ids
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        time = self.event_time
+        assert isinstance(time, AttributeReference)
+        return tuple(
+            replace(a, metadata=Metadata(self.delay_ms, a.metadata.window))
+            if a.expr_id == time.expr_id
+            else replace(a, metadata=Metadata(None, a.metadata.window))
+            for a in self.child.output
+        )

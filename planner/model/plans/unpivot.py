@@ -1,0 +1,32 @@
+"""UNPIVOT as written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..expressions.core import Expression
+from .query_plan import UnaryNode
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedUnpivot(UnaryNode):
+    """Each row once per entry of `columns`: their values under `value_names`, and a name.
+
+    `names` are the entries' own (None: made of the columns'); they go to `name_column`. Rows whose
+    values are all null are left out unless `include_nulls`. `ids` are the columns that stay (None:
+    all that are not in `columns`). Without `columns` all but the `ids` are taken.
+    """
+
+    expression_fields = ("ids", "columns")
+
+    ids: tuple[Expression, ...] | None = None
+    columns: tuple[tuple[Expression, ...], ...] | None
+    names: tuple[str | None, ...] = ()
+    value_names: tuple[str, ...]
+    name_column: str
+    include_nulls: bool = False
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False

@@ -1,0 +1,1 @@
+"""Types and schemas, and the texts that they are read from."""

@@ -1,0 +1,1 @@
+"""Settings of a query: names, defaults, values that Spark refuses."""

@@ -1,0 +1,167 @@
+"""Settings of a query, with Spark's names and defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..errors import SettingError
+
+DEFAULTS: dict[str, str] = {
+    "spark.sql.shuffle.partitions": "200",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.wholeStage.union.enabled": "true",
+    "spark.sql.codegen.maxFields": "100",
+    "spark.sql.debug.maxToStringFields": "25",
+    "spark.sql.streaming.aggregation.stateFormatVersion": "2",
+    "spark.sql.streaming.sessionWindow.stateFormatVersion": "1",
+    "spark.sql.streaming.join.stateFormatVersion": "2",
+    "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "false",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+    "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
+    "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "true",
+    "spark.sql.streaming.statefulOperator.allowMultiple": "true",
+    "spark.sql.autoBroadcastJoinThreshold": "10MB",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.groupByAliases": "true",
+    "spark.sql.crossJoin.enabled": "true",
+    "spark.sql.legacy.allowHashOnMapType": "false",
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "true",
+    "spark.sql.optimizer.excludedRules": "",
+    "spark.sql.optimizer.inSetConversionThreshold": "10",
+    "spark.sql.optimizer.collapseProjectAlwaysInline": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.adaptive.forceApply": "false",
+    "spark.sql.legacy.integerGroupingId": "false",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.execution.topKSortFallbackThreshold": str(2**31 - 1 - 15),
+    "spark.sql.constraintPropagation.enabled": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.maxMetadataStringLength": "100",
+    "spark.sql.execution.useHashAggregateExec": "true",
+    "spark.sql.execution.useObjectHashAggregateExec": "true",
+    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    "spark.sql.adaptive.streaming.stateless.enabled": "true",
+    "spark.sql.optimizeNullAwareAntiJoin": "true",
+    "spark.sql.optimizer.disableHints": "false",
+    "spark.sql.optimizer.enableJsonExpressionOptimization": "true",
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "true",
+    "spark.sql.optimizer.expression.nestedPruning.enabled": "true",
+    "spark.sql.optimizer.propagateDistinctKeys.enabled": "true",
+    "spark.sql.json.filterPushdown.enabled": "true",
+    "spark.sql.csv.filterPushdown.enabled": "true",
+}
+
+_SIZE = re.compile(r"(-?\d+)(b|kb?|mb?|gb?|tb?)?")
+_SHIFTS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def _mismatch(key: str, value: str, kind: str) -> str:
+    return (
+        f"[INVALID_CONF_VALUE.TYPE_MISMATCH] The value '{value}' in the config \"{key}\" is"
+        f" invalid. It should be a/an '{kind}' value. SQLSTATE: 22022"
+    )
+
+
+@dataclass(frozen=True)
+class Conf(Mapping[str, str]):
+    """A query's settings: what was set, over Spark's defaults. Unknown settings are kept."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, key: str) -> str:
+        return self.settings[key] if key in self.settings else DEFAULTS[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**DEFAULTS, **self.settings})
+
+    def __len__(self) -> int:
+        return len({**DEFAULTS, **self.settings})
+
+    def updated(self, more: Mapping[str, str]) -> Conf:
+        """These settings with others over them."""
+        return Conf({**self.settings, **more})
+
+    def flag(self, key: str) -> bool:
+        """A boolean setting.
+
+        Raises:
+            SettingError: the value is neither true nor false.
+        """
+        value = self[key].strip().lower()
+        if value not in ("true", "false"):
+            raise SettingError(
+                "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                _mismatch(key, self[key], "boolean"),
+                hint=f"Set {key} to true or false.",
+            )
+        return value == "true"
+
+    def integer(self, key: str) -> int:
+        """A whole-number setting.
+
+        Raises:
+            SettingError: the value is not a whole number.
+        """
+        try:
+            return int(self[key])
+        except ValueError:
+            raise SettingError(
+                "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                _mismatch(key, self[key], "int"),
+                hint=f"Set {key} to a whole number.",
+            ) from None
+
+    def size(self, key: str) -> int:
+        """A setting in bytes: a number, or one with b, k, m, g or t behind it (`10MB`).
+
+        Raises:
+            SettingError: the value is no such size.
+        """
+        found = _SIZE.fullmatch(self[key].strip().lower())
+        if found is None:
+            raise SettingError(
+                "INVALID_CONF_VALUE.TYPE_MISMATCH",
+                _mismatch(key, self[key], "bytes in BYTE"),
+                hint=f"Set {key} to a number of bytes, or to a size such as 10MB.",
+            )
+        number, unit = found.groups()
+        return int(number) << _SHIFTS[(unit or "b")[0]]
+
+    @property
+    def shuffle_partitions(self) -> int:
+        """The number of state stores of each operator.
+
+        Raises:
+            SettingError: it is no positive whole number.
+        """
+        key = "spark.sql.shuffle.partitions"
+        number = self.integer(key)
+        if number < 1:
+            raise SettingError(
+                "INVALID_CONF_VALUE.REQUIREMENT",
+                f"[INVALID_CONF_VALUE.REQUIREMENT] The value '{self[key]}' in the config \"{key}\""
+                f" is invalid. The value of {key} must be positive SQLSTATE: 22022",
+                hint=f"Set {key} to 1 or more.",
+            )
+        return number
+
+    @property
+    def ansi(self) -> bool:
+        return self.flag("spark.sql.ansi.enabled")
+
+    @property
+    def case_sensitive(self) -> bool:
+        return self.flag("spark.sql.caseSensitive")
+
+    @property
+    def time_zone(self) -> str:
+        return self["spark.sql.session.timeZone"]

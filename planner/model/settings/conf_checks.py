@@ -1,0 +1,130 @@
+"""Which values Spark refuses for the settings that plans depend on, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import SettingError
+from ..text.literal_text import zone
+from .conf import DEFAULTS, Conf
+
+Check = Callable[[Conf, str], object]
+
+_STREAMING = "spark.sql.streaming."
+_TWO = "Valid versions are 1 and 2"
+_VERSIONS = {
+    "aggregation": (("1", "2"), _TWO),
+    "flatMapGroupsWithState": (("1", "2"), _TWO),
+    "join": (("1", "2", "3", "4"), "Valid versions are 1, 2, 3, and 4"),
+    "sessionWindow": (("1",), "Valid version is 1"),
+}
+_POLICY = f"{_STREAMING}multipleWatermarkPolicy"
+_ZONE = "spark.sql.session.timeZone"
+_STATIC = frozenset(
+    f"spark.sql.{name}"
+    for name in (
+        *("cache.serializer", "catalogImplementation", "codegen.cache.maxEntries"),
+        *("codegen.comments", "debug", "event.truncate.length", "extensions"),
+        *("broadcastExchange.maxThreadThreshold", "filesourceTableRelationCacheSize"),
+        *("globalTempDatabase", "metadataCacheTTLSeconds", "queryExecutionListeners"),
+        *("shuffleExchange.maxThreadThreshold", "sources.schemaStringLengthThreshold"),
+        *("streaming.streamingQueryListeners", "streaming.ui.enabled"),
+        *("streaming.ui.enabledCustomMetricList", "streaming.ui.retainedProgressUpdates"),
+        *("streaming.ui.retainedQueries", "subquery.maxThreadThreshold"),
+        *("ui.retainedExecutions", "warehouse.dir"),
+    )
+)
+_OF_THE_APPLICATION = frozenset(
+    f"spark.{name}"
+    for name in (
+        *("cores.max", "driver.cores", "driver.memory"),
+        *("driver.maxResultSize", "dynamicAllocation.enabled", "executor.cores"),
+        *("executor.instances", "executor.memory", "eventLog.enabled", "io.compression.codec"),
+        *("jars", "locality.wait", "memory.fraction", "memory.storageFraction"),
+        *("rdd.compress", "serializer", "shuffle.compress", "speculation", "submit.deployMode"),
+        *("task.cpus", "task.maxFailures", "ui.enabled", "ui.port"),
+    )
+)
+
+
+def check_settings(conf: Conf, *, at_start: bool = False) -> None:
+    """Refuse what was set to a value that Spark does not take.
+
+    Args:
+        conf: the settings.
+        at_start: they are those of an application's start, where any may be set.
+
+    Raises:
+        SettingError: INVALID_CONF_VALUE with the reason.
+    """
+    for key in conf.settings:
+        if not at_start:
+            _check_changeable(key)
+        check = _CHECKS.get(key)
+        if check is not None:
+            check(conf, key)
+
+
+def _check_changeable(key: str) -> None:
+    """Some settings are those of the whole application."""
+    if key in _STATIC:
+        raise SettingError(
+            "CANNOT_MODIFY_STATIC_CONFIG",
+            "[CANNOT_MODIFY_STATIC_CONFIG] Cannot modify the value of the static Spark config:"
+            f' "{key}". SQLSTATE: 46110',
+            hint="Set it where the application starts.",
+        )
+    if key in _OF_THE_APPLICATION:
+        raise SettingError(
+            "CANNOT_MODIFY_CONFIG",
+            f'[CANNOT_MODIFY_CONFIG] Cannot modify the value of the Spark config: "{key}".\n'
+            "See also 'https://spark.apache.org/docs/latest/sql-migration-guide.html#ddl-statements'."
+            " SQLSTATE: 46110",
+            hint="Set it where the application starts.",
+        )
+
+
+def _check_zone(conf: Conf, key: str) -> None:
+    try:
+        zone(conf[key])
+    except (KeyError, ValueError, OSError):
+        raise _refused("TIME_ZONE", conf, key, "Cannot resolve the given timezone.") from None
+
+
+def _one_of(values: tuple[str, ...], reason: str) -> Check:
+    def check(conf: Conf, key: str) -> None:
+        if conf[key].strip().lower() not in values:
+            raise _refused("REQUIREMENT", conf, key, reason)
+
+    return check
+
+
+def _refused(kind: str, conf: Conf, key: str, reason: str) -> SettingError:
+    condition = f"INVALID_CONF_VALUE.{kind}"
+    return SettingError(
+        condition,
+        f"[{condition}] The value '{conf[key]}' in the config \"{key}\" is invalid. {reason}"
+        " SQLSTATE: 22022",
+        hint=f"The default is {DEFAULTS.get(key, 'another')}.",
+    )
+
+
+def _checks() -> dict[str, Check]:
+    found: dict[str, Check] = {}
+    for key, default in DEFAULTS.items():
+        if default in ("true", "false"):
+            found[key] = lambda conf, key: conf.flag(key)
+        elif default.isdigit():
+            found[key] = lambda conf, key: conf.integer(key)
+        elif default.endswith("MB"):
+            found[key] = lambda conf, key: conf.size(key)
+    for name, (values, reason) in _VERSIONS.items():
+        found[f"{_STREAMING}{name}.stateFormatVersion"] = _one_of(values, reason)
+    reason = f"Invalid value for '{_POLICY}'. Valid values are 'min' and 'max'"
+    found[_POLICY] = _one_of(("min", "max"), reason)
+    found[_ZONE] = _check_zone
+    found["spark.sql.shuffle.partitions"] = lambda conf, key: conf.shuffle_partitions
+    return found
+
+
+_CHECKS = _checks()

@@ -1,0 +1,1 @@
+"""How plans, expressions, constants and schemas are written."""

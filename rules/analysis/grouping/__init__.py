@@ -1,0 +1,1 @@
+"""Aggregation: GROUP BY, grouping sets, PIVOT, FILTER and WITHIN GROUP."""

@@ -1,0 +1,270 @@
+"""PIVOT: aggregates once per value of a column, side by side."""
+
+from __future__ import annotations
+
+from ....planner.model.errors import AnalysisError, PlanningError
+from ....planner.model.expressions.core import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+    Cast,
+    Expression,
+    Literal,
+    lit,
+    to_attribute,
+)
+from ....planner.model.expressions.evaluation import evaluate
+from ....planner.model.functions.aggregates_common import is_orderable
+from ....planner.model.functions.aggregates_pivot import keeps_values_of
+from ....planner.model.ids import fresh_id
+from ....planner.model.plans.logical import Aggregate, Project
+from ....planner.model.plans.pivot import UnresolvedPivot
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.schemas.types import NULL, STRING, StructType, same_type
+from ....planner.model.text.text import pretty
+from ....planner.model.text.unresolved_text import quote_if_needed
+from ....planner.model.tree import replace
+from ...optimization.expressions.failing_constants import refuse_failing
+from ..context import Context
+from ..expressions import Resolver
+from ..failures import failure
+from ..names.names import named, qualified
+from ..windows.time_windows import expand_windows
+
+_KEEP_THEIR_LAST = {"percentile_approx": 1, "approx_percentile": 1}
+
+
+def resolve_pivot(plan: UnresolvedPivot, child: LogicalPlan, context: Context) -> LogicalPlan:
+    """`Pivot c IN (1, 2): sum(x)` -> `Project [g, p[0] AS 1, p[1] AS 2], Aggregate [g]
+    [pivotfirst(c, sum(x), 1, 2) AS p], Aggregate [g, c] [sum(x)]`.
+
+    Where the results are no numbers: `Aggregate [g] [max(if (c <=> 1) x else null) AS 1, ...]`.
+
+    Raises:
+        AnalysisError: something that is no aggregate, values that are no constants or that cannot
+            be compared with the column.
+    """
+    resolver = Resolver(context.scope(child.output), context)
+    column = resolver.resolve(plan.column)
+    values = tuple(resolver.resolve(e) for e in plan.values)
+    aggregates = tuple(resolver.resolve(e) for e in plan.aggregates)
+    grouping = plan.grouping and tuple(named(resolver.resolve(e)) for e in plan.grouping)
+    if not all(e.resolved for e in (column, *values, *aggregates, *(grouping or ()))):
+        draft = replace(
+            plan,
+            column=column,
+            values=values,
+            aggregates=aggregates,
+            grouping=grouping,
+            child=child,
+        )
+        expanded, below = expand_windows(draft, child, context)
+        if below is child:
+            return draft
+        assert isinstance(expanded, UnresolvedPivot)
+        return resolve_pivot(expanded, below, context)
+    for aggregate in aggregates:
+        _check_aggregate(aggregate)
+    constants = tuple(_constant(value, column, plan, context) for value in values)
+    if context.ansi:
+        for constant in constants:
+            _compute(constant)
+    if grouping is None:
+        mentioned = column.references.union(*(e.references for e in aggregates))
+        grouping = tuple(a for a in child.output if a.expr_id not in mentioned)
+    pivot = _Pivot(column, values, constants, aggregates, grouping, child, context)
+    if all(keeps_values_of(e.data_type) for e in aggregates):
+        return pivot.in_two_steps()
+    return pivot.in_one_step()
+
+
+class _Pivot:
+    """A pivot whose expressions are resolved; `constants` are the values as the column's type."""
+
+    def __init__(
+        self,
+        column: Expression,
+        values: tuple[Expression, ...],
+        constants: tuple[Expression, ...],
+        aggregates: tuple[Expression, ...],
+        grouping: tuple[Expression, ...],
+        child: LogicalPlan,
+        context: Context,
+    ) -> None:
+        self.column = column
+        self.values = values
+        self.constants = constants
+        self.aggregates = aggregates
+        self.grouping = grouping
+        self.child = child
+        self.context = context
+
+    def in_two_steps(self) -> LogicalPlan:
+        """The aggregates per group and value, then one array of them per group."""
+        results = tuple(Alias(child=_bare(e), name=_sql(e)) for e in self.aggregates)
+        column = self.column
+        key = (
+            column
+            if isinstance(column, AttributeReference)
+            else Alias(child=column, name="__pivot_col")
+        )
+        first = Aggregate(
+            grouping=(*map(_bare, self.grouping), _bare(key)),
+            aggregates=(*self.grouping, key, *results),
+            child=self.child,
+        )
+        groups = tuple(to_attribute(e) for e in self.grouping)
+        literals = tuple(_literal(e) for e in self.constants)
+        arrays = tuple(
+            Alias(
+                child=AggregateExpression(
+                    function=Call(
+                        name="pivotfirst",
+                        arguments=(to_attribute(key), result.to_attribute()),
+                        options=literals,
+                    )
+                ),
+                name=f"__pivot_{_sql(aggregate)} AS {quote_if_needed(result.name)}",
+            )
+            for result, aggregate in zip(results, self.aggregates, strict=True)
+        )
+        second = Aggregate(grouping=groups, aggregates=(*groups, *arrays), child=first)
+        columns = tuple(
+            Alias(
+                child=self.context.call("get_array_item", array.to_attribute(), lit(index)),
+                name=self._name(value, aggregate),
+            )
+            for index, value in enumerate(self.values)
+            for array, aggregate in zip(arrays, self.aggregates, strict=True)
+        )
+        return Project(project_list=(*groups, *columns), child=second)
+
+    def in_one_step(self) -> LogicalPlan:
+        """Each aggregate over arguments that are null on the rows of other values."""
+        columns = tuple(
+            Alias(child=_bare(self._only(aggregate, constant)), name=self._name(value, aggregate))
+            for value, constant in zip(self.values, self.constants, strict=True)
+            for aggregate in self.aggregates
+        )
+        return Aggregate(
+            grouping=tuple(map(_bare, self.grouping)),
+            aggregates=(*self.grouping, *columns),
+            child=self.child,
+        )
+
+    def _only(self, aggregate: Expression, constant: Expression) -> Expression:
+        same = self.context.call("<=>", self.column, constant)
+
+        def masked(argument: Expression) -> Expression:
+            return self.context.call("if", same, argument, Literal(value=None, type_=NULL))
+
+        def over_value(node: Expression) -> Expression:
+            if not isinstance(node, AggregateExpression):
+                return node
+            call = node.function
+            count = _KEEP_THEIR_LAST.get(call.name, len(call.arguments))
+            arguments = (*map(masked, call.arguments[:count]), *call.arguments[count:])
+            function = replace(call, arguments=arguments)
+            return replace(node, function=function, result_id=fresh_id())
+
+        return aggregate.transform_up(over_value)
+
+    def _name(self, value: Expression, aggregate: Expression) -> str:
+        if isinstance(value, Alias | AttributeReference):
+            text = value.name
+        else:
+            text = self._shown(value)
+        if len(self.aggregates) == 1:
+            return text
+        suffix = aggregate.name if isinstance(aggregate, Alias) else pretty(aggregate)
+        return f"{text}_{suffix}"
+
+    def _shown(self, value: Expression) -> str:
+        """The value as a string."""
+        if isinstance(value, Call) and isinstance(value.data_type, StructType):
+            return "{" + ", ".join(map(self._shown, value.arguments[1::2])) + "}"
+        text = evaluate(self.context.cast(value, STRING))
+        if text is None:
+            return pretty(value)
+        return "null" if text.value is None else str(text.value)
+
+
+def _bare(expression: Expression) -> Expression:
+    return expression.child if isinstance(expression, Alias) else expression
+
+
+def _sql(expression: Expression) -> str:
+    if isinstance(expression, Alias):
+        return f"{_sql(expression.child)} AS {quote_if_needed(expression.name)}"
+    return pretty(qualified(expression))
+
+
+def _compute(constant: Expression) -> None:
+    """Analysis computes the values, so it is analysis that refuses those that fail."""
+    try:
+        refuse_failing(constant)
+    except PlanningError as error:
+        raise AnalysisError(error.condition, error.message, hint=error.hint) from None
+
+
+def _literal(constant: Expression) -> Expression:
+    """The value of a constant, where we can tell."""
+    value = evaluate(constant)
+    if value is not None:
+        return value
+    kind = constant.data_type
+    row = evaluate(constant.child) if isinstance(constant, Cast) else None
+    if row is None or not isinstance(kind, StructType) or not isinstance(row.value, tuple):
+        return constant
+    given = row.data_type
+    assert isinstance(given, StructType)
+    if all(
+        same_type(a.data_type, b.data_type) for a, b in zip(given.fields, kind.fields, strict=True)
+    ):
+        return Literal(value=row.value, type_=kind)
+    return constant
+
+
+def _check_aggregate(expression: Expression) -> None:
+    if isinstance(expression, AggregateExpression):
+        return
+    if isinstance(expression, AttributeReference):
+        text = ".".join((*expression.qualifier, expression.name))
+        raise failure(
+            "_LEGACY_ERROR_TEMP_1006",
+            f"Aggregate expression required for pivot, but '{text}' did not appear in any"
+            " aggregate function.",
+            hint="Put the column in an aggregate, as in PIVOT (max(column) FOR ...).",
+        )
+    for child in expression.children:
+        _check_aggregate(child)
+
+
+def _constant(
+    value: Expression, column: Expression, plan: UnresolvedPivot, context: Context
+) -> Expression:
+    bare = _bare(value)
+    if not is_orderable(column.data_type):
+        raise failure(
+            "INCOMPARABLE_PIVOT_COLUMN",
+            f"Invalid pivot column {pretty(column)}. Pivot columns must be comparable.",
+            state="42818",
+            hint="Pivot by a column whose values can be compared.",
+        )
+    if not bare.foldable:
+        raise failure(
+            "NON_LITERAL_PIVOT_VALUES",
+            f'Literal expressions required for pivot values, found "{pretty(value)}".',
+            state="42K08",
+            hint="List constants: PIVOT (... FOR column IN (1, 2)).",
+        )
+    if same_type(bare.data_type, column.data_type):
+        return bare
+    return Cast(
+        child=bare,
+        type_=column.data_type,
+        mode=context.mode,
+        time_zone=context.time_zone,
+        origin=plan.origin,
+    )

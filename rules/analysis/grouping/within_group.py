@@ -1,0 +1,76 @@
+"""WITHIN GROUP (ORDER BY ...): aggregates over ordered values."""
+
+from __future__ import annotations
+
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import Call, Expression, SortOrder
+from ....planner.model.expressions.unresolved import UnresolvedFunction
+from ....planner.model.tree import replace
+from ..context import Context
+from ..failures import failure, quoted, unsupported_syntax
+
+_PERCENTILES = ("percentile_cont", "percentile_disc")
+_LISTS = ("listagg", "string_agg")
+
+
+def ordered_call(function: UnresolvedFunction, name: str, context: Context) -> Expression | None:
+    """The resolved call of a function with an order; None for one without.
+
+    Raises:
+        AnalysisError: the function takes no order, needs one, or another number of columns.
+    """
+    order = [o for o in function.within if isinstance(o, SortOrder)]
+    if name in _PERCENTILES:
+        return _percentile(function, name, order, context)
+    if not order:
+        return None
+    if name == "mode":
+        wanted = 0 if function.arguments else 1
+        if len(order) != wanted:
+            raise _refused(function, name, "WRONG_NUM_ORDERINGS", _count(wanted, len(order)))
+        call = context.call(name, order[0].child, origin=function.origin)
+        return _with_options(call, (order[0].ascending,))
+    if name in _LISTS:
+        call = context.call(name, *function.arguments, origin=function.origin)
+        if not isinstance(call, Call):
+            return call
+        # With an order the function forgets by which of its names it was called.
+        return replace(call, name=_LISTS[0], arguments=(*call.arguments, *order))
+    raise unsupported_syntax(name, "WITHIN GROUP (ORDER BY ...)", function.origin)
+
+
+def _percentile(
+    function: UnresolvedFunction, name: str, order: list[SortOrder], context: Context
+) -> Expression:
+    if function.distinct:
+        raise _refused(
+            function,
+            name,
+            "DISTINCT_UNSUPPORTED",
+            "The function does not support DISTINCT with WITHIN GROUP.",
+        )
+    if not order:
+        raise _refused(
+            function, name, "WITHIN_GROUP_MISSING", "WITHIN GROUP is required for the function."
+        )
+    if len(order) != 1:
+        raise _refused(function, name, "WRONG_NUM_ORDERINGS", _count(1, len(order)))
+    call = context.call(name, order[0].child, *function.arguments, origin=function.origin)
+    return _with_options(call, (not order[0].ascending,))
+
+
+def _with_options(call: Expression, options: tuple[object, ...]) -> Expression:
+    return replace(call, options=options) if isinstance(call, Call) else call
+
+
+def _count(wanted: int, given: int) -> str:
+    return f"The function requires {wanted} orderings in WITHIN GROUP but got {given}."
+
+
+def _refused(function: UnresolvedFunction, name: str, kind: str, text: str) -> AnalysisError:
+    return failure(
+        f"INVALID_WITHIN_GROUP_EXPRESSION.{kind}",
+        f"Invalid function {quoted((name,))} with WITHIN GROUP. {text}",
+        state="42K0K",
+        origin=function.origin,
+    )

@@ -1,0 +1,1 @@
+"""Names: which column, field, function or argument a name means."""

@@ -1,0 +1,179 @@
+"""Select lists that use their own aliases: `SELECT qty + 1 AS q, q * 2 AS r`.
+
+A name that no column has means an alias further left. What is used so is computed in a Project of
+its own below, one Project per step:
+
+    Project [q, r, (r + q) AS ...]
+    +- Project [*, q, (q * 2) AS r]
+       +- Project [*, (qty + 1) AS q]
+
+Over an aggregation the lowest Project reads grouping columns and aggregates only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....planner.model.expressions.core import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Expression,
+    lit,
+    to_attribute,
+)
+from ....planner.model.expressions.equality import Canonical, canonical
+from ....planner.model.expressions.unresolved import UnresolvedAlias, UnresolvedAttribute
+from ....planner.model.plans.logical import Aggregate, Project
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..expressions import Resolver
+from ..failures import failure, quoted
+from .extraction import extract
+
+Items = tuple[Expression, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateralReference(AttributeReference):
+    """A use of an alias further left; its name is how generated column names show it."""
+
+    alias: str = ""
+
+    def column(self) -> AttributeReference:
+        """The column that the alias makes."""
+        return AttributeReference(
+            name=self.alias,
+            type_=self.type_,
+            is_nullable=self.is_nullable,
+            expr_id=self.expr_id,
+            metadata=self.metadata,
+        )
+
+
+def refer_to_aliases(items: Items, resolver: Resolver) -> Items:
+    """The entries with unknown names read as aliases further left, where there is one.
+
+    Raises:
+        AnalysisError: several aliases have the name, or an aggregate function uses one.
+    """
+    implicit = resolver.context.conf.flag("spark.sql.lateralColumnAlias.enableImplicitResolution")
+    if not implicit or all(item.resolved for item in items):
+        return items
+    known: dict[str, list[Alias]] = {}
+    result: list[Expression] = []
+    for item in items:
+        if not item.resolved and known:
+            swapped = _refer(item, known, resolver)
+            if swapped is not item:
+                item = _named_field(item, resolver.resolve(swapped))
+                _refuse_in_aggregates(item)
+        result.append(item)
+        if isinstance(item, Alias) and item.resolved:
+            known.setdefault(resolver.scope.fold(item.name), []).append(item)
+    return tuple(result)
+
+
+def _named_field(written: Expression, found: Expression) -> Expression:
+    """A field of an alias takes the last part of the name as written."""
+    inner = written.child if isinstance(written, UnresolvedAlias) else written
+    if isinstance(inner, UnresolvedAttribute) and len(inner.parts) > 1 and found.resolved:
+        return Alias(child=found, name=inner.parts[-1], origin=inner.origin)
+    return found
+
+
+def _refuse_in_aggregates(item: Expression) -> None:
+    for function in item.collect(AggregateExpression):
+        for used in function.collect(LateralReference):
+            raise failure(
+                "UNSUPPORTED_FEATURE.LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC",
+                "The feature is not supported: Referencing a lateral column alias"
+                f' {quoted((used.alias,))} in the aggregate function "{pretty(function)}".',
+                state="0A000",
+                hint="Compute the alias in a subquery.",
+            )
+
+
+def _refer(expression: Expression, known: dict[str, list[Alias]], resolver: Resolver) -> Expression:
+    if not isinstance(expression, UnresolvedAttribute):
+        return expression.map_children(lambda e: _refer(e, known, resolver))
+    found = known.get(resolver.scope.fold(expression.parts[0]))
+    if not found:
+        return expression
+    name = quoted(expression.parts[:1])
+    if len(found) > 1:
+        raise failure(
+            "AMBIGUOUS_LATERAL_COLUMN_ALIAS",
+            f"Lateral column alias {name} is ambiguous and has {len(found)} matches.",
+            state="42702",
+        )
+    made = found[0].to_attribute()
+    result: Expression = LateralReference(
+        name=f"lateralAliasReference({'.'.join(expression.parts)})",
+        alias=made.name,
+        type_=made.type_,
+        is_nullable=made.is_nullable,
+        expr_id=made.expr_id,
+        metadata=made.metadata,
+    )
+    checked: Expression = made
+    for part in expression.parts[1:]:
+        # A refusal calls the alias by its own name.
+        checked = extract(checked, lit(part), resolver.context, expression.origin)
+        result = extract(result, lit(part), resolver.context, expression.origin)
+    return result
+
+
+def used_aliases(items: Items) -> frozenset[int]:
+    """The ids of aliases that entries further right use."""
+    return frozenset(r.expr_id for item in items for r in item.collect(LateralReference))
+
+
+def expand_lateral(plan: LogicalPlan) -> LogicalPlan:
+    """The operator over the Projects that compute the aliases it uses itself."""
+    match plan:
+        case Project() if plan.resolved and used_aliases(plan.project_list):
+            return _project(plan)
+        case Aggregate() if plan.resolved and used_aliases(plan.aggregates):
+            return _aggregate(plan)
+    return plan
+
+
+def _project(plan: Project) -> LogicalPlan:
+    used = used_aliases(plan.project_list)
+    below: list[Expression] = []
+    above: list[Expression] = []
+    for item in plan.project_list:
+        if isinstance(item, Alias) and item.expr_id in used:
+            below.append(item)
+            above.append(to_attribute(item))
+        else:
+            above.append(item.transform_up(_plain))
+    inner = replace(plan, project_list=(*plan.child.output, *below), origin=None)
+    return replace(plan, project_list=tuple(above), child=expand_lateral(inner))
+
+
+def _plain(expression: Expression) -> Expression:
+    return expression.column() if isinstance(expression, LateralReference) else expression
+
+
+def _aggregate(plan: Aggregate) -> LogicalPlan:
+    grouping = {canonical(e) for e in plan.grouping}
+    made: dict[Canonical, Expression] = {}
+
+    def extract_inputs(expression: Expression) -> Expression:
+        key = canonical(expression)
+        grouped = key in grouping and not isinstance(expression, Alias)
+        if grouped or isinstance(expression, AggregateExpression):
+            if key not in made:
+                named = isinstance(expression, AttributeReference)
+                made[key] = (
+                    expression if named else Alias(child=expression, name=pretty(expression))
+                )
+            return to_attribute(made[key])
+        return expression.map_children(extract_inputs)
+
+    items = tuple(extract_inputs(item) for item in plan.aggregates)
+    inner = replace(plan, aggregates=tuple(made.values()))
+    return expand_lateral(Project(project_list=items, child=inner, origin=plan.origin))

@@ -1,0 +1,309 @@
+"""HAVING and ORDER BY: names and aggregates that the select list does not have.
+
+Both see the select list's columns and, behind them, those of the input. What they need and the
+select list lacks is added to the operator below and dropped by a Project above.
+"""
+
+from __future__ import annotations
+
+from ....planner.model.expressions.core import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Expression,
+    GetStructField,
+    to_attribute,
+)
+from ....planner.model.expressions.equality import Canonical, canonical
+from ....planner.model.expressions.unresolved import UnresolvedAttribute
+from ....planner.model.plans.logical import Aggregate, Distinct, Filter, Project
+from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
+from ....planner.model.plans.relations import SubqueryAlias
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..context import Context
+from ..expressions import Resolver
+from ..grouping.aggregates import has_aggregate
+from ..grouping.grouping_sets import is_grouping_call
+from ..grouping.over_grouping_sets import (
+    having_over_sets,
+    is_aggregate_function,
+    is_expanded,
+    ordered_over_sets,
+    without_sets,
+)
+from .columns import Scope
+
+Expressions = tuple[Expression, ...]
+
+
+def resolve_over(
+    expressions: Expressions,
+    child: LogicalPlan,
+    context: Context,
+    *,
+    input_first: bool = False,
+) -> tuple[Expressions, LogicalPlan]:
+    """The expressions over the child's columns or what lies below them, and the child for it.
+
+    Over an aggregation ORDER BY means the select list's columns first; HAVING (`input_first`) the
+    grouping columns, and in aggregate functions the input's.
+    """
+    aggregate = _aggregate_below(child)
+    if any(e.exists(is_grouping_call) for e in expressions):
+        refuse_without_sets(expressions, child, aggregate, context)
+    behind = aggregate is not None and isinstance(child, Project)
+    if behind and any(map(_has_aggregate_function, expressions)):
+        # A HAVING that needs more than the select list gives has a Project above: ORDER BY then
+        # finds grouping columns, but no aggregates, as in Spark.
+        resolver = Resolver(context.scope(child.output), context, ambiguous=False)
+        return tuple(resolver.resolve(e) for e in expressions), child
+    if aggregate is not None and is_expanded(aggregate):
+        over = having_over_sets if input_first else ordered_over_sets
+        resolved = over(expressions, child.output, aggregate, context)
+    elif aggregate is not None:
+        cut = _is_cut(child)
+        resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first, cut)
+    else:
+        resolver = Resolver(context.scope(child.output), context, ambiguous=False)
+        resolved = tuple(resolver.resolve(e) for e in expressions)
+    if all(e.resolved and _is_covered(e, child) for e in resolved):
+        return resolved, child
+    added, below = _add_missing(resolved, child, context)
+    if all(e.resolved and _is_covered(e, below) for e in added):
+        return added, below
+    if any(e.exists(lambda node: hasattr(node, "error")) for e in resolved):
+        return resolved, child
+    if all(e.resolved and e.references <= below.output_ids for e in added):
+        return added, below  # an aggregate function over plain rows: the checks refuse it
+    if aggregate is not None and aggregate is _under_filters(child):
+        return _as_far_as_possible(expressions, resolved, child, aggregate, context)
+    # What lies below cannot be reached from here: such names stay unresolved.
+    resolver = Resolver(context.scope(child.output), context, ambiguous=False)
+    return tuple(resolver.resolve(e) for e in expressions), child
+
+
+def resolve_where(
+    written: Expression, condition: Expression, child: LogicalPlan, context: Context
+) -> tuple[Expression, LogicalPlan] | None:
+    """A condition of WHERE that needs more than the child's columns, and the child for it.
+
+    Right over an aggregation it is as good as a HAVING: `df.groupBy("a").count().where("max(b) >
+    1")`. None where the child's columns do, or nothing helps.
+    """
+    aggregates = _has_aggregate_function(written)
+    if aggregates and not isinstance(child, Aggregate):
+        return None
+    if not aggregates and condition.resolved and condition.references <= child.output_ids:
+        return None
+    (found,), below = resolve_over((written,), child, context)
+    reached = _is_covered(found, below) if aggregates else below is not child
+    return (found, below) if found.resolved and reached else None
+
+
+def _as_far_as_possible(
+    expressions: Expressions,
+    resolved: Expressions,
+    child: LogicalPlan,
+    aggregate: Aggregate,
+    context: Context,
+) -> tuple[Expressions, LogicalPlan]:
+    """Aggregate functions resolved, other names only where the select list has them.
+
+    If the input has the names at all, the aggregation gives what is aggregated, as for a condition
+    that could be resolved: Spark proposes these columns, too.
+    """
+    above = Resolver(context.scope(child.output), context, ambiguous=False)
+    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False)
+    known = all(_is_known(e, above.scope, below.scope) for e in expressions)
+    if not is_expanded(aggregate):
+
+        def resolve(expression: Expression) -> Expression:
+            if is_aggregate_function(expression):
+                inner = below.resolve(expression)
+                return inner if inner.resolved else above.resolve(inner)
+            if isinstance(expression, UnresolvedAttribute):
+                return above.resolve(expression)
+            return expression.map_children(resolve)
+
+        resolved = tuple(above.resolve(resolve(e)) for e in expressions)
+    return _add_missing(resolved, child, context) if known else (resolved, child)
+
+
+def _is_known(expression: Expression, *scopes: Scope) -> bool:
+    """Whether each name in it is one of a column's."""
+    names = (e.parts for e in expression.walk() if isinstance(e, UnresolvedAttribute))
+    return all(any(scope.named(part) for part in parts for scope in scopes) for parts in names)
+
+
+def _under_filters(plan: LogicalPlan) -> LogicalPlan:
+    while isinstance(plan, Filter):
+        plan = plan.child
+    return plan
+
+
+def refuse_without_sets(
+    expressions: Expressions, child: LogicalPlan, aggregate: Aggregate | None, context: Context
+) -> None:
+    """`grouping(a)` where nothing is grouped by sets.
+
+    Raises:
+        AnalysisError: so it is, and the names in it are columns.
+    """
+    if aggregate is not None and is_expanded(aggregate):
+        return
+    columns = child.output if aggregate is None else (*child.output, *aggregate.child.output)
+    scope = context.scope(columns)
+    for expression in expressions:
+        if expression.exists(is_grouping_call) and _is_known(expression, scope):
+            raise without_sets()
+
+
+def _aggregate_below(plan: LogicalPlan) -> Aggregate | None:
+    """The aggregation that HAVING and ORDER BY belong to, under filters and their Project."""
+    while isinstance(plan, Filter | Project):
+        plan = plan.child
+    return plan if isinstance(plan, Aggregate) else None
+
+
+def _is_cut(plan: LogicalPlan) -> bool:
+    """Whether a Project stands over the aggregation's filter."""
+    return isinstance(plan, Project) or (isinstance(plan, Filter) and _is_cut(plan.child))
+
+
+def _has_aggregate_function(expression: Expression) -> bool:
+    return expression.exists(is_aggregate_function)
+
+
+def _is_covered(expression: Expression, plan: LogicalPlan) -> bool:
+    return expression.references <= plan.output_ids and not has_aggregate(expression)
+
+
+def _over_aggregate(
+    expressions: Expressions,
+    output: tuple[AttributeReference, ...],
+    aggregate: Aggregate,
+    context: Context,
+    input_first: bool,
+    cut: bool,
+) -> Expressions:
+    # Columns that HAVING added are cut off: an aggregate function has nothing to stand on there.
+    above = Resolver(context.scope(output), context, ambiguous=False)
+    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False)
+    grouping = {canonical(e) for e in aggregate.grouping}
+
+    def resolve(expression: Expression) -> Expression:
+        if is_aggregate_function(expression):
+            if cut:
+                return above.resolve(expression)
+            first, second = (below, above) if input_first else (above, below)
+            inner = first.resolve(expression)
+            return inner if inner.resolved else second.resolve(inner)
+        if isinstance(expression, UnresolvedAttribute):
+            grouped = below.resolve(expression) if input_first else expression
+            if grouped.resolved and _is_grouped(grouped, grouping):
+                return grouped
+            found = above.resolve(expression)
+            return found if found.resolved else below.resolve(expression)
+        return expression.map_children(resolve)
+
+    return tuple(above.resolve(resolve(e)) for e in expressions)
+
+
+def _is_grouped(expression: Expression, grouping: set[Canonical]) -> bool:
+    if canonical(expression) in grouping:
+        return True
+    return isinstance(expression, GetStructField) and _is_grouped(expression.child, grouping)
+
+
+# ------------------------------------------------------------------------------ adding columns
+
+
+def _add_missing(
+    expressions: Expressions, plan: LogicalPlan, context: Context
+) -> tuple[Expressions, LogicalPlan]:
+    """The expressions over a plan that gives the columns they lack, where it can."""
+    if isinstance(plan, Aggregate):
+        return _extend_aggregate(expressions, plan)
+    if isinstance(plan, Distinct | SubqueryAlias) or not isinstance(plan, UnaryNode):
+        return expressions, plan
+    resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False)
+    resolved = tuple(resolver.resolve(e) for e in expressions)
+    new, child = resolved, plan.child
+    if not all(e.resolved and _is_covered_by(e, plan, plan.child) for e in resolved):
+        new, child = _add_missing(resolved, plan.child, context)
+    if not isinstance(plan, Project):
+        return new, plan if child is plan.child else replace(plan, child=child)
+    known = plan.output_ids
+    wanted = _columns(new, known, child)
+    if not wanted:
+        return new, plan if child is plan.child else replace(plan, child=child)
+    return new, replace(plan, project_list=(*plan.project_list, *wanted), child=child)
+
+
+def _is_covered_by(expression: Expression, plan: LogicalPlan, below: LogicalPlan) -> bool:
+    covered = plan.output_ids | below.output_ids
+    return expression.references <= covered and not has_aggregate(expression)
+
+
+def _columns(
+    expressions: Expressions, known: frozenset[int], child: LogicalPlan
+) -> list[AttributeReference]:
+    """The child's columns that the expressions use and nobody gives them yet, as they occur."""
+    given = {a.expr_id: a for a in child.output}
+    found: dict[int, AttributeReference] = {}
+    for expression in expressions:
+        for node in expression.walk():
+            if isinstance(node, AttributeReference) and node.expr_id not in known:
+                column = given.get(node.expr_id)
+                if column is not None:
+                    found.setdefault(node.expr_id, column)
+    return list(found.values())
+
+
+def _extend_aggregate(expressions: Expressions, plan: Aggregate) -> tuple[Expressions, LogicalPlan]:
+    """Aggregate functions and grouping expressions read from the aggregation's columns."""
+    items: list[Expression] = list(plan.aggregates)
+    known: dict[Canonical, Expression] = {}
+    for item in items:
+        child = item.child if isinstance(item, Alias) else item
+        known.setdefault(canonical(child), to_attribute(item) if _is_named(item) else item)
+    listed = frozenset(known)
+    grouping = {canonical(e): e for e in plan.grouping}
+    output = plan.output_ids
+
+    def extract(expression: Expression) -> Expression:
+        if isinstance(expression, AttributeReference) and expression.expr_id in output:
+            return expression
+        if not expression.resolved:
+            return expression.map_children(extract)
+        key = canonical(expression)
+        if key in listed:
+            return known[key]
+        if isinstance(expression, AggregateExpression) or (
+            key in grouping and not expression.foldable
+        ):
+            if key not in known:
+                item = expression
+                if not _is_named(item):
+                    item = Alias(child=expression, name=pretty(expression))
+                items.append(item)
+                known[key] = to_attribute(item)
+            return known[key]
+        return expression.map_children(extract)
+
+    new = tuple(extract(e) for e in expressions)
+    if len(items) == len(plan.aggregates):
+        return new, plan
+    return new, replace(plan, aggregates=tuple(items))
+
+
+def _is_named(expression: Expression) -> bool:
+    return isinstance(expression, AttributeReference | Alias) and expression.resolved
+
+
+def restored(plan: LogicalPlan, before: LogicalPlan) -> LogicalPlan:
+    """The plan cut to the columns that were there before some were added."""
+    if len(plan.output) == len(before.output):
+        return plan
+    return Project(project_list=before.output, child=plan)

@@ -1,0 +1,82 @@
+"""What the message about an unknown name proposes: the nearest names, as Spark orders them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import AttributeReference, Origin
+from ....planner.model.text.unresolved_text import quote_if_needed
+from ..failures import failure, quoted
+from .columns import full_name
+
+MOST = 5
+
+
+def unresolved_column(
+    parts: tuple[str, ...],
+    columns: Iterable[AttributeReference],
+    origin: Origin | None,
+    *,
+    ordered: bool = True,
+) -> AnalysisError:
+    """A name that no column has, with the columns that there are, nearest first if `ordered`."""
+    columns = tuple(columns)
+    proposals = nearest(parts, columns) if ordered else [quoted((c.name,)) for c in columns]
+    return unresolved(parts, proposals, origin)
+
+
+def unresolved(
+    parts: tuple[str, ...], proposals: list[str], origin: Origin | None
+) -> AnalysisError:
+    """A name that no column has, with what may have been meant."""
+    text = f"A column, variable, or function parameter with name {quoted(parts)} cannot be resolved"
+    if not proposals:
+        return failure(
+            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
+            f"{text}. ",
+            state="42703",
+            origin=origin,
+            subject=parts,
+        )
+    listed = ", ".join(proposals)
+    return failure(
+        "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        f"{text}. Did you mean one of the following? [{listed}].",
+        state="42703",
+        origin=origin,
+        hint=f"The nearest column is {proposals[0]}.",
+        subject=parts,
+    )
+
+
+def nearest(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> list[str]:
+    """At most five column names in backticks by edit distance from the name as written.
+
+    Table names are left out where all columns are of one table and none was written.
+    """
+    known = {c.expr_id: c for c in columns}
+    return nearest_in_order(parts, sorted(known.values(), key=lambda c: (c.name, c.expr_id)))
+
+
+def nearest_in_order(parts: tuple[str, ...], columns: Iterable[AttributeReference]) -> list[str]:
+    """As `nearest`; of names equally far the one that comes first.
+
+    The name that a subquery got for want of one counts for the distance, but is not shown.
+    """
+    known = [((*c.qualifier, c.name), full_name(c)) for c in columns]
+    if len(parts) == 1 and len({whole[:-1] for whole, _ in known}) == 1:
+        known = [(whole[-1:], shown[-1:]) for whole, shown in known]
+    written = ".".join(quote_if_needed(part) for part in parts)
+    nearest = sorted(known, key=lambda names: distance(written, quoted(names[0])))
+    return [quoted(shown) for _, shown in nearest[:MOST]]
+
+
+def distance(one: str, other: str) -> int:
+    """The Levenshtein distance of two strings."""
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        above, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            above, row[j] = row[j], min(above + (a != b), row[j] + 1, row[j - 1] + 1)
+    return row[-1]

@@ -1,0 +1,1 @@
+"""What an analyzed plan may not hold."""

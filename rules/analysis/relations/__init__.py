@@ -1,0 +1,1 @@
+"""FROM: tables, joins, unions, functions, rows of constants."""

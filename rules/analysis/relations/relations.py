@@ -1,0 +1,106 @@
+"""Tables: what a name of FROM stands for, and the names of WITH."""
+
+from __future__ import annotations
+
+from ....planner.model.catalog import Source, TempView
+from ....planner.model.expressions.core import Alias, AttributeReference
+from ....planner.model.plans.logical import Project
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.relations import (
+    Relation,
+    StreamingRelation,
+    SubqueryAlias,
+    UnresolvedRelation,
+    View,
+)
+from ....planner.model.tree import replace
+from ..context import Context
+from ..failures import failure, quoted
+
+
+def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalPlan:
+    """`SubqueryAlias(View(StreamingRelation))`, or the relation itself if it is unknown.
+
+    Raises:
+        AnalysisError: STREAM over a static table.
+    """
+    name = relation.parts[-1]
+    source = context.sources.get(context.fold(".".join(relation.parts)))
+    if source is None:
+        _refuse_deep_name(relation)
+        return relation
+    if isinstance(source, Source) and source.either:
+        source = replace(source, streaming=relation.streaming, either=False)
+    streaming = source.plan.is_streaming if isinstance(source, TempView) else source.streaming
+    if relation.streaming and not streaming:
+        raise failure(
+            "_LEGACY_ERROR_TEMP_1008",
+            f"{name} is not a temp view of streaming logical plan, please use batch API such as"
+            " `DataFrameReader.table` to read it.",
+            hint=f"{name} is a static table: leave STREAM out.",
+        )
+    alias = context.fold(source.name)
+    plan = source.plan if isinstance(source, TempView) else _source(source, context)
+    return SubqueryAlias(alias=alias, child=View(name=alias, child=plan))
+
+
+def _refuse_deep_name(relation: UnresolvedRelation) -> None:
+    parts = relation.parts
+    namespace = parts[:-1] if parts[0].lower() != "spark_catalog" else parts[1:-1]
+    if len(namespace) > 1:
+        raise failure(
+            "REQUIRES_SINGLE_PART_NAMESPACE",
+            f"spark_catalog requires a single-part namespace, but got identifier {quoted(parts)}.",
+            state="42K05",
+            hint="Name one of the query's sources.",
+            subject=parts,
+        )
+
+
+def _source(source: Source, context: Context) -> LogicalPlan:
+    if source.name not in context.streams:
+        context.streams[source.name] = source_plan(source)
+    return context.streams[source.name]
+
+
+def source_plan(source: Source) -> LogicalPlan:
+    """The source itself, with fresh column ids."""
+    attributes = tuple(
+        AttributeReference(name=f.name, type_=f.data_type, is_nullable=True)
+        for f in source.schema.fields
+    )
+    if source.streaming:
+        return StreamingRelation(
+            name=source.name,
+            format=source.plan_name,
+            attributes=attributes,
+            identifier=source.identifier,
+        )
+    return Relation(
+        name=source.name,
+        format=source.format,
+        attributes=attributes,
+        size_in_bytes=source.size_in_bytes,
+        identifier=source.identifier,
+    )
+
+
+def rename_columns(plan: SubqueryAlias) -> SubqueryAlias:
+    """`AS t(a, b)` as a Project below the table's name.
+
+    Raises:
+        AnalysisError: more or fewer names than columns (ASSIGNMENT_ARITY_MISMATCH).
+    """
+    if not plan.columns:
+        return plan
+    output = plan.child.output
+    if len(plan.columns) != len(output):
+        raise failure(
+            "ASSIGNMENT_ARITY_MISMATCH",
+            f"The number of columns or variables assigned or aliased: {len(output)} does not match"
+            f" the number of source expressions: {len(plan.columns)}.",
+            state="42802",
+            origin=plan.origin,
+        )
+    renamed = tuple(Alias(child=a, name=n) for a, n in zip(output, plan.columns, strict=True))
+    return replace(plan, child=Project(project_list=renamed, child=plan.child), columns=())

@@ -1,0 +1,205 @@
+"""UNION ALL: columns of different types meet at a common type, in every branch that lacks it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Expression,
+    Literal,
+    Origin,
+)
+from ....planner.model.functions.coercion import wider_type
+from ....planner.model.plans.logical import Project, Union
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.set_operations import SetOperation
+from ....planner.model.schemas.types import DataType
+from ....planner.model.tree import replace
+from ...common.duplicates import keep_tables_apart
+from ..context import Context
+from ..failures import failure, quoted
+from .joins import keep_apart
+from .merged_fields import conformed
+
+
+def widen_union(plan: Union, context: Context) -> Union:
+    """The union with a Project of casts over each branch that needs one.
+
+    `Union [int], [bigint]` becomes `Union [Project [cast(a as bigint) AS a]], [bigint]`. Branches
+    that cannot meet stay as they are; the check at the end of analysis tells.
+    """
+    if plan.by_name:
+        plan = match_by_name(plan, context)
+    plan = replace(plan, inputs=tuple(_told_apart(plan.inputs, context)))
+    outputs = [branch.output for branch in plan.inputs]
+    if plan.resolved or len({len(output) for output in outputs}) > 1:
+        return plan
+    types = [_common([o[i].type_ for o in outputs], context) for i in range(len(outputs[0]))]
+    branches = tuple(_widened(branch, types, plan.origin, context) for branch in plan.inputs)
+    if not _is_made_anew(plan, branches, context):
+        return plan
+    return replace(plan, inputs=branches, origin=context.whole)
+
+
+def widen_sides(plan: SetOperation, context: Context) -> SetOperation:
+    """EXCEPT and INTERSECT with the casts that their sides need, and columns of their own."""
+    if not (plan.left.resolved and plan.right.resolved):
+        return plan
+    plan = replace(plan, right=keep_apart(plan.left, plan.right))
+    outputs = (plan.left.output, plan.right.output)
+    if plan.resolved or len(outputs[0]) != len(outputs[1]):
+        return plan
+    types = [_common([a.type_, b.type_], context) for a, b in zip(*outputs, strict=True)]
+    sides = (plan.left, plan.right)
+    left, right = (_widened(side, types, plan.origin, context) for side in sides)
+    if not _is_made_anew(plan, (left, right), context):
+        return plan
+    return replace(plan, left=left, right=right, origin=context.whole)
+
+
+def _is_made_anew(plan: LogicalPlan, inputs: Sequence[LogicalPlan], context: Context) -> bool:
+    """Whether Spark makes a new operator for casts in its inputs, or in those of one below.
+
+    That one stands where the whole query does.
+    """
+    if any(new is not old for new, old in zip(inputs, plan.children, strict=True)):
+        return True
+    below = (node for branch in inputs for node in branch.walk())
+    return any(
+        isinstance(node, Union | SetOperation) and node.origin is context.whole for node in below
+    )
+
+
+def match_by_name(plan: Union, context: Context) -> Union:
+    """UNION BY NAME as a plain one: each branch's columns in the order of the branches before.
+
+    With `allow_missing` nulls stand for columns that a branch lacks.
+
+    Raises:
+        AnalysisError: a branch lacks a column, or has one twice.
+    """
+    first, *rest, last = plan.inputs
+    for branch in rest:
+        first = widen_union(_both_by_name(first, branch, plan.allow_missing, context), context)
+    return replace(_both_by_name(first, last, plan.allow_missing, context), origin=plan.origin)
+
+
+def _both_by_name(
+    left: LogicalPlan, right: LogicalPlan, allow_missing: bool, context: Context
+) -> Union:
+    scope = context.scope(right.output)
+    for side in (left, right):
+        _refuse_repeats(side, context)
+    items: list[Expression] = []
+    seen: set[int] = set()
+    for column in left.output:
+        found = scope.named(column.name)
+        seen.update(other.expr_id for other in found)
+        if not found and not allow_missing:
+            names = ", ".join(other.name for other in right.output)
+            raise failure(
+                "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
+                f'Cannot resolve column name "{column.name}" among ({names}).',
+                state="42703",
+                hint="Give both sides the same columns, or allow missing ones.",
+                subject=(column.name,),
+            )
+        items.append(_like(found[0], column, context, allow_missing) if found else _missing(column))
+    extra = [column for column in right.output if column.expr_id not in seen]
+    if extra or tuple(items) != right.output:
+        right = Project(project_list=(*items, *extra), child=right)
+    if allow_missing:
+        given = zip(left.output, right.output, strict=False)
+        own = [_like(column, other, context, allow_missing) for column, other in given]
+        added = (*own, *(_missing(column) for column in extra))
+        if added != left.output:
+            left = Project(project_list=added, child=left)
+    return Union(inputs=(left, right))
+
+
+def _like(
+    column: AttributeReference, other: AttributeReference, context: Context, allow_missing: bool
+) -> AttributeReference | Alias:
+    """The column, or where it holds structs of other fields than the other, one made like it."""
+    made = conformed(column, other.type_, context, allow_missing=allow_missing)
+    return column if made is column else Alias(child=made, name=column.name)
+
+
+def _missing(column: AttributeReference) -> Alias:
+    return Alias(child=Literal(value=None, type_=column.type_), name=column.name)
+
+
+def _refuse_repeats(side: LogicalPlan, context: Context) -> None:
+    scope = context.scope(side.output)
+    for column in side.output:
+        if len(scope.named(column.name)) > 1:
+            raise failure(
+                "COLUMN_ALREADY_EXISTS",
+                f"The column {quoted((scope.fold(column.name),))} already exists. Choose another"
+                " name or rename the existing column.",
+                state="42711",
+                hint="Give each column of a side a name of its own.",
+            )
+
+
+def _told_apart(branches: tuple[LogicalPlan, ...], context: Context) -> list[LogicalPlan]:
+    """The branches with new ids where one gives a column twice or gives an earlier one's."""
+    result: list[LogicalPlan] = []
+    seen: set[int] = set()
+    for branch in branches:
+        for earlier in () if context.at_once else result:
+            branch = keep_tables_apart(earlier, branch)
+        branch = _without_repeats(branch)
+        if not seen.isdisjoint(branch.output_ids):
+            items = tuple(Alias(child=a, name=a.name) for a in branch.output)
+            branch = Project(project_list=items, child=branch)
+        seen |= branch.output_ids
+        result.append(branch)
+    return result
+
+
+def _without_repeats(branch: LogicalPlan) -> LogicalPlan:
+    output = branch.output
+    if len(branch.output_ids) == len(output):
+        return branch
+    seen: set[int] = set()
+    items: list[Expression] = []
+    for column in output:
+        items.append(Alias(child=column, name=column.name) if column.expr_id in seen else column)
+        seen.add(column.expr_id)
+    return Project(project_list=tuple(items), child=branch)
+
+
+def _common(types: list[DataType], context: Context) -> DataType | None:
+    found: DataType | None = types[0]
+    for other in types[1:]:
+        if found is None:
+            return None
+        found = wider_type(found, other, context.conf)
+    return found
+
+
+def _widened(
+    branch: LogicalPlan,
+    types: list[DataType | None],
+    origin: Origin | None,
+    context: Context,
+) -> LogicalPlan:
+    items: list[Expression] = [
+        _cast(a, t, origin, context) for a, t in zip(branch.output, types, strict=True)
+    ]
+    if all(new is old for new, old in zip(items, branch.output, strict=True)):
+        return branch
+    return Project(project_list=tuple(items), child=branch)
+
+
+def _cast(
+    column: AttributeReference, target: DataType | None, origin: Origin | None, context: Context
+) -> Expression:
+    if target is None or column.type_ == target:
+        return column
+    # A value that cannot be cast is told with the union's place.
+    cast = replace(context.cast(column, target), origin=origin)
+    return Alias(child=cast, name=column.name)

@@ -1,0 +1,144 @@
+"""UNPIVOT: rows expanded, once per column or group of columns."""
+
+from __future__ import annotations
+
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Expression,
+    lit,
+    to_attribute,
+)
+from ....planner.model.functions.coercion import common_type
+from ....planner.model.plans.logical import Expand, Filter
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.unpivot import UnresolvedUnpivot
+from ....planner.model.schemas.types import STRING, DataType, same_type
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..context import Context
+from ..expressions import Resolver
+from ..failures import failure, quoted
+from ..names.names import named
+from ..selects import resolve_items
+
+
+def resolve_unpivot(plan: UnresolvedUnpivot, child: LogicalPlan, context: Context) -> LogicalPlan:
+    """`Unpivot (v FOR k IN (a, b)), t(id, a, b)` -> `Filter v, Expand [id, a, a], [id, b, b], t`.
+
+    Raises:
+        AnalysisError: there is no column to take, or those of a value have no common type.
+    """
+    resolver = Resolver(context.scope(child.output), context)
+    ids = None if plan.ids is None else tuple(map(named, resolve_items(plan.ids, resolver)))
+    if plan.columns is None:
+        columns = _all_but(ids or (), child)
+    else:
+        columns = tuple(taken for entry in plan.columns for taken in _entry(entry, plan, resolver))
+    if not all(e.resolved for entry in ((ids or ()), *columns) for e in entry):
+        return replace(plan, ids=ids, columns=columns, child=child)
+    if not columns:
+        raise failure(
+            "UNPIVOT_REQUIRES_VALUE_COLUMNS",
+            "At least one value column needs to be specified for UNPIVOT, all columns specified as"
+            " ids.",
+            state="42K0A",
+            hint="Name a column whose values are to become rows.",
+        )
+    if any(len(entry) != len(plan.value_names) for entry in columns):
+        raise failure(
+            "UNPIVOT_VALUE_SIZE_MISMATCH",
+            "All unpivot value columns must have the same size as there are value column names"
+            f" ({len(plan.value_names)}).",
+            state="428C4",
+            hint="Name as many value columns as each group has.",
+        )
+    if ids is None:
+        chosen = frozenset().union(*(e.references for entry in columns for e in entry))
+        ids = tuple(a for a in child.output if a.expr_id not in chosen)
+    kinds = [_common([entry[i] for entry in columns], context) for i in range(len(columns[0]))]
+    values = tuple(
+        AttributeReference(name=name, type_=kind)
+        for name, kind in zip(plan.value_names, kinds, strict=True)
+    )
+    name = AttributeReference(name=plan.name_column, type_=STRING, is_nullable=False)
+    kept = tuple(map(_unnamed, ids))
+    rows = tuple(
+        (
+            *kept,
+            lit(own if own is not None else "_".join(_name(e) for e in entry)),
+            *(_as(_unnamed(e), kind, context) for e, kind in zip(entry, kinds, strict=True)),
+        )
+        for own, entry in zip(plan.names or (None,) * len(columns), columns, strict=True)
+    )
+    made = (*map(to_attribute, ids), name, *values)
+    expanded = Expand(projections=rows, attributes=made, child=child, origin=plan.origin)
+    if plan.include_nulls:
+        return expanded
+    present = context.call("isnotnull", context.call("coalesce", values[0]))
+    for value in values[1:]:
+        present = context.call("or", present, context.call("isnotnull", value))
+    return Filter(condition=present, child=expanded)
+
+
+def _entry(
+    entry: tuple[Expression, ...], plan: UnresolvedUnpivot, resolver: Resolver
+) -> list[tuple[Expression, ...]]:
+    """An entry's columns; a select list's star is as many entries."""
+    if plan.ids is None:
+        return [tuple(map(resolver.resolve, entry))]
+    return [(named(e),) for e in resolve_items(entry, resolver)]
+
+
+def _all_but(ids: tuple[Expression, ...], child: LogicalPlan) -> tuple[tuple[Expression, ...], ...]:
+    computed = [f'"{pretty(e)}"' for e in ids if not isinstance(e, AttributeReference)]
+    if computed and all(e.resolved for e in ids):
+        raise failure(
+            "UNPIVOT_REQUIRES_ATTRIBUTES",
+            "UNPIVOT requires all given id expressions to be columns when no value expressions are"
+            f" given. These are not columns: [{', '.join(computed)}].",
+            state="42K0A",
+            hint="Give the value columns too.",
+        )
+    kept = {e.expr_id for e in ids if isinstance(e, AttributeReference)}
+    return tuple((a,) for a in child.output if a.expr_id not in kept)
+
+
+def _name(column: Expression) -> str:
+    return column.name if isinstance(column, AttributeReference | Alias) else ""
+
+
+def _unnamed(column: Expression) -> Expression:
+    return column.child if isinstance(column, Alias) else column
+
+
+def _as(value: Expression, kind: DataType, context: Context) -> Expression:
+    return value if same_type(value.data_type, kind) else context.cast(value, kind)
+
+
+def _common(columns: list[Expression], context: Context) -> DataType:
+    # Spark has one rule for this with and without ANSI.
+    conf = context.conf.updated({"spark.sql.ansi.enabled": "false"})
+    kind = common_type([column.data_type for column in columns], conf, strings=False)
+    if kind is None:
+        raise _no_common_type(columns)
+    return kind
+
+
+def _no_common_type(columns: list[Expression]) -> AnalysisError:
+    by_type: dict[str, list[str]] = {}
+    for column in columns:
+        by_type.setdefault(column.data_type.sql, []).append(quoted((_name(column),)))
+    listed = ", ".join(f'"{kind}" ({_first(names)})' for kind, names in sorted(by_type.items()))
+    return failure(
+        "UNPIVOT_VALUE_DATA_TYPE_MISMATCH",
+        f"Unpivot value columns must share a least common type, some types do not: [{listed}].",
+        state="42K09",
+        hint="Cast the value columns to one type first.",
+    )
+
+
+def _first(names: list[str]) -> str:
+    """Three names at most, in order."""
+    return ", ".join(sorted(names)[:3] + ["..."] * (len(names) > 3))

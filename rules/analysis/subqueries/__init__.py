@@ -1,0 +1,1 @@
+"""Subqueries in expressions, and what they may use of the query around them."""

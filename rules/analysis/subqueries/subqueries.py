@@ -1,0 +1,199 @@
+"""Subqueries in expressions: the types of IN, and what is refused of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Expression,
+)
+from ....planner.model.expressions.subqueries import (
+    Exists,
+    InSubquery,
+    ListQuery,
+    ScalarSubquery,
+    SubqueryExpression,
+    subqueries_in,
+)
+from ....planner.model.functions.coercion import wider_type
+from ....planner.model.plans.logical import Aggregate, Filter, Join, Project, UnresolvedHaving
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.schemas.types import DataType, same_type
+from ....planner.model.text.logical_text import tree_text
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..context import Context
+from ..failures import failure, mismatch
+from ..names.names import qualified
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidInSubquery(InSubquery):
+    """`IN (query)` over columns that do not fit; `error` says so."""
+
+    error: AnalysisError = field(compare=False)
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+def coerce_in_subquery(test: InSubquery, context: Context) -> InSubquery:
+    """Both sides of IN in their common types, the query's by a Project over it."""
+    query = test.query
+    assert isinstance(query, ListQuery)
+    columns = query.plan.output
+    if len(columns) != len(test.values):
+        return _invalid(test, _length_mismatch(test, columns))
+    pairs = list(zip(test.values, columns, strict=True))
+    if all(same_type(value.data_type, column.type_) for value, column in pairs):
+        return test
+    common = [wider_type(v.data_type, c.type_, context.conf) for v, c in pairs]
+    if any(kind is None for kind in common):
+        return _invalid(test, _type_mismatch(test, columns))
+    kinds = [kind for kind in common if kind is not None]
+    values = tuple(_cast(v, k, context) for v, k in zip(test.values, kinds, strict=True))
+    items: list[Expression] = []
+    for column, kind in zip(columns, kinds, strict=True):
+        new = _cast(column, kind, context)
+        items.append(new if new is column else Alias(child=new, name=column.name))
+    plan = Project(project_list=tuple(items), child=query.plan)
+    return replace(test, values=values, query=replace(query, plan=plan))
+
+
+def _cast(expression: Expression, kind: DataType, context: Context) -> Expression:
+    if same_type(expression.data_type, kind):
+        return expression
+    return context.cast(expression, kind)
+
+
+def _invalid(test: InSubquery, error: AnalysisError) -> InvalidInSubquery:
+    return InvalidInSubquery(values=test.values, query=test.query, origin=test.origin, error=error)
+
+
+def _length_mismatch(test: InSubquery, columns: tuple[AttributeReference, ...]) -> AnalysisError:
+    left = ", ".join(f'"{pretty(value)}"' for value in test.values)
+    right = ", ".join(f'"{column.name}"' for column in columns)
+    return mismatch(
+        "IN_SUBQUERY_LENGTH_MISMATCH",
+        pretty(test),
+        "The number of columns in the left hand side of an IN subquery does not match the number"
+        f" of columns in the output of subquery. Left hand side columns(length:"
+        f" {len(test.values)}): [{left}], right hand side columns(length: {len(columns)}):"
+        f" [{right}].",
+        test.origin,
+    )
+
+
+def _type_mismatch(test: InSubquery, columns: tuple[AttributeReference, ...]) -> AnalysisError:
+    pairs = list(zip(test.values, columns, strict=True))
+    wrong = ", ".join(
+        f"({pretty(qualified(v))}:{v.data_type.simple},"
+        f" {pretty(qualified(c))}:{c.data_type.simple})"
+        for v, c in pairs
+        if not same_type(v.data_type, c.type_)
+    )
+    left = ", ".join(f'"{v.data_type.sql}"' for v in test.values)
+    right = ", ".join(f'"{c.data_type.sql}"' for c in columns)
+    return mismatch(
+        "IN_SUBQUERY_DATA_TYPE_MISMATCH",
+        pretty(test),
+        "The data type of one or more elements in the left hand side of an IN subquery is not"
+        " compatible with the data type of the output of the subquery. Mismatched columns:"
+        f" [{wrong}], left side: [{left}], right side: [{right}].",
+        test.origin,
+    )
+
+
+def streaming_subqueries(plan: LogicalPlan) -> AnalysisError | None:
+    """A stream inside an expression: it would have to be read whole for every row."""
+    found = (s for e in plan.expressions for s in subqueries_in(e))
+    if not any(subquery.plan.is_streaming for subquery in found):
+        return None
+    return failure(
+        "INVALID_SUBQUERY_EXPRESSION.STREAMING_QUERY",
+        "Invalid subquery: Streaming query is not allowed in subquery expressions.",
+        state="42823",
+        origin=plan.origin,
+        hint="Join the stream instead.",
+    )
+
+
+_TAKE_PREDICATES = (Filter, Project, Aggregate, Join, UnresolvedHaving)
+
+
+_TAKE_VALUES = (Filter, Project, Aggregate, UnresolvedHaving)
+
+
+def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
+    """Subqueries where no join can be made of them; a correlated value that is not grouped."""
+    for expression in plan.expressions:
+        for subquery in subqueries_in(expression):
+            if isinstance(subquery, ScalarSubquery):
+                if subquery.correlated and not isinstance(plan, _TAKE_VALUES):
+                    return _misplaced_value(plan)
+                if isinstance(plan, Aggregate) and subquery.correlated:
+                    error = _ungrouped(subquery, expression, plan)
+                    if error is not None:
+                        return error
+            elif isinstance(subquery, ListQuery | Exists) and not isinstance(
+                plan, _TAKE_PREDICATES
+            ):
+                return failure(
+                    "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY",
+                    "Unsupported subquery expression: IN/EXISTS predicate subqueries can only be"
+                    " used in filters, joins, aggregations, window functions, projections, and"
+                    f" UPDATE/MERGE/DELETE commands:\n{tree_text(plan)}\n",
+                    state="0A000",
+                    origin=subquery.origin,
+                    hint="Compute it in the select list of a subquery.",
+                )
+    return None
+
+
+def _misplaced_value(plan: LogicalPlan) -> AnalysisError:
+    return failure(
+        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
+        "Unsupported subquery expression: Correlated scalar subqueries can only be used in filters,"
+        f" aggregations, projections, and UPDATE/MERGE/DELETE commands:\n{tree_text(plan)}\n",
+        state="0A000",
+        origin=plan.origin,
+        hint="Compare with it in WHERE.",
+    )
+
+
+def _ungrouped(
+    subquery: ScalarSubquery, expression: Expression, plan: Aggregate
+) -> AnalysisError | None:
+    if any(subquery in key.walk() for key in plan.grouping):
+        return None
+    aggregates = expression.collect(AggregateExpression)
+    if any(inner is subquery for a in aggregates for inner in subqueries_in(a)):
+        return None
+    return failure(
+        "SCALAR_SUBQUERY_IS_IN_GROUP_BY_OR_AGGREGATE_FUNCTION",
+        f"The correlated scalar subquery '\"{pretty(subquery)}\"' is neither present in GROUP BY,"
+        " nor in an aggregate function.\nAdd it to GROUP BY using ordinal position or wrap it in"
+        " `first()` (or `first_value`) if you don't care which value you get.",
+        state="0A000",
+        origin=subquery.origin,
+    )
+
+
+def scalar_columns(subquery: SubqueryExpression) -> AnalysisError | None:
+    """A subquery that is used as one value and gives several columns."""
+    if not isinstance(subquery, ScalarSubquery) or len(subquery.plan.output) == 1:
+        return None
+    return failure(
+        "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN",
+        "Invalid subquery: Scalar subquery must return only one column, but got"
+        f" {len(subquery.plan.output)}.",
+        state="42823",
+        origin=subquery.origin,
+        hint="Select one column in the subquery.",
+    )

@@ -1,0 +1,1 @@
+"""Windows: OVER and its frames, QUALIFY, time and session windows."""

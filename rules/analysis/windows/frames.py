@@ -1,0 +1,184 @@
+"""Frames of windows that Spark does not take: `RANGE BETWEEN 1 PRECEDING ...` over times."""
+
+from __future__ import annotations
+
+import re
+
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import Expression, Origin, SortOrder
+from ....planner.model.expressions.windows import WindowExpression
+from ....planner.model.functions.casts import can_cast
+from ....planner.model.functions.coercion import cast_unless_same
+from ....planner.model.schemas.types import DateType, NumericType, TimestampNTZType, TimestampType
+from ....planner.model.settings.conf import Conf
+from ....planner.model.text.text import plan_text, pretty
+from ....planner.model.tree import replace
+from ..failures import mismatch
+
+_FRAME = re.compile(r"(ROWS|RANGE) BETWEEN (.+?) AND (.+)")
+_VALUE = re.compile(r"(.+) (PRECEDING|FOLLOWING)")
+_NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
+_INTERVAL = re.compile(r"INTERVAL '[^']*' (\w+(?: TO \w+)?)")
+_OVER = re.compile(r"\bOVER\s*(?=\()", re.IGNORECASE)
+
+
+def with_typed_bounds(window: WindowExpression, conf: Conf) -> WindowExpression:
+    """Distances of a RANGE frame take the type of the key; from times they are intervals or days.
+
+    Spark's WindowFrameCoercion.
+    """
+    keys = window.order_by
+    if not window.bounds or not window.frame.startswith("RANGE") or len(keys) != 1:
+        return window
+    wanted = keys[0].data_type
+    if isinstance(wanted, DateType | TimestampType | TimestampNTZType):
+        return window
+    mode = "ANSI" if conf.ansi else "LEGACY"
+    bounds = tuple(
+        cast_unless_same(bound, wanted, conf) if can_cast(bound.data_type, wanted, mode) else bound
+        for bound in window.bounds
+    )
+    return window if bounds == window.bounds else replace(window, bounds=bounds)
+
+
+def check_frame(window: WindowExpression) -> AnalysisError | None:
+    """What Spark says against a window's frame, if it says anything."""
+    found = _FRAME.fullmatch(window.frame)
+    if found is None:
+        return None
+    kind, lower, upper = found.groups()
+    origin = _specification(window)
+    return _bounds(kind, lower, upper, window.frame, origin) or (
+        _order(window, lower, upper, origin) if kind == "RANGE" else None
+    )
+
+
+def _specification(window: WindowExpression) -> Origin | None:
+    """Where the bracket behind OVER stands."""
+    at = window.function.origin
+    over = None if at is None else _OVER.search(at.source, at.start)
+    if at is None or over is None:
+        return at
+    start = over.end()
+    line = at.source.count("\n", 0, start) + 1
+    position = start - (at.source.rfind("\n", 0, start) + 1)
+    return Origin(line=line, position=position, start=start, stop=at.stop, source=at.source)
+
+
+def _type(bound: str) -> str | None:
+    """The SQL type of a bound's value; None for UNBOUNDED and CURRENT ROW, or one not known."""
+    value = _VALUE.fullmatch(bound)
+    if value is None or value[1] == "UNBOUNDED":
+        return None
+    if interval := _INTERVAL.fullmatch(value[1]):
+        return f"INTERVAL {interval[1]}"
+    number = _NUMBER.fullmatch(value[1])
+    if number is None:
+        return None
+    if number[1] is None:
+        return "INT"
+    return f"DECIMAL({len(value[1].replace('.', '').lstrip('-'))},{len(number[1])})"
+
+
+def _bounds(
+    kind: str, lower: str, upper: str, frame: str, origin: Origin | None
+) -> AnalysisError | None:
+    if lower == "UNBOUNDED FOLLOWING" or upper == "UNBOUNDED PRECEDING":
+        return mismatch(
+            "SPECIFIED_WINDOW_FRAME_INVALID_BOUND",
+            frame,
+            f'Window frame upper bound "{upper}" does not follow the lower bound "{lower}".',
+            origin,
+        )
+    types = _type(lower), _type(upper)
+    if kind == "ROWS":
+        for name, found in zip(("lower", "upper"), types, strict=True):
+            if found is not None and found != "INT":
+                return mismatch(
+                    "SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE",
+                    frame,
+                    f'The data type of the {name} bound "{found}" does not match the expected data'
+                    ' type "INT".',
+                    origin,
+                )
+    if None not in types and types[0] != types[1]:
+        shown = '" and "'.join(map(_value_text, (lower, upper)))
+        return mismatch(
+            "SPECIFIED_WINDOW_FRAME_DIFF_TYPES",
+            frame,
+            f'Window frame bounds "{shown}" do not have the same type: "{types[0]}" <>'
+            f' "{types[1]}".',
+            origin,
+        )
+    places = _place(lower), _place(upper)
+    if places[0] is not None and places[1] is not None and places[0] > places[1]:
+        return mismatch(
+            "SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON",
+            frame,
+            "The lower bound of a window frame must be less than or equal to the upper bound.",
+            origin,
+        )
+    return None
+
+
+def _value_text(bound: str) -> str:
+    """A bound's value as a distance from the row."""
+    value, side = bound.rsplit(" ", 1)
+    return f"(- {value})" if side == "PRECEDING" else value
+
+
+def _place(bound: str) -> float | None:
+    """A bound of numbers counted from the row."""
+    value = _VALUE.fullmatch(bound)
+    if value is None or not _NUMBER.fullmatch(value[1]):
+        return None
+    return float(value[1]) * (-1 if value[2] == "PRECEDING" else 1)
+
+
+def _order(
+    window: WindowExpression, lower: str, upper: str, origin: Origin | None
+) -> AnalysisError | None:
+    types = [kind for kind in map(_type, (lower, upper)) if kind is not None]
+    if not types:
+        return None
+    text = pretty(window).split(" OVER ", 1)[1]
+    keys = [o for o in window.order_by if isinstance(o, SortOrder)]
+    if not keys:
+        return mismatch(
+            "RANGE_FRAME_WITHOUT_ORDER",
+            text,
+            "A range window frame cannot be used in an unordered window specification.",
+            origin,
+        )
+    if len(keys) > 1:
+        return mismatch(
+            "RANGE_FRAME_MULTI_ORDER",
+            text,
+            "A range window frame with value boundaries cannot be used in a window specification"
+            f" with multiple order by expressions: {','.join(map(plan_text, keys))}.",
+            origin,
+        )
+    for kind in types:
+        if not _fits(keys[0].child, kind):
+            return mismatch(
+                "RANGE_FRAME_INVALID_TYPE",
+                text,
+                f'The data type "{keys[0].child.data_type.sql}" used in the order specification'
+                f' does not support the data type "{kind}" which is used in the range frame.',
+                origin,
+            )
+    return None
+
+
+def _fits(key: Expression, kind: str) -> bool:
+    match key.data_type:
+        case TimestampType() | TimestampNTZType():
+            return kind.startswith("INTERVAL")
+        case DateType():
+            return kind in ("INT", "INTERVAL DAY") or kind.startswith(
+                ("INTERVAL YEAR", "INTERVAL MONTH")
+            )
+        case NumericType():
+            return not kind.startswith("INTERVAL")
+        case _:
+            return True  # what else cannot be ordered so is told otherwise

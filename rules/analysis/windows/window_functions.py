@@ -1,0 +1,235 @@
+"""window, session_window and window_time as calls: arguments read and checked.
+
+The expressions they become are expanded by `time_windows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import Call, Expression, Literal
+from ....planner.model.expressions.intervals import parse_interval
+from ....planner.model.expressions.unresolved import UnresolvedFunction
+from ....planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
+from ....planner.model.schemas.types import (
+    CALENDAR_INTERVAL,
+    TIMESTAMP,
+    WINDOW,
+    CalendarIntervalType,
+    DataType,
+    DateType,
+    IntegralType,
+    NullType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+from ....planner.model.text.text import plain_text, pretty
+from ....planner.model.tree import replace
+from ..context import Context
+from ..failures import (
+    InvalidSessionWindow,
+    InvalidTimeWindow,
+    InvalidWindowTime,
+    failure,
+    located,
+    mismatch,
+    wrong_argument_count,
+)
+
+TIME_TYPES = (
+    '("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or "STRUCT<start: TIMESTAMP, end: TIMESTAMP>"'
+    ' or "STRUCT<start: TIMESTAMP_NTZ, end: TIMESTAMP_NTZ>")'
+)
+
+
+def _window(function: UnresolvedFunction, context: Context) -> Expression:
+    count = len(function.arguments)
+    if count not in (2, 3, 4):
+        raise wrong_argument_count("window", "[2, 3, 4]", count, function.origin)
+    durations = [_duration(a, function) for a in function.arguments[1:]]
+    size = durations[0]
+    return TimeWindow(
+        time=function.arguments[0],
+        size=size,
+        slide=durations[1] if count > 2 else size,
+        start=durations[2] if count > 3 else 0,
+        origin=function.origin,
+    )
+
+
+def _duration(argument: Expression, function: UnresolvedFunction) -> int:
+    """A constant duration in microseconds."""
+    negative = isinstance(argument, Call) and argument.name == "negative"
+    literal = argument.arguments[0] if isinstance(argument, Call) and negative else argument
+    if isinstance(literal, Literal):
+        value = literal.value
+        if isinstance(literal.type_, IntegralType) and isinstance(value, int):
+            return -value if negative else value
+        if isinstance(value, str) and isinstance(literal.type_, StringType):
+            return _interval_micros(value, function)
+    raise failure(
+        "_LEGACY_ERROR_TEMP_1207",
+        "The duration and time inputs to window must be an integer, long or string literal.",
+        origin=function.origin,
+        hint="Write the durations as texts such as '10 minutes'.",
+    )
+
+
+def _interval_micros(text: str, function: UnresolvedFunction) -> int:
+    try:
+        months, days, micros = parse_interval(text)
+    except AnalysisError as error:
+        raise located(error, function.origin) from None
+    if months:
+        raise failure(
+            "_LEGACY_ERROR_TEMP_3231",
+            f"Intervals greater than a month is not supported ({text}).",
+            hint="Months have no fixed length: write days.",
+        )
+    return days * 86_400_000_000 + micros
+
+
+def _session(function: UnresolvedFunction, context: Context) -> Expression:
+    if len(function.arguments) != 2:
+        raise wrong_argument_count("session_window", "2", len(function.arguments), function.origin)
+    time, gap = function.arguments
+    return SessionWindow(time=time, gap=gap, origin=function.origin)
+
+
+def _window_time(function: UnresolvedFunction, context: Context) -> Expression:
+    if len(function.arguments) != 1:
+        raise wrong_argument_count("window_time", "1", len(function.arguments), function.origin)
+    return WindowTime(window=function.arguments[0], origin=function.origin)
+
+
+WINDOW_FUNCTIONS: dict[str, Callable[[UnresolvedFunction, Context], Expression]] = {
+    "window": _window,
+    "session_window": _session,
+    "window_time": _window_time,
+}
+
+
+def is_window(data_type: DataType) -> bool:
+    """Whether a type is that of a time window: a struct of start and end."""
+    return isinstance(data_type, StructType) and [f.name for f in data_type.fields] == [
+        f.name for f in WINDOW.fields
+    ]
+
+
+def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
+    """The window over a timestamp: dates and texts are cast; wrong ones keep their error."""
+    if isinstance(window, InvalidTimeWindow):
+        return window
+    if not window.time.resolved:
+        return window
+    window = replace(window, time=_as_time(window.time, context))
+    if not _is_time(window.time.data_type):
+        return _invalid(
+            window,
+            "UNEXPECTED_INPUT_TYPE",
+            _wrong_time(window.time),
+        )
+    for name, value in (("window_duration", window.size), ("slide_duration", window.slide)):
+        if value <= 0:
+            return _invalid(
+                window,
+                "VALUE_OUT_OF_RANGE",
+                f"The `{name}` must be between (0, 9223372036854775807]"
+                f" (current value = {value}L).",
+            )
+    if window.slide > window.size:
+        return _invalid(
+            window,
+            "PARAMETER_CONSTRAINT_VIOLATION",
+            f"The `slide_duration`({window.slide}L) must be <= the"
+            f" `window_duration`({window.size}L).",
+        )
+    if abs(window.start) >= window.slide:
+        return _invalid(
+            window,
+            "PARAMETER_CONSTRAINT_VIOLATION",
+            f"The `abs(start_time)`({abs(window.start)}L) must be < the"
+            f" `slide_duration`({window.slide}L).",
+        )
+    return window
+
+
+def _as_time(time: Expression, context: Context) -> Expression:
+    if isinstance(time.data_type, StringType | DateType | NullType):
+        return context.cast(time, TIMESTAMP)
+    return time
+
+
+def _is_time(data_type: DataType) -> bool:
+    return isinstance(data_type, TimestampType | TimestampNTZType) or is_window(data_type)
+
+
+def _invalid(window: TimeWindow, kind: str, reason: str) -> InvalidTimeWindow:
+    sql = f"window({plain_text(window.time)}, {window.size}, {window.slide}, {window.start})"
+    error = mismatch(kind, sql, reason, window.origin)
+    return InvalidTimeWindow(
+        time=window.time,
+        size=window.size,
+        slide=window.slide,
+        start=window.start,
+        origin=window.origin,
+        error=error,
+    )
+
+
+def check_session_window(window: SessionWindow, context: Context) -> SessionWindow:
+    """The session over a timestamp with its gap as an interval.
+
+    Raises:
+        AnalysisError: the gap is neither an interval nor a text.
+    """
+    if isinstance(window, InvalidSessionWindow):
+        return window
+    time = _as_time(window.time, context)
+    gap = window.gap
+    if isinstance(gap.data_type, StringType | NullType):
+        gap = context.cast(gap, CALENDAR_INTERVAL)
+    elif not isinstance(gap.data_type, CalendarIntervalType):
+        raise failure(
+            "_LEGACY_ERROR_TEMP_1040",
+            "Gap duration expression used in session window must be CalendarIntervalType, but got"
+            f" {_interval_class(gap.data_type)}.",
+            hint="Write the gap as a text such as '10 minutes'.",
+        )
+    if not _is_time(time.data_type):
+        sql = f"sessionwindow({plain_text(time)}, {plain_text(gap)})"
+        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, _wrong_time(time), window.origin)
+        return InvalidSessionWindow(time=time, gap=window.gap, origin=window.origin, error=error)
+    if time is window.time and gap is window.gap:
+        return window
+    return replace(window, time=time, gap=gap)
+
+
+def check_window_time(time: WindowTime) -> WindowTime:
+    """`window_time` over a struct; anything else keeps its error."""
+    window = time.window
+    if isinstance(window.data_type, StructType) or isinstance(time, InvalidWindowTime):
+        return time
+    error = mismatch(
+        "UNEXPECTED_INPUT_TYPE",
+        pretty(time),
+        'The first parameter requires the "STRUCT" type, however'
+        f' "{pretty(window)}" has the type "{window.data_type.sql}".',
+        time.origin,
+    )
+    return InvalidWindowTime(window=window, origin=time.origin, error=error)
+
+
+def _wrong_time(time: Expression) -> str:
+    return (
+        f'The first parameter requires the {TIME_TYPES} type, however "{pretty(time)}" has the'
+        f' type "{time.data_type.sql}".'
+    )
+
+
+def _interval_class(data_type: DataType) -> str:
+    start, end = getattr(data_type, "start", None), getattr(data_type, "end", None)
+    return data_type.catalyst if start is None else f"{data_type.catalyst}({start},{end})"

@@ -1,0 +1,87 @@
+"""Walking logical plans for rules: which nodes a tree holds, and rewriting with pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from ...planner.model.expressions.core import Alias, AttributeReference, Expression
+from ...planner.model.memo import is_marked, mark
+from ...planner.model.plans.logical import Project
+from ...planner.model.plans.query_plan import LogicalPlan
+
+Kinds = frozenset[type]
+
+
+class Rewrite(Protocol):
+    """A plain function from a node to what takes its place."""
+
+    __module__: str
+    __qualname__: str
+
+    def __call__(self, node: LogicalPlan, /) -> LogicalPlan: ...
+
+
+def rewrite_down(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPlan:
+    """`function` on the node, then the same on the children of what it gave.
+
+    Subtrees that hold none of the kinds are left alone, and so are those that an earlier walk with
+    the same function left as they were: what it does may depend on the subtree only.
+    """
+    if kinds.isdisjoint(plan.classes) or is_marked(_name(function), plan):
+        return plan
+    result = function(plan).map_children(lambda child: rewrite_down(child, function, kinds))
+    if result is plan:
+        mark(_name(function), plan)
+    return result
+
+
+def rewrite_up(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPlan:
+    """The children first, then `function` on the node over them.
+
+    Subtrees are left alone as by `rewrite_down`.
+    """
+    if kinds.isdisjoint(plan.classes) or is_marked(_name(function), plan):
+        return plan
+    result = function(plan.map_children(lambda child: rewrite_up(child, function, kinds)))
+    if result is plan:
+        mark(_name(function), plan)
+    return result
+
+
+def _name(function: Rewrite) -> tuple[str, str]:
+    """What it is remembered by: not by itself, as rules make theirs anew each time they run."""
+    return function.__module__, function.__qualname__
+
+
+def alias_map(expressions: Iterable[Expression]) -> dict[int, Expression]:
+    """What each aliased column of a select list stands for."""
+    return {e.expr_id: e.child for e in expressions if isinstance(e, Alias)}
+
+
+def replace_attributes(expression: Expression, replacement: Mapping[int, Expression]) -> Expression:
+    """The expression with columns replaced by id; itself if it has none of them."""
+    if replacement.keys().isdisjoint(expression.references):
+        return expression
+
+    def visit(node: Expression) -> Expression:
+        if isinstance(node, AttributeReference):
+            return replacement.get(node.expr_id, node)
+        if replacement.keys().isdisjoint(node.references):
+            return node
+        return node.map_children(visit)
+
+    return visit(expression)
+
+
+def pruned(plan: LogicalPlan, needed: frozenset[int]) -> LogicalPlan:
+    """The plan with a Project over it that keeps the needed columns, if it has any others."""
+    if plan.output_ids <= needed:
+        return plan
+    return Project(child=plan, project_list=tuple(a for a in plan.output if a.expr_id in needed))
+
+
+def same_output(left: LogicalPlan, right: LogicalPlan) -> bool:
+    """Whether two plans have the same columns, by id, in the same order."""
+    a, b = left.output, right.output
+    return len(a) == len(b) and all(x.expr_id == y.expr_id for x, y in zip(a, b, strict=True))

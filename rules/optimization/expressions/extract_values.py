@@ -1,0 +1,83 @@
+"""Fields, items and entries taken out of values that are made on the spot."""
+
+from __future__ import annotations
+
+from ....planner.model.expressions.core import Call, CaseWhen, Expression, GetStructField, Literal
+from ....planner.model.expressions.equality import same
+from ....planner.model.functions.struct_updates import UpdateFields
+from ....planner.model.schemas.types import StructType
+from ....planner.model.tree import replace
+from ..support import settings
+from ..support.calls import call, is_call, null_of
+
+
+def simplify_extraction(expression: Expression) -> Expression:
+    """`named_struct('a', x, 'b', y).a` -> `x`, `array(x, y)[0]` -> `x`, `map('a', x)['a']` -> `x`.
+
+    An index outside of the array stays: it may be an error.
+    """
+    if isinstance(expression, GetStructField):
+        return _field(expression)
+    assert isinstance(expression, Call)
+    made, key = expression.arguments[:2]
+    if is_call(made, "array") and isinstance(key, Literal) and isinstance(key.value, int):
+        items = made.children
+        if 0 <= key.value < len(items):
+            return items[key.value]
+    elif is_call(made, "map"):
+        return _entry(expression, made.children, key)
+    return expression
+
+
+def _field(field: GetStructField) -> Expression:
+    made = field.child
+    if is_call(made, "named_struct"):
+        return made.children[2 * field.ordinal + 1]
+    if isinstance(made, UpdateFields) and not isinstance(made.struct, UpdateFields):
+        return _updated_field(field, made)
+    if isinstance(made, Call) and made.name == "from_json":
+        return _parsed_field(field, made)
+    if is_call(made, "array"):
+        items = [
+            GetStructField(child=item, ordinal=field.ordinal, name=field.name)
+            for item in made.children
+        ]
+        return call("array", *items)
+    return field
+
+
+def _updated_field(field: GetStructField, made: UpdateFields) -> Expression:
+    """`update_fields(s, WithField(a, x)).a` -> `if (isnull(s)) null else x`; others are s's own."""
+    struct = made.struct
+    _, value = made.fields[field.ordinal]
+    if (isinstance(value, GetStructField) and same(value.child, struct)) or not struct.nullable:
+        return value
+    return call("if", call("isnull", struct), null_of(value.data_type), value)
+
+
+def _parsed_field(field: GetStructField, parsed: Call) -> Expression:
+    """`from_json(text, 'a INT, b INT').b` parses b alone."""
+    schema, options = parsed.options
+    if options or not isinstance(schema, StructType) or len(schema.fields) < 2:
+        return field
+    if not settings.current().json_fields:
+        return field
+    wanted = StructType((schema.fields[field.ordinal],))
+    return replace(field, ordinal=0, child=replace(parsed, options=(wanted, options)))
+
+
+def _entry(lookup: Call, entries: tuple[Expression, ...], key: Expression) -> Expression:
+    conditions: list[Expression] = []
+    values: list[Expression] = []
+    otherwise: Expression | None = None
+    for candidate, value in zip(entries[::2], entries[1::2], strict=True):
+        if same(candidate, key):
+            otherwise = value
+            break
+        if isinstance(candidate, Literal) and isinstance(key, Literal):
+            continue
+        conditions.append(call("=", key, candidate))
+        values.append(value)
+    if conditions:
+        return CaseWhen(conditions=tuple(conditions), values=tuple(values), otherwise=otherwise)
+    return null_of(lookup.data_type) if otherwise is None else otherwise

@@ -1,0 +1,143 @@
+"""All rewrites of single expressions, in one walk per expression.
+
+Spark runs these as some twenty rules over the whole plan until nothing changes. None of them looks
+beyond the expression it stands at, so here each expression is simplified once, bottom-up, until
+nothing changes at it, and is then marked in the run's memo: asking again is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....planner.model.expressions.core import (
+    AggregateExpression,
+    AttributeReference,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    GetStructField,
+)
+from ....planner.model.memo import is_marked, mark
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.settings.conf import Conf
+from ..support import settings
+from ..support.calls import COMPARISONS, ITEM_LOOKUPS, is_call
+from . import branches
+from .aggregate_filters import eliminate_aggregate_filter
+from .associativity import gather_constants
+from .booleans import simplify_booleans
+from .casts import combine_concats, remove_positive, simplify_case_conversions, simplify_casts
+from .comparisons import simplify_comparisons
+from .conditionals import simplify_conditionals
+from .constants import fold
+from .extract_values import simplify_extraction
+from .in_lists import optimize_in
+from .likes import simplify_like
+from .nulls import propagate_nulls, push_null_checks_down
+from .unwrap_casts import unwrap_casts
+
+Rewrite = Callable[[Expression], Expression]
+
+_LIKES = frozenset(("like", "likeall", "likeany", "notlikeall", "notlikeany"))
+
+# Spark's order: nulls and constants first, as they make most of the other rewrites possible.
+REWRITES: tuple[tuple[Rewrite, frozenset[str] | None, tuple[type[Expression], ...]], ...] = (
+    (propagate_nulls, None, (Cast, GetStructField, AggregateExpression)),
+    (push_null_checks_down, frozenset(("isnull", "isnotnull")), ()),
+    (optimize_in, frozenset(("in",)), ()),
+    (fold, None, (Cast, GetStructField, CaseWhen)),
+    (eliminate_aggregate_filter, frozenset(), (AggregateExpression,)),
+    (gather_constants, frozenset(("+", "*")), ()),
+    (simplify_like, _LIKES, ()),
+    (simplify_booleans, frozenset(("and", "or", "not")), ()),
+    (simplify_conditionals, frozenset(("if",)), (CaseWhen,)),
+    (
+        branches.push_into_branches,
+        branches.UNARY | branches.BINARY,
+        (Cast, GetStructField),
+    ),
+    (remove_positive, frozenset(("positive",)), ()),
+    (simplify_comparisons, COMPARISONS, ()),
+    (simplify_casts, frozenset(), (Cast,)),
+    (simplify_case_conversions, frozenset(("upper", "lower")), ()),
+    (unwrap_casts, COMPARISONS | {"in", "inset", "isnotnull"}, ()),
+    (simplify_extraction, ITEM_LOOKUPS, (GetStructField,)),
+    (combine_concats, frozenset(("concat",)), ()),
+)
+
+_FAILING = ITEM_LOOKUPS | {"+", "-", "*", "/", "%", "div", "mod"}
+
+_FOR_CALL: dict[str, tuple[Rewrite, ...]] = {}
+_FOR_CLASS: dict[type[Expression], tuple[Rewrite, ...]] = {}
+
+
+def _rewrites_for(expression: Expression) -> tuple[Rewrite, ...]:
+    found = _all_rewrites_for(expression)
+    excluded = settings.current().excluded
+    return tuple(f for f in found if f.__name__ not in excluded) if excluded else found
+
+
+def _all_rewrites_for(expression: Expression) -> tuple[Rewrite, ...]:
+    if isinstance(expression, Call):
+        found = _FOR_CALL.get(expression.name)
+        if found is None:
+            name = expression.name
+            found = tuple(f for f, names, _ in REWRITES if names is None or name in names)
+            _FOR_CALL[name] = found
+        return found
+    kind = type(expression)
+    found = _FOR_CLASS.get(kind)
+    if found is None:
+        found = tuple(f for f, _, kinds in REWRITES if kind in kinds)
+        _FOR_CLASS[kind] = found
+    return found
+
+
+def _may_fail(expression: Expression) -> bool:
+    return isinstance(expression, Cast) or (
+        isinstance(expression, Call) and expression.name in _FAILING
+    )
+
+
+def simplify(expression: Expression) -> Expression:
+    """The expression in its simplest form; itself if it is in that form already."""
+    if isinstance(expression, AttributeReference) or is_marked(simplify, expression):
+        return expression
+    if expression.children and expression.foldable and "fold" not in settings.current().excluded:
+        # Computed as a whole; one that fails stays as it was written.
+        value = fold(expression)
+        if value is not expression or _may_fail(expression):
+            mark(simplify, value)
+            return value
+    if isinstance(expression, Call) and expression.name == "not":
+        # On its way down NOT comes before all that moves comparisons into branches.
+        known = simplify_booleans in _rewrites_for(expression)
+        pushed = simplify_booleans(expression) if known else expression
+        if pushed is not expression:
+            return simplify(pushed)
+    if isinstance(expression, Call) and expression.name in ("isnull", "isnotnull"):
+        # NOT goes from below it before it would be on its way down.
+        known = push_null_checks_down in _rewrites_for(expression)
+        if known and is_call(expression.arguments[0], "not"):
+            return simplify(push_null_checks_down(expression))
+    current = expression.map_children(simplify)
+    for rewrite in _rewrites_for(current):
+        changed = rewrite(current)
+        if changed is not current:
+            return simplify(changed)
+    mark(simplify, current)
+    return current
+
+
+def simplify_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Every expression of the plan becomes as simple as it can.
+
+    `Filter (cast(a as bigint) > cast(5 as bigint))` -> `Filter (a > 5)`. Idempotent.
+    """
+    if is_marked(simplify, plan):
+        return plan
+    node = plan.map_children(lambda child: simplify_expressions(child, conf))
+    node = node.map_expressions(simplify)
+    mark(simplify, node)
+    return node

@@ -1,0 +1,1 @@
+"""Filters and joins: conditions that are pushed, inferred, dropped or reordered."""

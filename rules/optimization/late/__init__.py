@@ -1,0 +1,1 @@
+"""Rules that run once, behind all others."""

@@ -1,0 +1,1 @@
+"""Rewrites of one operator or of operators side by side."""

@@ -1,0 +1,28 @@
+"""Names over plans: table aliases and views."""
+
+from __future__ import annotations
+
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.relations import SubqueryAlias, View
+from ....planner.model.settings.conf import Conf
+from ...common.ctes import inline_ctes
+from ...common.trees import rewrite_up
+
+
+def inline_definitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """What WITH names stands where it is used: `WithCTE(def 0, Project, CTERelationRef 0)` ->
+    `Project, def 0`. Idempotent.
+    """
+    return inline_ctes(plan)
+
+
+def eliminate_names(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Table aliases and views go: columns are known by id from here on.
+
+    `SubqueryAlias t, child` -> `child`. Requires a resolved plan. Idempotent.
+    """
+
+    def drop(node: LogicalPlan) -> LogicalPlan:
+        return node.child if isinstance(node, SubqueryAlias | View) else node
+
+    return rewrite_up(plan, drop, frozenset((SubqueryAlias, View)))

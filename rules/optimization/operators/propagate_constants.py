@@ -1,0 +1,165 @@
+"""Columns that a filter or a select list makes constant."""
+
+from __future__ import annotations
+
+from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Literal
+from ....planner.model.memo import remembered
+from ....planner.model.plans.logical import (
+    Aggregate,
+    Distinct,
+    Expand,
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    Offset,
+    Project,
+    Sort,
+)
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.settings.conf import Conf
+from ....planner.model.tree import replace
+from ...common.trees import replace_attributes, rewrite_up
+from ..support.calls import COMPARISONS, call, is_call
+
+Constants = dict[int, Expression]
+# What a column equals, and the condition that says so.
+Equalities = dict[int, tuple[Literal, Expression]]
+
+
+def propagate_equalities(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """In a filter, `a = 5 AND b > a` -> `a = 5 AND b > 5`. Idempotent."""
+
+    def visit(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, Filter):
+            return node
+        new, _ = _traverse(node.condition, replaces=True, null_is_false=True)
+        return node if new is node.condition else replace(node, condition=new)
+
+    return rewrite_up(plan, visit, frozenset((Filter,)))
+
+
+def _traverse(
+    condition: Expression, *, replaces: bool, null_is_false: bool
+) -> tuple[Expression, Equalities]:
+    """The condition rewritten, and the columns that it makes constant, each by one equality."""
+    if not isinstance(condition, Call):
+        return condition, {}
+    if condition.name in ("=", "<=>"):
+        return condition, _equality(condition, null_is_false)
+    if condition.name == "and":
+        (left, left_found), (right, right_found) = (
+            _traverse(side, replaces=False, null_is_false=null_is_false)
+            for side in condition.arguments
+        )
+        found = {**left_found, **right_found}
+        if found and replaces:
+            left, right = _put_in(left, found), _put_in(right, found)
+        if left is condition.arguments[0] and right is condition.arguments[1]:
+            return condition, found
+        return call("and", left, right), found
+    if condition.name in ("or", "not"):
+        keep = null_is_false and condition.name == "or"
+        whole: Expression = condition
+        new = whole.map_children(lambda e: _traverse(e, replaces=True, null_is_false=keep)[0])
+        return new, {}
+    return condition, {}
+
+
+def _equality(condition: Call, null_is_false: bool) -> Equalities:
+    left, right = condition.arguments
+    if isinstance(left, Literal):
+        left, right = right, left
+    if not isinstance(left, AttributeReference) or not isinstance(right, Literal):
+        return {}
+    if null_is_false or not left.nullable:
+        return {left.expr_id: (right, condition)}
+    return {}
+
+
+def _put_in(expression: Expression, found: Equalities) -> Expression:
+    if isinstance(expression, Call) and expression.name in COMPARISONS:
+        if any(expression is equality for _, equality in found.values()):
+            return expression
+        constants = {column: value for column, (value, _) in found.items()}
+        return replace_attributes(expression, constants)
+    return expression.map_children(lambda child: _put_in(child, found))
+
+
+_PASSES = (Filter, GlobalLimit, LocalLimit, Offset, Generate, Distinct, Sort)
+
+
+def propagate_foldables(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """A column that is a constant below becomes the constant above.
+
+    `Project [a + 1], Filter, Project [5 AS a]` -> `Project [5 + 1], ..`. Aggregates of a stream are
+    left alone: what their state holds may not depend on it. Idempotent.
+    """
+    return _propagate(plan)[0] if _has_constants(plan) else plan
+
+
+@remembered
+def _has_constants(plan: LogicalPlan) -> bool:
+    """Whether any select list in the tree has a constant."""
+    return (
+        isinstance(plan, Project | Aggregate)
+        and any(isinstance(e, Alias) and e.child.foldable for e in plan.expressions)
+    ) or any(map(_has_constants, plan.children))
+
+
+def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:
+    if isinstance(plan, Aggregate) and plan.is_streaming:
+        child, _ = _propagate(plan.child)
+        return (plan if child is plan.child else replace(plan, child=child)), {}
+    if isinstance(plan, Project | Aggregate | Expand):
+        child, known = _propagate(plan.child)
+        node: LogicalPlan = plan if child is plan.child else replace(plan, child=child)
+        node = _replaced(node, known)
+        if isinstance(node, Expand):
+            return node, known
+        return node, {
+            e.expr_id: e.child
+            for e in node.expressions
+            if isinstance(e, Alias) and e.child.foldable
+        }
+    if isinstance(plan, _PASSES):
+        child, known = _propagate(plan.child)
+        node = plan if child is plan.child else replace(plan, child=child)
+        return _replaced(node, known), known
+    if isinstance(plan, Join):
+        return _propagate_join(plan)
+    return plan.map_children(lambda child: _propagate(child)[0]), {}
+
+
+def _propagate_join(plan: Join) -> tuple[LogicalPlan, Constants]:
+    left, known_left = _propagate(plan.left)
+    right, known_right = _propagate(plan.right)
+    node: LogicalPlan = plan
+    if left is not plan.left or right is not plan.right:
+        node = replace(plan, left=left, right=right)
+    known = {**known_left, **known_right}
+    node = _replaced(node, known)
+    padded: frozenset[int] = frozenset()
+    if plan.join_type in ("LeftOuter", "LeftSingle", "FullOuter"):
+        padded |= plan.right.output_ids
+    if plan.join_type in ("RightOuter", "FullOuter"):
+        padded |= plan.left.output_ids
+    return node, {k: v for k, v in known.items() if k not in padded}
+
+
+def _replaced(node: LogicalPlan, known: Constants) -> LogicalPlan:
+    if not known or known.keys().isdisjoint(node.references):
+        return node
+    return node.map_expressions(lambda e: _constant(e, known))
+
+
+def _constant(expression: Expression, known: Constants) -> Expression:
+    if isinstance(expression, AttributeReference):
+        value = known.get(expression.expr_id)
+        if value is None:
+            return expression
+        return Alias(child=value, name=expression.name, expr_id=expression.expr_id)
+    if is_call(expression, "explode"):
+        return expression
+    return replace_attributes(expression, known)

@@ -1,0 +1,1 @@
+"""Subqueries as joins."""

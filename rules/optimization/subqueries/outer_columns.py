@@ -1,0 +1,66 @@
+"""The columns of an outer row in a subquery's expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ....planner.model.expressions.core import AttributeReference, Expression
+from ....planner.model.expressions.subqueries import OuterReference, is_outer
+from ....planner.model.ids import fresh_id
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.tree import replace
+
+Columns = Mapping[int, AttributeReference]
+
+
+def own_columns(condition: Expression) -> list[AttributeReference]:
+    """The columns that stand in it as they are, not as those of an outer row."""
+    return [e for e in condition.walk() if isinstance(e, AttributeReference)]
+
+
+def by_name(columns: Iterable[AttributeReference]) -> tuple[AttributeReference, ...]:
+    """Each once, in the order of names: plans must not depend on hash values (nor do Spark's)."""
+    return tuple(sorted(each_once(columns), key=lambda a: (a.name, a.expr_id)))
+
+
+def each_once(columns: Iterable[AttributeReference]) -> list[AttributeReference]:
+    """The columns without repetition."""
+    return list({a.expr_id: a for a in columns}.values())
+
+
+def outer_columns(expressions: Iterable[Expression]) -> list[AttributeReference]:
+    """The columns of outer rows that expressions mention."""
+    return [
+        node.column for e in expressions for node in e.walk() if isinstance(node, OuterReference)
+    ]
+
+
+def outer_columns_of_tree(plan: LogicalPlan) -> list[AttributeReference]:
+    """Those of a whole plan, the root's first: a filter's before those below it."""
+    return each_once(a for node in plan.walk() for a in outer_columns(node.expressions))
+
+
+def all_with(expressions: Iterable[Expression], known: Columns) -> tuple[Expression, ...]:
+    """`with_columns` for each."""
+    return tuple(with_columns(e, known) for e in expressions)
+
+
+def with_columns(expression: Expression, known: Columns) -> Expression:
+    """The expression with columns in place of those of the outer row, by their ids."""
+    if not is_outer(expression):
+        return expression
+
+    def put(node: Expression) -> Expression:
+        return known.get(node.column.expr_id, node) if isinstance(node, OuterReference) else node
+
+    return expression.transform_up(put)
+
+
+def copy_of(column: AttributeReference) -> AttributeReference:
+    """The column under an id of its own."""
+    return replace(column, expr_id=fresh_id())
+
+
+def mentions_outer(plan: LogicalPlan) -> bool:
+    """Whether a plan mentions an outer row."""
+    return any(is_outer(e) for node in plan.walk() for e in node.expressions)

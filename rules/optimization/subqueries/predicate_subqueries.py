@@ -1,0 +1,134 @@
+"""IN and EXISTS over subqueries as semi, anti and existence joins."""
+
+from __future__ import annotations
+
+from ....planner.model.expressions.core import AttributeReference, Expression
+from ....planner.model.expressions.equality import ExpressionSet
+from ....planner.model.expressions.predicates import conjunction, split_conjuncts
+from ....planner.model.expressions.subqueries import Exists, InSubquery, ListQuery
+from ....planner.model.plans.logical import Aggregate, Filter, Join, JoinType, Project
+from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
+from ....planner.model.schemas.types import BOOLEAN
+from ....planner.model.settings.conf import Conf
+from ....planner.model.tree import replace
+from ..support.calls import call, is_call, negate
+from .decorrelate import kept_apart
+from .domain_joins import rewrite_domain_joins
+from .subqueries import has_subquery
+
+
+def rewrite_predicate_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`Filter a IN (q) AND b, t` -> `Join LeftSemi (a = q.x), Filter b, t, q`.
+
+    NOT makes it an anti join; NOT IN takes a comparison that gives null for a match. Within OR, or
+    in a select list, a join that adds whether there is a match. Requires optimized subqueries
+    whose correlated conditions are pulled out.
+    """
+    if not has_subquery(plan):
+        return plan
+    node = _rewritten(plan)
+    return node.map_children(lambda child: rewrite_predicate_subqueries(child, conf))
+
+
+def _rewritten(node: LogicalPlan) -> LogicalPlan:
+    if not any(_has_predicate(e) for e in node.expressions):
+        return node
+    match node:
+        case Filter(condition=condition, child=child):
+            conjuncts = split_conjuncts(condition)
+            plain = [c for c in conjuncts if not _has_predicate(c)]
+            plan = Filter(condition=conjunction(plain), child=child) if plain else child
+            for conjunct in conjuncts:
+                if _has_predicate(conjunct):
+                    plan = _filtered(plan, conjunct)
+            return plan
+        case Aggregate():
+            return _aggregate(node)
+        case UnaryNode():
+            return _over_existence(node)
+    return node
+
+
+def _has_predicate(expression: Expression) -> bool:
+    return expression.exists(lambda e: isinstance(e, InSubquery | Exists))
+
+
+def _filtered(plan: LogicalPlan, conjunct: Expression) -> LogicalPlan:
+    negated = is_call(conjunct, "not")
+    inner = conjunct.children[0] if negated else conjunct
+    if isinstance(inner, InSubquery | Exists):
+        outer, values = _existential(plan, inner.values if isinstance(inner, InSubquery) else ())
+        joined: LogicalPlan = _joined(
+            outer, inner, values, "LeftAnti" if negated else "LeftSemi", negated
+        )
+    else:
+        below, (condition,) = _existential(plan, (conjunct,))
+        joined = Filter(condition=condition, child=below)
+    return Project(project_list=plan.output, child=joined)
+
+
+def _existential(
+    plan: LogicalPlan, expressions: tuple[Expression, ...]
+) -> tuple[LogicalPlan, tuple[Expression, ...]]:
+    """The plan with a column for every test within the expressions, and these over the columns."""
+    current = plan
+
+    def add(test: InSubquery | Exists, *, negated: bool) -> Expression:
+        nonlocal current
+        mark = AttributeReference(name="exists", type_=BOOLEAN, is_nullable=False)
+        values = test.values if isinstance(test, InSubquery) else ()
+        current = _joined(current, test, values, "ExistenceJoin", negated, mark)
+        return mark
+
+    def visit(node: Expression) -> Expression:
+        if is_call(node, "not") and isinstance(node.children[0], InSubquery):
+            return negate(add(node.children[0], negated=True))
+        if isinstance(node, InSubquery | Exists):
+            return add(node, negated=False)
+        return node.map_children(visit)
+
+    rewritten = tuple(visit(e) if _has_predicate(e) else e for e in expressions)
+    return current, rewritten
+
+
+def _joined(
+    plan: LogicalPlan,
+    test: InSubquery | Exists,
+    values: tuple[Expression, ...],
+    kind: JoinType,
+    null_aware: bool,
+    mark: AttributeReference | None = None,
+) -> Join:
+    query = test.query if isinstance(test, InSubquery) else test
+    assert isinstance(query, ListQuery | Exists)
+    given = plan.output_ids.union(*(value.references for value in values))
+    subplan, conditions = kept_apart(query.plan, query.conditions, given)
+    subplan = rewrite_domain_joins(plan, subplan, conditions)
+    parts: list[Expression] = []
+    for value, column in zip(values, subplan.output, strict=False):
+        equal = call("=", value, column)
+        parts.append(call("or", equal, call("isnull", equal)) if null_aware else equal)
+    parts = list(ExpressionSet((*parts, *conditions)))
+    return Join(
+        left=plan,
+        right=subplan,
+        join_type=kind,
+        condition=conjunction(parts) if parts else None,
+        mark=mark,
+    )
+
+
+def _over_existence(node: UnaryNode) -> LogicalPlan:
+    child = node.child
+
+    def rewrite(expression: Expression) -> Expression:
+        nonlocal child
+        child, (new,) = _existential(child, (expression,))
+        return new
+
+    changed = node.map_expressions(rewrite)
+    return replace(changed, child=child)
+
+
+def _aggregate(node: Aggregate) -> LogicalPlan:
+    return _over_existence(node)

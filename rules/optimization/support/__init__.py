@@ -1,0 +1,1 @@
+"""What rules of optimization ask: settings, small constructors, what is known of rows."""
