@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from .checkpoint import KEPT_BATCHES, VERSION, compact_json, concurrent_update, read_lines
 from .files import corrupt, link_new, read_whole, remove, write_new
-from .state.storage import Location, Place, located
+from .state.locations import located
+from .state.storage import Location, Place
 
 COMPACT = ".compact"
 DEFAULT_COMPACT_INTERVAL = 10

@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..planner.model.errors import RuntimeFailure
-from .state.storage import Location, Place, located
+from .state.locations import located
+from .state.storage import Location, Place
 
 AnyPath = Path | Location
 FILE_SYSTEM_HINT = (

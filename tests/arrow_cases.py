@@ -23,7 +23,7 @@ from stateplan.planner.model.expressions.core import (
     Literal,
 )
 from stateplan.planner.model.expressions.windows import PreciseTimestampConversion
-from stateplan.planner.model.functions.casts import can_cast
+from stateplan.planner.model.schemas.casts import can_cast
 from stateplan.planner.model.schemas.types import (
     BINARY,
     BOOLEAN,

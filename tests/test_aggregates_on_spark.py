@@ -28,6 +28,7 @@ from stateplan.planner.model.expressions.core import (
     SortOrder,
     lit,
 )
+from stateplan.planner.model.functions.aggregate_forms import partial_over
 from stateplan.planner.model.registry import find, lookup, names
 from stateplan.planner.model.schemas.ddl import parse_type
 from stateplan.planner.model.schemas.types import (
@@ -299,7 +300,7 @@ def _from_spark(named: DataFrame, functions: Sequence[BufferedFunction]) -> tupl
     from pyspark.sql import functions as F
 
     columns = [column for function in functions for column in function.travelling]
-    values = [e for f in functions for e in f.forms.partial_over(f.aggregate.filter)]
+    values = [e for f in functions for e in partial_over(f.forms, f.aggregate.filter)]
     partials = [F.expr(_named(e, c)) for e, c in zip(values, columns, strict=True)]
     grouped = named.groupBy("k", "b").agg(*partials).orderBy("k", "b")
     table = grouped.selectExpr("k", *_parts(columns)).toArrow()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stateplan.planner.model.functions.casts import (
+from stateplan.planner.model.schemas.casts import (
     can_cast,
     can_store_assign,
     can_up_cast,

@@ -13,7 +13,7 @@ import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import make_source
-from stateplan.runtime.state.storage import located
+from stateplan.runtime.state.locations import located
 
 pytestmark = pytest.mark.embedded
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from networkx import DiGraph, strongly_connected_components
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = ("planner/model", "physical", "rules", "planner", "runtime")  # lowest first
@@ -29,6 +30,15 @@ CLIENT_CODE = "planner/connect/"  # answers PySpark's client: nobody imports it 
 WORKER_CODE = ("runtime/kernels", "runtime/state")
 # Gives the user's own functions PySpark's classes, as its workers do.
 USERS_CODE = "runtime/kernels/user_state/"
+# The same among rules: analysis folds constants with the optimizer's rules, never the other way.
+WITHIN_RULES = {
+    "rules/common": (),
+    "rules/optimization": ("rules/common",),
+    "rules/optimization/support": ("rules/common",),
+    "rules/optimization/expressions": ("rules/common", "rules/optimization/support"),
+    "rules/analysis": ("rules/common", "rules/optimization"),
+    "rules/support": ("rules/common", "rules/analysis"),
+}
 # Floors within runtime: what the modules of a folder may import of runtime besides their own. The
 # plan asks the kernels which expressions they compute, and knows of no engine; engines and what
 # feeds them know nothing of the loop.
@@ -41,6 +51,7 @@ WITHIN_RUNTIME = {
         *("runtime/arrow_types", "runtime/checkpoint", "runtime/failures", "runtime/frames"),
     ),
 }
+FLOORS_WITHIN = WITHIN_RULES | WITHIN_RUNTIME
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
     for folder in ("planner", "physical", "rules", "runtime")
@@ -53,11 +64,11 @@ def floor_of(module: str) -> int:
     return next(i for i, floor in enumerate(FLOORS) if module.startswith(f"{floor}/"))
 
 
-def imports(module: str, *, lazy: bool) -> Iterator[str]:
+def imports(module: str, *, lazy: bool, names: bool = False) -> Iterator[str]:
     """What a file imports: `pyspark.sql`, or for our own a path such as `physical/plan`.
 
     With `lazy`, what functions import when they are called counts too; what only type checkers
-    import never does.
+    import never does. With `names`, `from a import b` is `a/b` as well, in case b is a module.
     """
     tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
     pending: list[ast.AST] = [tree]
@@ -71,7 +82,9 @@ def imports(module: str, *, lazy: bool) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from _from(module, node)
+            for path in _from(module, node):
+                yield path
+                yield from (f"{path}/{alias.name}" for alias in node.names if names)
         pending.extend(ast.iter_child_nodes(node))
 
 
@@ -119,15 +132,30 @@ def test_worker_code_needs_no_pyspark(module: str) -> None:
     assert own or "pyspark" not in {n.split(".")[0] for n in imports(module, lazy=lazy)}
 
 
-@pytest.mark.parametrize(
-    "module", [m for m in MODULES if m.startswith(tuple(f"{name}/" for name in WITHIN_RUNTIME))]
-)
-def test_imports_within_runtime_never_point_upwards(module: str) -> None:
-    folder = "/".join(module.split("/")[:2])
-    allowed = tuple(f"{name}/" for name in (folder, *WITHIN_RUNTIME[folder]))
+def floor_within(module: str) -> str | None:
+    """The lowest folder of FLOORS_WITHIN that a file is in."""
+    return max((f for f in FLOORS_WITHIN if module.startswith(f"{f}/")), key=len, default=None)
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if floor_within(m)])
+def test_imports_within_rules_and_runtime_never_point_upwards(module: str) -> None:
+    folder = floor_within(module)
+    assert folder
+    allowed = tuple(f"{name}/" for name in (folder, *FLOORS_WITHIN[folder]))
     for imported in imports(module, lazy=True):
-        if imported.startswith("runtime"):
+        if imported.split("/")[0] == folder.split("/")[0]:
             assert f"{imported}/".startswith(allowed), f"{module} imports {imported}"
+
+
+def test_no_modules_import_each_other() -> None:
+    paths = {path.removesuffix(".py").removesuffix("/__init__"): path for path in MODULES}
+    graph: DiGraph[str] = DiGraph()
+    for module in MODULES:
+        for imported in imports(module, lazy=True, names=True):
+            if imported in paths and paths[imported] != module:
+                graph.add_edge(module, paths[imported])
+    assert graph.number_of_edges() > len(MODULES)
+    assert [sorted(c) for c in strongly_connected_components(graph) if len(c) > 1] == []
 
 
 def test_the_runtime_plan_needs_neither_spark_nor_arrow() -> None:

@@ -31,9 +31,9 @@ def installed_name(path: Path) -> str:
 
 
 def test_every_folder_is_declared() -> None:
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     folders = {installed_name(path.parent / "x").rpartition("/")[0] for path in tracked()}
-    assert sorted(declared) == sorted(folder.replace("/", ".") for folder in folders)
+    assert sorted(tool["packages"]) == sorted(folder.replace("/", ".") for folder in folders)
 
 
 def test_the_wheel_holds_every_module(tmp_path: Path) -> None:

@@ -23,10 +23,7 @@ from ...planner.model.expressions.core import (
 )
 from ...planner.model.expressions.literal import Literal
 from ...planner.model.expressions.python_functions import PythonUDF
-from ...planner.model.expressions.windows import (
-    PreciseTimestampConversion,
-    WindowExpression,
-)
+from ...planner.model.expressions.windows import PreciseTimestampConversion, WindowExpression
 from ...planner.model.schemas.types import (
     ArrayType,
     BinaryType,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...physical.plan import SparkPlan
 from ..advice import advice_on, advice_on_execution
@@ -13,7 +14,6 @@ from ..model.errors import AnalysisError, PlanningError, StateplanError, Streami
 from ..model.settings.conf import Conf
 from ..model.settings.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..model.text.literal_text import time_zone_scope
-from ..query import Query
 from . import refusals
 from .ansi import ansi_turned_on
 from .change import NEW_CHECKPOINT, REBUILD, Change
@@ -35,7 +35,10 @@ from .side import Side, side_of, side_of_plan
 from .stored import StoredCheckpoint
 from .words import columns_text, rows_text
 
-Asked = Query | IncrementalExecution | SparkPlan
+if TYPE_CHECKING:
+    from ..query import Query
+
+Asked: TypeAlias = "Query | IncrementalExecution | SparkPlan"
 """A query, one that is planned already, or a plan alone."""
 _PHASES: dict[type[StateplanError], Phase] = {
     AnalysisError: "analysis",
@@ -89,12 +92,12 @@ def compare(stored: StoredCheckpoint, now: Side, was: Side | None, *, basis: Bas
 def advised(report: CheckReport, query: Asked) -> CheckReport:
     """A report with advice on the new query; without, where it cannot be planned."""
     try:
-        if isinstance(query, Query):
-            advice = query.advice()
+        if isinstance(query, SparkPlan):
+            advice = advice_on(Facts(query, Conf()))
         elif isinstance(query, IncrementalExecution):
             advice = advice_on_execution(query)
         else:
-            advice = advice_on(Facts(query, Conf()))
+            advice = query.advice()
     except (AnalysisError, StreamingCheckError, PlanningError):
         return report
     return report.model_copy(update={"advice": advice})

@@ -40,13 +40,14 @@ from ...physical.stateful import (
     StateStoreRestoreExec,
     StateStoreSaveExec,
 )
+from ...physical.subqueries import PlannedSubquery
 from ..model.expressions.core import Alias, AttributeReference, Expression
 from ..model.memo import remembered
 from ..model.plans.query_plan import QueryPlan
 from ..model.schemas.types import StructType
 from ..model.text.literal_text import session_time_zone
 from .equivalence import without_implied
-from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol
+from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol, symbol_of_other
 from .zones import reads_instant
 
 TEXT_FORMATS = ("json", "csv", "xml")
@@ -109,6 +110,12 @@ class Relation:
 def relation_of(plan: SparkPlan) -> Relation:
     """What an operator's rows and columns mean."""
     return handler(plan)
+
+
+@symbol_of_other.register
+def _(expression: PlannedSubquery, columns: Columns) -> Symbol:
+    inner = relation_of(expression.computed.child)
+    return ("subquery", inner.rows, inner.outputs(expression.computed.child))
 
 
 @singledispatch

@@ -1,6 +1,6 @@
 """Expressions as values that can be compared between two plans.
 
-rules/optimization/semantics.py says when two expressions of one plan are the same: its columns are
+planner/model/expressions/equality.py says when two expressions of one plan are the same: its columns are
 ids. Two plans have no id in common, so a column here is what it is computed from, down to the
 columns of the sources. Names, ids, nullability and the spelling of equal functions are left out.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import fields
+from functools import singledispatch
 
-from ...physical.subqueries import PlannedSubquery
 from ..model.expressions.core import (
     AggregateExpression,
     Alias,
@@ -85,13 +85,8 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
             return columns.get(expr_id, ("variable", name))
         case LambdaFunction():
             return _lambda(expression, columns)
-        case PlannedSubquery():
-            from .relations import relation_of
-
-            inner = relation_of(expression.computed.child)
-            return ("subquery", inner.rows, inner.outputs(expression.computed.child))
         case _:
-            return _other(expression, columns)
+            return symbol_of_other(expression, columns)
 
 
 def conjuncts(condition: Expression | None, columns: Columns) -> frozenset[Symbol]:
@@ -239,8 +234,9 @@ def _lambda(function: LambdaFunction, columns: Columns) -> Symbol:
     return ("lambda", len(function.parameters), symbol(function.body, {**columns, **own}))
 
 
-def _other(expression: Expression, columns: Columns) -> Symbol:
-    """Any other expression by the fields that take part in its equality."""
+@singledispatch
+def symbol_of_other(expression: Expression, columns: Columns) -> Symbol:
+    """Any other expression by the fields that take part in its equality; by class."""
     found: list[Hashable] = [type(expression).__name__]
     for field in fields(expression):
         if field.compare and field.name not in ("expr_id", "result_id"):

@@ -12,12 +12,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from .schemas.types import ArrayType, DataType
 from .tree import replace
 
 if TYPE_CHECKING:
-    from .expressions.core import Call, Cast, Expression
+    from .expressions.core import Call, Expression
     from .schemas.types import DataType
     from .settings.conf import Conf
+
+
+class NotFolded(Exception):
+    """The value is not known here, or computing it fails, as Spark's would at run time."""
+
 
 Kind = Literal["scalar", "aggregate", "generator", "window"]
 Show = Callable[["Expression"], str]
@@ -96,8 +102,8 @@ class AggregateForms:
     Attributes:
         buffers: the buffer columns that we keep; none if it cannot be merged here.
         merges: how they merge.
-        partial: the buffers over many rows; see `partial_over`.
-        row: the buffers over one row, a scalar expression each; see `row_over`.
+        partial: the buffers over many rows; see `functions/aggregate_forms.py`.
+        row: the buffers over one row, a scalar expression each.
         final: the result over what the kernel emits, by default its first column; see
             `final_over`.
         plan: the buffers as they stand in Spark's own plan and state schema where they differ from
@@ -119,8 +125,6 @@ class AggregateForms:
     @property
     def travelling(self) -> tuple[Buffer, ...]:
         """What `partial` and `row` give: the buffers, or what the only one starts from."""
-        from .schemas.types import ArrayType
-
         if self.start is None:
             return self.buffers
         (buffer,) = self.buffers
@@ -130,41 +134,6 @@ class AggregateForms:
     def mergeable(self) -> bool:
         """Whether we can compute it in steps; if not, only `plan` says something."""
         return bool(self.buffers)
-
-    def partial_over(self, condition: Expression | None = None) -> tuple[Expression, ...]:
-        """Per buffer, what an engine computes over many rows: scalars of AggregateExpressions.
-
-        Args:
-            condition: the FILTER, if there is one.
-        """
-        from .expressions.core import AggregateExpression
-
-        # Equal expressions compare as equal: what they are called is for whoever uses them.
-        return self.partial(
-            lambda call: AggregateExpression(function=call, filter=condition, result_id=0)
-        )
-
-    def row_over(self, condition: Expression | None = None) -> tuple[Expression, ...]:
-        """Per buffer, a scalar expression that gives it over a single row.
-
-        A buffer that is 1 for every row is a Literal. Folding the rows' buffers by `merges` gives
-        what `partial_over` gives for all of them.
-
-        Args:
-            condition: the FILTER; a row that it leaves out has the buffers of no rows.
-        """
-        from .expressions.core import Call, Literal
-
-        values = self.row()
-        if condition is None:
-            return values
-        return tuple(
-            Call(
-                name="if",
-                arguments=(condition, value, Literal(value=b.empty, type_=b.data_type)),
-            )
-            for value, b in zip(values, self.travelling, strict=True)
-        )
 
     def final_over(self, columns: Sequence[Expression]) -> Expression:
         """The result over the columns that the kernel emits: the buffers, or what `finish` makes.
@@ -326,10 +295,3 @@ def names() -> list[str]:
     """All names and aliases, sorted."""
     _load()
     return sorted(_BY_NAME)
-
-
-def cast_may_be_null(cast: Cast) -> bool:
-    """Whether a cast can turn a value into null (Spark's Cast.forceNullable)."""
-    from .functions.casts import may_be_null
-
-    return may_be_null(cast.child.data_type, cast.data_type, cast.mode)

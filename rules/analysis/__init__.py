@@ -9,8 +9,8 @@ from ..common.ctes import inline_ctes
 from .analyzer import Analyzer
 from .context import Context
 from .names.inner_aliases import without_inner_aliases
+from .operators.watermarks import without_watermarks_of_tables
 from .refusals.checks import check_analysis
-from .watermarks import without_watermarks_of_tables
 
 __all__ = ["analyze", "inline_ctes"]
 

@@ -64,26 +64,28 @@ from ...planner.model.schemas.types import BOOLEAN
 from ...planner.model.text.logical_text import tree_text
 from ...planner.model.tree import replace
 from ..common.ctes import reference
+from .columns import Scope
 from .context import Context
-from .deduplication import resolve_deduplicate
-from .expressions import Resolver
+from .expressions.expressions import Resolver
 from .failures import failure
 from .grouping.aggregates import with_ordinals
-from .grouping.pivot import resolve_pivot
-from .hints import resolve_hint
-from .metrics import resolve_metrics
-from .names.columns import Scope
-from .names.function_names import check_function_names
 from .names.hidden_columns import cut_back, with_hidden_columns
-from .names.missing import refuse_without_sets, resolve_over, resolve_where, restored
-from .partition_hints import resolve_partition_hint
+from .operators.deduplication import resolve_deduplicate
+from .operators.hints import resolve_hint
+from .operators.metrics import resolve_metrics
+from .operators.partition_hints import resolve_partition_hint
+from .operators.watermarks import resolve_watermark
+from .refusals.function_names import check_function_names
 from .relations.inline_tables import resolve_inline_table
 from .relations.joins import keep_apart, keep_subqueries_apart, resolve_join
+from .relations.pivot import resolve_pivot
 from .relations.relations import rename_columns, resolve_relation
 from .relations.table_functions import resolve_table_function
 from .relations.unions import widen_sides, widen_union
 from .relations.unpivot import resolve_unpivot
-from .selects import (
+from .selects.missing import refuse_without_sets, resolve_over, resolve_where, restored
+from .selects.qualify import resolve_qualify
+from .selects.selects import (
     generate_node,
     generators_in,
     is_generator,
@@ -91,9 +93,7 @@ from .selects import (
     resolve_aggregate,
     resolve_project,
 )
-from .watermarks import resolve_watermark
 from .windows.over import refuse_window_in_where
-from .windows.qualify import resolve_qualify
 from .windows.time_windows import expand_windows
 
 Names = dict[str, CTERelationDef]

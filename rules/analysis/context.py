@@ -22,8 +22,8 @@ from ...planner.model.functions.coercion import implicit
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.schemas.types import DataType
 from ...planner.model.settings.conf import Conf
+from .columns import Scope
 from .failures import InvalidCall, located, unresolved_routine
-from .names.columns import Scope
 
 
 @dataclass(frozen=True, kw_only=True)

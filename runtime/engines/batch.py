@@ -26,7 +26,8 @@ from ..plan.nodes import Kernel, PassingLimit, ReadFiles, travelling
 from ..plan.passes.count_rows import counted_by_watermarks
 from ..plan.specs import LimitSpec
 from ..state import StateError, StateVersion, load_version, save_version
-from ..state.storage import Location, located
+from ..state.locations import located
+from ..state.storage import Location
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from . import as_is as as_is  # their operators register themselves
 from . import python_functions as python_functions

@@ -32,6 +32,7 @@ from ...planner.model.expressions.core import (
     Literal,
     to_attribute,
 )
+from ...planner.model.functions.aggregate_forms import row_over
 from ...planner.model.schemas.types import LONG, ArrayType
 from ...planner.model.tree import replace
 from ...rules.preparation.state import refuse_several_event_times
@@ -233,7 +234,7 @@ def row_buffers(
     found: dict[tuple[Expression, object], Alias] = {}
     sources: list[int | None] = []
     for function in functions:
-        values = function.forms.row_over(function.aggregate.filter)
+        values = row_over(function.forms, function.aggregate.filter)
         for value, buffer in zip(values, function.travelling, strict=True):
             if isinstance(value, Literal) and value.value == 1 and buffer.data_type == LONG:
                 sources.append(None)

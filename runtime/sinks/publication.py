@@ -21,7 +21,7 @@ from ..compactible_log import CompactibleLog, read_entries
 from ..files import failing, remove, write_new
 from ..listing import hidden
 from ..output_log import entry_of
-from ..state.storage import located
+from ..state.locations import located
 
 STAGING, DROPPED = "staging-", "dropped-"
 MOVING, GONE = "moving-", "gone-"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .checksums import Damaged, Sealed, open_batch
 from .evolution import evolved
+from .locations import located
 from .narrow import widened
 from .rows import (
     Int32,
@@ -33,7 +34,7 @@ from .rows import (
     take,
     times_at,
 )
-from .storage import Location, Place, located
+from .storage import Location, Place
 from .version import RunInfo, StateError, cannot_read
 
 TYPES = b"types"

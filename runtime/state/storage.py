@@ -7,17 +7,12 @@ outlive a crash, listings. Executors get a `Location` with their task, file syst
 from __future__ import annotations
 
 import contextlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
-from urllib.parse import unquote, urlsplit
-
-import pyarrow as pa
-import pyarrow.fs as pafs
 
 Kind = Literal["file", "folder"]
 
@@ -199,61 +194,6 @@ class Location:
 
 Place = str | Path | Location
 """A path, a URI or a location."""
-
-_registered: dict[str, Any] = {}
-
-
-def register_file_system(scheme: str, system: Any) -> None:
-    """Let URIs of a scheme name files on this file system, in this process.
-
-    Args:
-        scheme: what stands before `://`.
-        system: a `pyarrow.fs.FileSystem`, or a `pyarrow.fs.FileSystemHandler` of one's own. It
-            travels to the executors, so it must pickle; its paths are what follows `://`.
-    """
-    _registered[scheme] = file_system_of(system)
-
-
-def file_system_of(system: Any) -> Any:
-    """A file system, also of a handler."""
-    return pafs.PyFileSystem(system) if isinstance(system, pafs.FileSystemHandler) else system
-
-
-def located(place: Place, system: Any = None) -> Location:
-    """The location of `/a/b`, `a/b`, `file:/a/b`, `s3://bucket/b` or another URI.
-
-    Args:
-        place: as the user wrote it.
-        system: the file system or handler to use, whatever the scheme.
-
-    Raises:
-        ValueError: no file system is known for the URI, or it cannot be reached.
-    """
-    from .storage_local import LocalStorage
-    from .storage_remote import RemoteStorage
-
-    if isinstance(place, Location):
-        return place
-    text = str(place)
-    scheme, separator, rest = text.partition("://")
-    if system is None and separator:
-        system = _registered.get(scheme)
-    if system is not None:
-        prefix = f"{scheme}://" if separator else ""
-        path = (rest if separator else text).rstrip("/")
-        return Location(RemoteStorage(file_system_of(system), prefix), path)
-    parts = urlsplit(text)
-    if len(parts.scheme) < 2 or isinstance(place, Path):
-        return Location(LocalStorage(), os.path.abspath(text))
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return Location(LocalStorage(), os.path.abspath(unquote(parts.path)))
-    # Hadoop's name for S3, which people write in Spark.
-    known = f"s3://{rest}" if scheme in ("s3a", "s3n") else text
-    try:
-        system, path = pafs.FileSystem.from_uri(known)
-    except (OSError, ValueError, pa.ArrowException) as problem:
-        raise ValueError(str(problem)) from None
-    return Location(RemoteStorage(system, text[: len(text) - len(path)]), path.rstrip("/"))
 
 
 @contextlib.contextmanager

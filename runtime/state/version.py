@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
+from .locations import located
 from .rows import Int32, Int64, Mask
-from .storage import Location, Place, located
+from .storage import Location, Place
 
 FORMAT = 2
 NOT_WRITTEN = "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT"

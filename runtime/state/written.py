@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .checksums import Sealing
+from .locations import located
 from .narrow import narrowed
 from .rows import NEVER, Int64, StateRows
 from .run import SCANNED, TYPES, Layout
 from .sorting import stable_order
-from .storage import Place, located
+from .storage import Place
 from .version import RunInfo, cannot_write
 
 

@@ -13,6 +13,7 @@ from typing import Literal as Lit
 from .. import registry
 from ..ids import fresh_id
 from ..lazy import cached_property
+from ..schemas.casts import may_be_null
 from ..schemas.types import ArrayType, DataType, StructField, StructType
 from ..tree import replace
 from .base import NO_METADATA as NO_METADATA
@@ -158,7 +159,7 @@ class Cast(Expression):
 
     @cached_property
     def nullable(self) -> bool:
-        return self.child.nullable or registry.cast_may_be_null(self)
+        return self.child.nullable or may_be_null(self.child.data_type, self.type_, self.mode)
 
     @property
     def foldable(self) -> bool:

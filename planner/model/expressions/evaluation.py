@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from ..registry import NotFolded
 from ..schemas.types import StructType
 from .core import Call, CaseWhen, Cast, Expression, GetStructField, Literal
-
-
-class NotFolded(Exception):
-    """The value is not known here, or computing it fails, as Spark's would at run time."""
 
 
 def evaluate(expression: Expression) -> Literal | None:

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import cast
 
-from ..expressions.evaluation import NotFolded
 from ..expressions.intervals import read_interval
+from ..registry import NotFolded
 from ..schemas.types import (
     ArrayType,
     BinaryType,

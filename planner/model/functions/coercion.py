@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import reduce
 
 from ..expressions.core import CaseWhen, Cast, Expression, Literal
+from ..schemas.casts import NUMERIC_ORDER, decimal_for, decimal_is_wider, may_be_null
 from ..schemas.types import (
     DOUBLE,
     LONG,
@@ -42,7 +43,6 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..tree import replace
-from .casts import NUMERIC_ORDER, decimal_for, decimal_is_wider, may_be_null
 
 Finder = Callable[[DataType, DataType], DataType | None]
 

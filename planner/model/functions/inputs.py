@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from ..schemas.casts import can_store_assign, decimal_for
 from ..schemas.types import (
     BINARY,
     BOOLEAN,
@@ -41,7 +42,6 @@ from ..schemas.types import (
     TimestampType,
     YearMonthIntervalType,
 )
-from .casts import can_store_assign, decimal_for
 
 _EXACT: dict[str, DataType] = {
     t.simple: t

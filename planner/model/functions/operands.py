@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..expressions.core import Call, Expression, Literal
 from ..registry import Show
+from ..schemas.casts import decimal_for
 from ..schemas.types import (
     DOUBLE,
     CalendarIntervalType,
@@ -19,7 +20,6 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from . import coercion
-from .casts import decimal_for
 from .coercion import cast_to, decimal_of_literal, tightest_common_type
 from .inputs import parameter
 from .mismatch import binary_diff_types, binary_wrong_type

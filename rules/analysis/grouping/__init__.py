@@ -1,1 +1,1 @@
-"""Aggregation: GROUP BY, grouping sets, PIVOT, FILTER and WITHIN GROUP."""
+"""Aggregation: GROUP BY and grouping sets."""

@@ -15,9 +15,9 @@ from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.plans.logical import Aggregate
 from ....planner.model.schemas.types import IntegerType
 from ....planner.model.tree import replace
+from ..columns import Scope
 from ..context import Context
 from ..failures import failure
-from ..names.columns import Scope
 from ..names.names import as_sql, named, without_alias
 
 

@@ -29,7 +29,7 @@ from ....planner.model.schemas.types import BYTE, INT, LONG
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.text import plan_text, pretty
 from ....planner.model.tree import replace
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure
 
 Sets = tuple[tuple[int, ...], ...]

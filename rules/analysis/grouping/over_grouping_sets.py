@@ -18,7 +18,7 @@ from ....planner.model.expressions.subqueries import SubqueryExpression
 from ....planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ....planner.model.plans.logical import Aggregate, Expand, Project
 from ..context import Context
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure
 from .grouping_sets import ID, POSITION, is_grouping_call, with_grouping_functions
 

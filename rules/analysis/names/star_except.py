@@ -16,8 +16,8 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.unresolved import UnresolvedStar
 from ....planner.model.schemas.types import StructType
+from ..columns import Scope
 from ..failures import failure, located
-from .columns import Scope
 from .suggestions import nearest_in_order, unresolved
 
 Path = tuple[int, ...]

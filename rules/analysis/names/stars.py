@@ -12,7 +12,7 @@ from ..failures import failure, quoted
 from .star_except import without_excepted
 
 if TYPE_CHECKING:
-    from ..expressions import Resolver
+    from ..expressions.expressions import Resolver
 
 
 def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AttributeReference, Origin
 from ....planner.model.text.unresolved_text import quote_if_needed
+from ..columns import full_name
 from ..failures import failure, quoted
-from .columns import full_name
 
 MOST = 5
 

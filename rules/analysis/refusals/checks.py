@@ -52,7 +52,6 @@ from ..failures import SEARCH_PATH, failure, mismatch, missing_group_by, quoted
 from ..grouping.aggregates import has_aggregate
 from ..names.names import as_sql
 from ..names.suggestions import unresolved_column
-from ..names.trailing_comma import trailing_comma
 from ..subqueries.correlation import misplaced_outer_references
 from ..subqueries.subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
 from ..windows.over import check_windows
@@ -65,6 +64,7 @@ from .misplaced import (
     sort_types,
 )
 from .missing_input import missing_columns
+from .trailing_comma import trailing_comma
 
 Check = Callable[[LogicalPlan], AnalysisError | None]
 

@@ -10,7 +10,7 @@ from ....planner.model.plans.relations import LocalRelation, UnresolvedInlineTab
 from ....planner.model.schemas.types import DataType
 from ....planner.model.text.text import pretty
 from ..context import Context
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure, quoted
 
 

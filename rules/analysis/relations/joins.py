@@ -10,7 +10,7 @@ from ...common.duplicates import keep_apart as keep_apart
 from ...common.duplicates import keep_subqueries_apart as keep_subqueries_apart
 from ...common.duplicates import renewed as renewed
 from ..context import Context
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure, quoted
 from ..names.hidden_columns import cut_back, hidden_columns, with_hidden_columns
 

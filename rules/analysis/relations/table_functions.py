@@ -11,9 +11,9 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import OneRowRelation, Range, UnresolvedTableFunction
 from ....planner.model.schemas.types import LONG
 from ..context import Context
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure, quoted, wrong_argument_count
-from ..selects import generate_node
+from ..selects.selects import generate_node
 
 
 def resolve_table_function(function: UnresolvedTableFunction, context: Context) -> LogicalPlan:

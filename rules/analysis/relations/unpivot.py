@@ -18,10 +18,10 @@ from ....planner.model.schemas.types import STRING, DataType, same_type
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure, quoted
 from ..names.names import named
-from ..selects import resolve_items
+from ..selects.selects import resolve_items
 
 
 def resolve_unpivot(plan: UnresolvedUnpivot, child: LogicalPlan, context: Context) -> LogicalPlan:

@@ -1,1 +1,1 @@
-"""Windows: OVER and its frames, QUALIFY, time and session windows."""
+"""Windows: OVER and its frames, time and session windows."""

@@ -7,8 +7,8 @@ import re
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import Expression, Origin, SortOrder
 from ....planner.model.expressions.windows import WindowExpression
-from ....planner.model.functions.casts import can_cast
 from ....planner.model.functions.coercion import cast_unless_same
+from ....planner.model.schemas.casts import can_cast
 from ....planner.model.schemas.types import DateType, NumericType, TimestampNTZType, TimestampType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.text import plan_text, pretty

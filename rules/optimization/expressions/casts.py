@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....planner.model.expressions.core import Call, Cast, Expression
-from ....planner.model.functions.casts import can_up_cast
+from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.schemas.types import (
     ArrayType,
     DataType,

@@ -11,9 +11,9 @@ from ....planner.model.tree import replace
 from ...common.trees import replace_attributes, rewrite_down
 from ..expressions.simplify import simplify
 from ..operators.distinct import DUPLICATES_DO_NOT_MATTER
+from ..operators.distinct_keys import distinct_keys, key_columns
 from ..support.calls import is_false, is_null
 from ..support.constraints import constraints
-from ..support.distinct_keys import distinct_keys, key_columns
 
 
 def eliminate_outer_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

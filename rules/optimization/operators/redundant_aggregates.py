@@ -17,7 +17,7 @@ from ....planner.model.schemas.types import LONG
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import rewrite_up
-from ..support.distinct_keys import distinct_keys
+from .distinct_keys import distinct_keys
 
 _INSENSITIVE = frozenset(
     (

@@ -14,6 +14,7 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.equality import signature
 from ....planner.model.expressions.predicates import conjunction
+from ....planner.model.expressions.subqueries import SubqueryExpression
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -28,7 +29,6 @@ from ....planner.model.plans.set_operations import Except, Intersect, SetOperati
 from ....planner.model.schemas.types import LONG
 from ....planner.model.settings.conf import Conf
 from ...common.trees import replace_attributes, rewrite_up
-from ..subqueries.subqueries import has_subquery
 from ..support.calls import NULL_BOOLEAN, call, negate
 
 
@@ -69,7 +69,7 @@ def _as_filter(node: Except) -> LogicalPlan | None:
     """`l EXCEPT (l WHERE c)` keeps the rows for which `c` is not true."""
     left_items, left = _parts(node.left)
     right_items, right = _parts(node.right)
-    if not isinstance(right, Filter) or has_subquery(node):
+    if not isinstance(right, Filter) or node.uses(SubqueryExpression):
         return None
     condition, right = right.condition, right.child
     while isinstance(right, Filter):

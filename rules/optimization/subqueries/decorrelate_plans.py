@@ -24,7 +24,6 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.predicates import conjunction, split_conjuncts
 from ....planner.model.expressions.subqueries import DomainJoin, OuterReference, is_outer
 from ....planner.model.expressions.windows import WindowExpression
-from ....planner.model.functions.casts import can_up_cast
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -40,9 +39,9 @@ from ....planner.model.plans.logical import (
     Window,
 )
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
+from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.tree import replace
 from ..support.calls import call
-from ..support.zero_rows import value_of_no_rows
 from .outer_columns import (
     Columns,
     all_with,
@@ -55,6 +54,7 @@ from .outer_columns import (
     own_columns,
     with_columns,
 )
+from .zero_rows import value_of_no_rows
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes
 from ..support.calls import call
-from ..support.zero_rows import result_of_no_rows
 from .domain_joins import rewrite_domain_joins
 from .subqueries import has_subquery
+from .zero_rows import result_of_no_rows
 
 
 def rewrite_correlated_scalar_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

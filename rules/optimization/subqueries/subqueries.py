@@ -19,6 +19,7 @@ from ....planner.model.tree import replace
 from ..operators.collapse_projects import collapse_projects
 from ..operators.names import eliminate_names
 from ..support.calls import call
+from ..support.executor import run_nested
 
 Rewrite = Callable[[Expression], Expression]
 
@@ -77,13 +78,11 @@ def without_outer(expression: Expression) -> Expression:
 
 def optimize_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """The plans of subqueries optimized, each by itself; their order does not matter."""
-    from ..order import BATCHES
-    from ..support.executor import run
 
     def rewrite(expression: Expression) -> Expression:
         if not isinstance(expression, SubqueryExpression):
             return expression
-        best = run(BATCHES, expression.plan, conf, nested=True)
+        best = run_nested(expression.plan, conf)
         return replace(expression, plan=_without_order(best))
 
     return rewrite_expressions(plan, rewrite)

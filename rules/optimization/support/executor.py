@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -62,14 +63,34 @@ def rule(apply: RuleFunction, *kinds: type, uses: tuple[type, ...] = ()) -> Rule
     return Rule(apply, frozenset(kinds), uses)
 
 
-def run(
-    batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf, *, nested: bool = False
-) -> LogicalPlan:
-    """The plan after the batches; `nested`: it is the plan of a subquery.
+_running: ContextVar[tuple[Batch, ...]] = ContextVar("batches that run")
+
+
+def run(batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """The plan after the batches.
 
     Raises:
         InternalError: as `run_batch`.
     """
+    token = _running.set(batches)
+    try:
+        return _run(batches, plan, conf)
+    finally:
+        _running.reset(token)
+
+
+def run_nested(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """For rules: the plan of a subquery after the batches that run, without those of whole queries.
+
+    Raises:
+        InternalError: as `run_batch`.
+    """
+    return _run(_running.get(), plan, conf, nested=True)
+
+
+def _run(
+    batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf, *, nested: bool = False
+) -> LogicalPlan:
     changed: set[Batch] = set()
     for batch in batches:
         if (batch.whole and nested) or not (

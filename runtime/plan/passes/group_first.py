@@ -24,6 +24,7 @@ from ....planner.model.expressions.core import (
     lit,
     to_attribute,
 )
+from ....planner.model.functions.aggregate_forms import partial_over
 from ....planner.model.schemas.types import LONG
 from ....planner.model.tree import replace
 from ..carried import Carried, plain
@@ -66,7 +67,7 @@ def _grouped(kernel: Kernel, spec: AggregateSpec) -> RuntimeNode:
         Alias(child=value, name=buffer.name, expr_id=buffer.expr_id)
         for f in spec.functions
         for value, buffer in zip(
-            f.forms.partial_over(f.aggregate.filter), f.travelling, strict=True
+            partial_over(f.forms, f.aggregate.filter), f.travelling, strict=True
         )
     ]
     count = AggregateExpression(function=Call(name="count", arguments=(lit(1),)))

@@ -12,9 +12,9 @@ from ....planner.model.tree import replace
 from ..context import Context
 from ..failures import failure, missing_group_by
 from ..grouping.over_grouping_sets import is_aggregate_function
-from ..names.missing import resolve_over, restored
 from ..names.names import qualified
-from .over import extract_windows
+from ..windows.over import extract_windows
+from .missing import resolve_over, restored
 
 
 def resolve_qualify(plan: UnresolvedQualify, child: LogicalPlan, context: Context) -> LogicalPlan:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import Expression, LambdaFunction, LambdaVariable, lit
-from ...planner.model.expressions.unresolved import (
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import Expression, LambdaFunction, LambdaVariable, lit
+from ....planner.model.expressions.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
 )
-from ...planner.model.registry import HigherOrder, Parameters, find
-from ...planner.model.schemas.types import ArrayType, MapType, NullType
-from ...planner.model.tree import replace
-from .context import Context
-from .failures import failure
-from .names.extraction import extract
+from ....planner.model.registry import HigherOrder, Parameters, find
+from ....planner.model.schemas.types import ArrayType, MapType, NullType
+from ....planner.model.tree import replace
+from ..context import Context
+from ..failures import failure
+from ..names.extraction import extract
 
 if TYPE_CHECKING:
     from .expressions import Resolver

@@ -24,9 +24,9 @@ from ....planner.model.plans.partitions import (
     RepartitionByExpression,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
-from ..operators.limits import max_rows
-from . import settings
-from .calls import is_call
+from ..support import settings
+from ..support.calls import is_call
+from .limits import max_rows
 
 Keys = frozenset[int]
 

@@ -27,7 +27,7 @@ from ....planner.model.text.unresolved_text import quote_if_needed
 from ....planner.model.tree import replace
 from ...optimization.expressions.failing_constants import refuse_failing
 from ..context import Context
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure
 from ..names.names import named, qualified
 from ..windows.time_windows import expand_windows

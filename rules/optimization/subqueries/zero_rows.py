@@ -13,7 +13,7 @@ from ....planner.model.plans.logical import Aggregate, Filter, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ...common.trees import replace_attributes
 from ..expressions.simplify import simplify
-from .calls import is_null, null_of, value_over_no_rows
+from ..support.calls import is_null, null_of, value_over_no_rows
 
 
 def value_of_no_rows(item: Expression) -> Literal | None:

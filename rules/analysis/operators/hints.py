@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import Origin
-from ...planner.model.plans.hints import JOIN_STRATEGIES, STATE_NAME, ResolvedHint, UnresolvedHint
-from ...planner.model.plans.logical import Aggregate, Deduplicate, Distinct, GlobalLimit, Join
-from ...planner.model.plans.python_operators import (
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import Origin
+from ....planner.model.plans.hints import JOIN_STRATEGIES, STATE_NAME, ResolvedHint, UnresolvedHint
+from ....planner.model.plans.logical import Aggregate, Deduplicate, Distinct, GlobalLimit, Join
+from ....planner.model.plans.python_operators import (
     FlatMapGroupsInPandasWithState,
     TransformWithStateInPySpark,
 )
-from ...planner.model.plans.query_plan import LogicalPlan
-from ...planner.model.plans.relations import CTERelationRef, SubqueryAlias, View
-from ...planner.model.tree import replace
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.relations import CTERelationRef, SubqueryAlias, View
+from ....planner.model.tree import replace
 
 
 def resolve_hint(hint: UnresolvedHint, child: LogicalPlan) -> LogicalPlan:

@@ -21,8 +21,9 @@ from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.plans.relations import SubqueryAlias
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
+from ..columns import Scope
 from ..context import Context
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..grouping.aggregates import has_aggregate
 from ..grouping.grouping_sets import is_grouping_call
 from ..grouping.over_grouping_sets import (
@@ -32,7 +33,6 @@ from ..grouping.over_grouping_sets import (
     ordered_over_sets,
     without_sets,
 )
-from .columns import Scope
 
 Expressions = tuple[Expression, ...]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions.core import Alias, AttributeReference, Cast, Expression, Literal
-from ...planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
-from ...planner.model.plans.logical import EventTimeWatermark, Project
-from ...planner.model.plans.query_plan import LogicalPlan
-from ...planner.model.text.text import pretty
-from ...planner.model.tree import replace
-from ..common.trees import rewrite_up
-from .context import Context
-from .expressions import Resolver
-from .failures import failure
-from .names.names import qualified
+from ....planner.model.expressions.core import Alias, AttributeReference, Cast, Expression, Literal
+from ....planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
+from ....planner.model.plans.logical import EventTimeWatermark, Project
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ...common.trees import rewrite_up
+from ..context import Context
+from ..expressions.expressions import Resolver
+from ..failures import failure
+from ..names.names import qualified
 
 
 def resolve_watermark(

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import Expression, Literal, SortOrder
-from ...planner.model.expressions.unresolved import UnresolvedAttribute
-from ...planner.model.plans.hints import UnresolvedHint
-from ...planner.model.plans.partitions import (
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import Expression, Literal, SortOrder
+from ....planner.model.expressions.unresolved import UnresolvedAttribute
+from ....planner.model.plans.hints import UnresolvedHint
+from ....planner.model.plans.partitions import (
     RebalancePartitions,
     Repartition,
     RepartitionByExpression,
 )
-from ...planner.model.plans.query_plan import LogicalPlan
-from ...planner.model.text.text import pretty
-from .context import Context
-from .expressions import Resolver
-from .names.missing import resolve_over, restored
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.text import pretty
+from ..context import Context
+from ..expressions.expressions import Resolver
+from ..selects.missing import resolve_over, restored
 
 
 def resolve_partition_hint(

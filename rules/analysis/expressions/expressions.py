@@ -6,9 +6,9 @@ stays as it is; running the pass again over the result does no harm.
 
 from __future__ import annotations
 
-from ...planner.model import registry
-from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import (
+from ....planner.model import registry
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     Call,
@@ -17,27 +17,28 @@ from ...planner.model.expressions.core import (
     Expression,
     lit,
 )
-from ...planner.model.expressions.subqueries import InSubquery, OuterReference, SubqueryExpression
-from ...planner.model.expressions.unresolved import (
+from ....planner.model.expressions.subqueries import InSubquery, OuterReference, SubqueryExpression
+from ....planner.model.expressions.unresolved import (
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedStar,
 )
-from ...planner.model.expressions.windows import (
+from ....planner.model.expressions.windows import (
     SessionWindow,
     TimeWindow,
     WindowExpression,
     WindowTime,
 )
-from ...planner.model.functions.casts import can_cast, instead_of_cast
-from ...planner.model.functions.coercion import coerce_case_when
-from ...planner.model.schemas.types import ArrayType, MapType, StructType
-from ...planner.model.text.text import pretty
-from ...planner.model.tree import replace
-from .context import Context
-from .failures import (
+from ....planner.model.functions.coercion import coerce_case_when
+from ....planner.model.schemas.casts import can_cast, instead_of_cast
+from ....planner.model.schemas.types import ArrayType, MapType, StructType
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..columns import Scope
+from ..context import Context
+from ..failures import (
     InvalidCall,
     InvalidCase,
     InvalidCast,
@@ -46,21 +47,20 @@ from .failures import (
     unresolved_routine,
     unsupported_syntax,
 )
-from .grouping.aggregate_filters import check_aggregate_filter
-from .grouping.within_group import ordered_call
-from .lambdas import is_higher_order, resolve_higher_order
-from .names.columns import Scope
-from .names.extraction import extract
-from .names.named_arguments import with_positions
-from .subqueries.subqueries import coerce_in_subquery
-from .windows.frames import with_typed_bounds
-from .windows.over import with_order
-from .windows.window_functions import (
+from ..names.extraction import extract
+from ..names.named_arguments import with_positions
+from ..subqueries.subqueries import coerce_in_subquery
+from ..windows.frames import with_typed_bounds
+from ..windows.over import with_order
+from ..windows.window_functions import (
     WINDOW_FUNCTIONS,
     check_session_window,
     check_time_window,
     check_window_time,
 )
+from .aggregate_filters import check_aggregate_filter
+from .lambdas import is_higher_order, resolve_higher_order
+from .within_group import ordered_call
 
 _LITERAL_FUNCTIONS = {
     **{name: name for name in ("current_date", "current_timestamp", "current_user")},
@@ -247,7 +247,7 @@ class Resolver:
         )
 
     def _spread(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        from .names.stars import expand_star
+        from ..names.stars import expand_star
 
         spread: list[Expression] = []
         for argument in arguments:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ....planner.model.expressions.core import AttributeReference
-from ....planner.model.tree import replace
-from ..failures import ambiguous, quoted
+from ...planner.model.expressions.core import AttributeReference
+from ...planner.model.tree import replace
+from .failures import ambiguous, quoted
 
 Match = tuple[AttributeReference, tuple[str, ...]]
 

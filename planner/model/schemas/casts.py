@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..schemas.types import (
+from .types import (
     ArrayType,
     AtomicType,
     BinaryType,

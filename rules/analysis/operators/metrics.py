@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions.core import (
+from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
     Expression,
 )
-from ...planner.model.plans.metrics import CollectMetrics
-from ...planner.model.text.text import pretty
-from ...planner.model.tree import replace
-from .expressions import Resolver
-from .failures import failure
-from .names.names import named
-from .selects import resolve_items
+from ....planner.model.plans.metrics import CollectMetrics
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..expressions.expressions import Resolver
+from ..failures import failure
+from ..names.names import named
+from ..selects.selects import resolve_items
 
 
 def resolve_metrics(plan: CollectMetrics, resolver: Resolver) -> CollectMetrics:

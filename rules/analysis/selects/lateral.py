@@ -28,9 +28,9 @@ from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ..expressions import Resolver
+from ..expressions.expressions import Resolver
 from ..failures import failure, quoted
-from .extraction import extract
+from ..names.extraction import extract
 
 Items = tuple[Expression, ...]
 

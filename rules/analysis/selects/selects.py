@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Origin
-from ...planner.model.expressions.unresolved import (
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Origin
+from ....planner.model.expressions.unresolved import (
     MultiAlias,
     UnresolvedAlias,
     UnresolvedAttribute,
@@ -14,26 +14,26 @@ from ...planner.model.expressions.unresolved import (
     UnresolvedOrdinal,
     UnresolvedStar,
 )
-from ...planner.model.plans.logical import Aggregate, Generate, Project
-from ...planner.model.plans.query_plan import LogicalPlan
-from ...planner.model.schemas.types import StructType
-from ...planner.model.text.text import pretty
-from ...planner.model.tree import replace
-from .context import Context
-from .expressions import Resolver
-from .failures import failure
-from .grouping.aggregates import has_aggregate, resolve_grouping, with_ordinals
-from .grouping.grouping_sets import (
+from ....planner.model.plans.logical import Aggregate, Generate, Project
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.schemas.types import StructType
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..context import Context
+from ..expressions.expressions import Resolver
+from ..failures import failure
+from ..grouping.aggregates import has_aggregate, resolve_grouping, with_ordinals
+from ..grouping.grouping_sets import (
     expand_grouping_sets,
     grouping_id,
     sets_of,
     with_grouping_functions,
 )
-from .names.lateral import expand_lateral, refer_to_aliases
-from .names.names import named, without_alias
-from .names.stars import expand_star
-from .windows.over import extract_windows
-from .windows.time_windows import expand_windows
+from ..names.names import named, without_alias
+from ..names.stars import expand_star
+from ..windows.over import extract_windows
+from ..windows.time_windows import expand_windows
+from .lateral import expand_lateral, refer_to_aliases
 
 
 def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> LogicalPlan:

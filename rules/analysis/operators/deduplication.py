@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import AttributeReference, Expression
-from ...planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
-from ...planner.model.plans.logical import Deduplicate
-from ...planner.model.plans.query_plan import LogicalPlan
-from ...planner.model.text.text import pretty
-from ...planner.model.tree import replace
-from .context import Context
-from .failures import failure
-from .names.columns import Scope
+from ....planner.model.errors import AnalysisError
+from ....planner.model.expressions.core import AttributeReference, Expression
+from ....planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
+from ....planner.model.plans.logical import Deduplicate
+from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.text import pretty
+from ....planner.model.tree import replace
+from ..columns import Scope
+from ..context import Context
+from ..failures import failure
 
 
 def resolve_deduplicate(plan: Deduplicate, child: LogicalPlan, context: Context) -> LogicalPlan:

@@ -1,0 +1,1 @@
+"""Expressions: names to columns, calls to functions, types and casts."""

@@ -1,0 +1,1 @@
+"""Operators that are neither of FROM nor of the select list."""

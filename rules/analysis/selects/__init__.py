@@ -1,0 +1,1 @@
+"""Select lists, and HAVING, ORDER BY and QUALIFY over them."""
