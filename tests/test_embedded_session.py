@@ -20,7 +20,7 @@ pytestmark = pytest.mark.embedded
 
 # A second client: it writes a file in a Python function that the engine runs, then reads a row.
 _SECOND_CLIENT = """
-import sys
+import os, sys
 from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.session import SparkSession
 
@@ -38,9 +38,10 @@ function = lambda: spark.range(1).mapInArrow(mark, "id long")
 query = lambda: spark.sql("SELECT 'a row'")
 for work in (function, query):
     try:
-        print("answered", work().collect())
+        print("answered", work().collect(), flush=True)
     except Exception as error:
-        print("turned away", "UNAVAILABLE" in str(error))
+        print("turned away", "UNAVAILABLE" in str(error), flush=True)
+os._exit(0)  # a client that was cut off may wait for threads of its channel for ever
 """
 
 

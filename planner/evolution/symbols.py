@@ -1,8 +1,9 @@
 """Expressions as values that can be compared between two plans.
 
-planner/model/expressions/equality.py says when two expressions of one plan are the same: its columns are
-ids. Two plans have no id in common, so a column here is what it is computed from, down to the
-columns of the sources. Names, ids, nullability and the spelling of equal functions are left out.
+planner/model/expressions/equality.py says when two expressions of one plan are the same: its
+columns are ids. Two plans have no id in common, so a column here is what it is computed from, down
+to the columns of the sources. Names, ids, nullability and the spelling of equal functions are left
+out.
 """
 
 from __future__ import annotations
