@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("unhurried", hypothesis.settings.default, deadline=None)
 hypothesis.settings.load_profile("unhurried")
 
+# Queries of a few rows end before the JVM's second compiler pays: its threads would take half of
+# the processor time. Every JVM that a test starts gets this, those of commands too.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 Checks = dict[str, subprocess.Popen[str]]
 _CHECKS = pytest.StashKey[Checks]()
 
