@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from golden_cases import goldens
 
 FRESH_RUNS = 7
 FRESH_RUNS_OF_SPARK = 3
 WARM_ROUNDS = 9
-GOLDEN = Path(__file__).resolve().parent / "golden"
 
 Times = dict[str, float]
 """Milliseconds by query."""
@@ -46,15 +46,15 @@ def queries(paths: list[Path]) -> dict[str, dict[str, Any]]:
     import stateplan
 
     found = {}
-    for path in paths or sorted(GOLDEN.glob("*.yaml")):
-        description = yaml.safe_load(path.read_text(encoding="utf-8"))
+    given = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths}
+    for name, description in (given or {c.name: c.description for c in goldens()}).items():
         if "sql" not in description:
             continue
         try:
             explained(description)
         except stateplan.StateplanError:
             continue
-        found[path.stem] = description
+        found[name] = description
     return found
 
 

@@ -1,36 +1,38 @@
-"""Write golden plans from a live Spark: for each description, the plan or the refusal beside it.
+"""What a live Spark says of the golden queries, compared with what the files say, or written there.
 
-    python tests/derive_golden.py [DESCRIPTION.yaml ...]     default: all of tests/golden
+    python tests/derive_golden.py [TOPIC|CASE ...] [--write]      default: all of tests/golden
 
-A description `x.yaml` gets `x.plan`: Spark's simple explain text after `normalise`, or
-`condition`, `phase` and `message` of its refusal. `formatted/x.plan` is the same plan in another
-explain mode, that of the folder's name. Needs the extra `spark`.
+Prints each case whose plan or refusal is another one. With `--write` it goes into the file of its
+topic (golden_cases.py), as it does for a new case, which has none. Needs the extra `spark`.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-import yaml
+from golden_cases import FOLDER, read, write
 from random_queries.live import LivePlanner
 
-GOLDEN = Path(__file__).resolve().parent / "golden"
 
-
-def main(arguments: list[str]) -> None:
-    paths = [Path(name) for name in arguments] or sorted(GOLDEN.glob("*.yaml"))
+def main(arguments: list[str]) -> int:
+    wanted = {each for each in arguments if each != "--write"}
     planner = LivePlanner()
-    for path in paths:
-        plan = planner.derive(yaml.safe_load(path.read_text(encoding="utf-8")))
-        path.with_suffix(".plan").write_text(plan + "\n", encoding="utf-8")
-        print(path.stem, plan.split("\n", 1)[0])
-    for path in sorted(GOLDEN.glob("*/*.plan")) if not arguments else []:
-        description = (GOLDEN / path.name).with_suffix(".yaml").read_text(encoding="utf-8")
-        plan = planner.derive(yaml.safe_load(description), path.parent.name)
-        path.write_text(plan + "\n", encoding="utf-8")
+    different = 0
+    for path in sorted(FOLDER.glob("*.yaml")):
+        changed = {}
+        for case in read(path):
+            if wanted and not wanted & {case.topic, case.name}:
+                continue
+            plans = {mode: planner.derive(case.description, mode) for mode in case.plans}
+            if plans != case.plans:
+                changed[case.name] = plans
+                print(f"{case.topic}: {case.name}")
+        if changed and "--write" in arguments:
+            write(path, changed)
+        different += len(changed)
     planner.stop()
+    return 1 if different and "--write" not in arguments else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -18,12 +18,12 @@ from random import Random
 from typing import Any
 
 import yaml
+from golden_cases import goldens
 
 from stateplan import StateplanError
 from stateplan.planner.description import parse_description
 from stateplan.planner.query import Query
 
-GOLDEN = Path(__file__).resolve().parent / "golden"
 TOKEN = re.compile(r"\s+|\w+|'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|.", re.DOTALL)
 FOREIGN = (
     *"()[]{}<>,.;:'\"`@#$%^&*-+=/\\|~?!_",
@@ -60,10 +60,7 @@ VALUES: tuple[Any, ...] = (
 @cache
 def written() -> tuple[dict[str, Any], ...]:
     """The golden queries in SQL."""
-    files = (
-        yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(GOLDEN.glob("*.yaml"))
-    )
-    return tuple(one for one in files if "sql" in one)
+    return tuple(dict(c.description) for c in goldens() if "sql" in c.description)
 
 
 def mutated_text(text: str, rng: Random) -> str:

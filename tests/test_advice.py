@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner
 from evolutions import lay_checkpoint
+from golden_cases import golden
 
 import stateplan
 from stateplan.planner.advice import advice_on, advice_text
@@ -21,7 +21,6 @@ from stateplan.planner.evolution.printing import report_markdown, report_text
 from stateplan.planner.evolution.reading import read_checkpoint
 from stateplan.planner.query import Query
 
-GOLDEN = Path(__file__).resolve().parent / "golden"
 SOURCES = {
     "e": "user STRING, ts TIMESTAMP, n DOUBLE, k STRING COLLATE UTF8_LCASE",
     "f": "user STRING, at TIMESTAMP, m INT",
@@ -179,9 +178,8 @@ def test_a_faultless_query_gets_none(sql: str, mode: str) -> None:
     assert rules(query(sql, mode)) == []
 
 
-def golden(name: str) -> Query:
-    text = (GOLDEN / f"{name}.yaml").read_text(encoding="utf-8")
-    return Query.of(parse_description(yaml.safe_load(text)))
+def of_golden(name: str) -> Query:
+    return Query.of(parse_description(golden(name).description))
 
 
 def test_what_golden_queries_get() -> None:
@@ -189,7 +187,7 @@ def test_what_golden_queries_get() -> None:
     dedup-subset-no-watermark static-broadcast-then-agg sort-complete-after-agg
     join-key-array-floats ssjoin-inner-equality ssjoin-full-outer ssjoin-left-outer-py
     chain-dedup-agg-dedup"""
-    found = Counter(rule for name in names.split() for rule in rules(golden(name)))
+    found = Counter(rule for name in names.split() for rule in rules(of_golden(name)))
     assert found == {
         "never_evicted": 8,
         "all_state_each_batch": 2,
@@ -207,7 +205,7 @@ def test_faultless_golden_queries_get_none() -> None:
     nexmark-user-sessions proj-select-star py-state-timeout sess-dynamic-gap sess-object-hash
     ssjoin-inner-time-range ssjoin-semi sub-cte-window union-then-window win-start-offset
     win-sliding-key-append-py win-tumbling-by-alias-update win-tumbling-count-append wm-renamed"""
-    assert [name for name in names.split() if rules(golden(name))] == []
+    assert [name for name in names.split() if rules(of_golden(name))] == []
 
 
 def test_stores_are_too_many_only_where_files_tell(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from golden_cases import goldens
 
 import stateplan
 from runtime_plan.queries import ALL_EXACT, CASES, STORES, WATERMARK, executed, planned, plans_of
@@ -22,7 +22,6 @@ from stateplan.runtime.plan.nodes import Kernel, ReadSource, RuntimeNode, Select
 from stateplan.runtime.plan.passes import PASSES
 from stateplan.runtime.plan.printing import runtime_json, runtime_text
 
-GOLDEN = sorted((Path(__file__).resolve().parent.parent / "golden").glob("[!e]*.yaml"))[::2]
 LOADED = [case for path in CASES for case in yaml.safe_load(path.read_text(encoding="utf-8"))]
 
 
@@ -35,12 +34,9 @@ def test_runtime_plan(case: dict[str, Any]) -> None:
 @cache
 def golden() -> tuple[tuple[str, SparkPlan], ...]:
     """The executed plans of every other golden query that can be planned."""
-    found = []
-    for path in GOLDEN:
-        query = Query.of(parse_description(yaml.safe_load(path.read_text(encoding="utf-8"))))
-        with contextlib.suppress(stateplan.StateplanError):
-            found.append((path.stem, query.execution.executed_plan))
-    return tuple(found)
+    accepted = [case for case in goldens() if not case.is_refused]
+    queries = [(case.name, Query.of(parse_description(case.description))) for case in accepted[::2]]
+    return tuple((name, query.execution.executed_plan) for name, query in queries)
 
 
 @cache
