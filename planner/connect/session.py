@@ -363,7 +363,7 @@ class PlannerSession:
 
     def source_plan(self, source: Source) -> LogicalPlan:
         """A source as a plan, with column ids of its own."""
-        return source_plan(source)
+        return source_plan(source, self.conf)
 
     def clone(self) -> PlannerSession:
         """A session of its own with these settings, views and functions."""

@@ -17,6 +17,7 @@ def reference(definition: CTERelationDef) -> CTERelationRef:
         cte_id=definition.cte_id,
         attributes=definition.child.output,
         streaming=definition.is_streaming,
+        always_nullable=definition.nullable_state,
     )
 
 

@@ -101,7 +101,7 @@ class Aggregate(UnaryNode):
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         made = tuple(to_attribute(e) for e in self.aggregates)
-        return _from_state(made) if self.is_streaming else made
+        return _from_state(made) if self.nullable_state else made
 
 
 def _from_state(columns: tuple[AttributeReference, ...]) -> tuple[AttributeReference, ...]:
@@ -204,7 +204,7 @@ class Deduplicate(UnaryNode):
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         columns = self.child.output
-        return _from_state(columns) if self.is_streaming else columns
+        return _from_state(columns) if self.nullable_state else columns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,6 +127,11 @@ class LogicalPlan(QueryPlan):
         return any(child.is_streaming for child in self.children)
 
     @cached_property
+    def nullable_state(self) -> bool:
+        """Whether all columns that a stateful operator here gives count as nullable."""
+        return any(child.nullable_state for child in self.children)
+
+    @cached_property
     def missing_input(self) -> frozenset[int]:
         """The ids of the columns that its expressions use and its inputs do not give."""
         if not self.children:

@@ -43,12 +43,14 @@ class StreamingRelation(LogicalPlan):
     """A stream: `format` is the source's name in plans (`FileSource[events]`, `rate`).
 
     `name` is the source's name in the description, by which the runtime finds it.
+    `always_nullable`: as `spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled`.
     """
 
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
     identifier: str = ""
+    always_nullable: bool = True
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -57,6 +59,10 @@ class StreamingRelation(LogicalPlan):
     @cached_property
     def is_streaming(self) -> bool:
         return True
+
+    @cached_property
+    def nullable_state(self) -> bool:
+        return self.always_nullable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +97,10 @@ class LocalRelation(LogicalPlan):
 
     @cached_property
     def is_streaming(self) -> bool:
+        return self.streaming
+
+    @cached_property
+    def nullable_state(self) -> bool:
         return self.streaming
 
 
@@ -215,6 +225,7 @@ class CTERelationRef(LogicalPlan):
     cte_id: int
     attributes: tuple[AttributeReference, ...]
     streaming: bool = False
+    always_nullable: bool = False
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -223,6 +234,10 @@ class CTERelationRef(LogicalPlan):
     @cached_property
     def is_streaming(self) -> bool:
         return self.streaming
+
+    @cached_property
+    def nullable_state(self) -> bool:
+        return self.always_nullable
 
 
 @dataclass(frozen=True, kw_only=True)

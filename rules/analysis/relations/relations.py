@@ -13,9 +13,12 @@ from ....planner.model.plans.relations import (
     UnresolvedRelation,
     View,
 )
+from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ..context import Context
 from ..failures import failure, quoted
+
+_ALWAYS_NULLABLE = "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled"
 
 
 def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalPlan:
@@ -59,11 +62,11 @@ def _refuse_deep_name(relation: UnresolvedRelation) -> None:
 
 def _source(source: Source, context: Context) -> LogicalPlan:
     if source.name not in context.streams:
-        context.streams[source.name] = source_plan(source)
+        context.streams[source.name] = source_plan(source, context.conf)
     return context.streams[source.name]
 
 
-def source_plan(source: Source) -> LogicalPlan:
+def source_plan(source: Source, conf: Conf) -> LogicalPlan:
     """The source itself, with fresh column ids."""
     attributes = tuple(
         AttributeReference(name=f.name, type_=f.data_type, is_nullable=True)
@@ -75,6 +78,7 @@ def source_plan(source: Source) -> LogicalPlan:
             format=source.plan_name,
             attributes=attributes,
             identifier=source.identifier,
+            always_nullable=conf.flag(_ALWAYS_NULLABLE),
         )
     return Relation(
         name=source.name,
