@@ -66,6 +66,7 @@ SETTINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("spark.sql.adaptive.enabled", ("false",)),
     ("spark.sql.streaming.join.stateFormatVersion", ("1", "3")),
     ("spark.sql.streaming.statefulOperator.useStrictDistribution", ("false",)),
+    ("spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled", ("false",)),
     ("spark.sql.autoBroadcastJoinThreshold", ("-1", "1b", "100mb")),
     ("spark.sql.session.timeZone", ("America/Los_Angeles", "Europe/Paris", "+05:30")),
     ("spark.sql.streaming.multipleWatermarkPolicy", ("max",)),
