@@ -18,7 +18,7 @@ from .places import Message
 from .written import remember, written_path
 
 if TYPE_CHECKING:
-    from .session import PlannerSession
+    from .session import Planned, PlannerSession
 
 _MODES = ("append", "update", "complete")
 Caller = tuple[Origin, str] | None
@@ -42,14 +42,7 @@ def start(
     Raises:
         StateplanError: Spark would refuse to start the query.
     """
-    frame = session.planned(message.input)
-    if not frame.analyzed.is_streaming:
-        raise AnalysisError(
-            "WRITE_STREAM_NOT_ALLOWED",
-            "[WRITE_STREAM_NOT_ALLOWED] `writeStream` can be called only on streaming"
-            " Dataset/DataFrame. SQLSTATE: 42601",
-            hint="Read with spark.readStream, or write with df.write.",
-        )
+    frame = planned_stream(session, message.input)
     execution = session.execution(frame, output_mode_of(message.output_mode))
     name = message.query_name or None
     origin = caller[0] if caller else None
@@ -64,6 +57,23 @@ def start(
     result.query_id.id, result.query_id.run_id = started.id, started.run_id
     result.name = name or ""
     return [answer]
+
+
+def planned_stream(session: PlannerSession, relation: Message) -> Planned:
+    """The DataFrame of a relation, which must be a stream.
+
+    Raises:
+        StateplanError: WRITE_STREAM_NOT_ALLOWED, or the DataFrame is refused.
+    """
+    frame = session.planned(relation)
+    if not frame.analyzed.is_streaming:
+        raise AnalysisError(
+            "WRITE_STREAM_NOT_ALLOWED",
+            "[WRITE_STREAM_NOT_ALLOWED] `writeStream` can be called only on streaming"
+            " Dataset/DataFrame. SQLSTATE: 42601",
+            hint="Read with spark.readStream, or write with df.write.",
+        )
+    return frame
 
 
 def output_mode_of(text: str) -> OutputMode:

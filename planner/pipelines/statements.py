@@ -10,16 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..model.errors import AnalysisError
-from ..model.expressions.core import Expression, Origin
+from ..model.expressions.base import Origin
 from ..model.schemas.ddl import parse_schema
 from ..model.schemas.types import StructType
 from ..model.settings.conf import Conf
-from ..sql import parse, parse_expression
-from ..sql.context import fragment_error, origin_at
-from .auto_cdc import AutoCdc
+from ..sql import parse
+from .change_flows import ChangeFlow, read_change_flow
 from .model import DATABASE, DatasetKind, Identifier
 from .refusals import bad_statement, refusal
-from .statement_cursor import StatementCursor, blanked
+from .statement_cursor import StatementCursor
 
 _STATEMENT = re.compile(
     r"(?P<skipped>\s+|--[^\n]*|/\*.*?(?:\*/|$))|(?P<end>;)"
@@ -36,7 +35,6 @@ _DATABRICKS = re.compile(
     r"|\bEXPECT\s*\(|\bIGNORE\s+NULL\s+UPDATES\b|\bPRIVATE\s+(?:STREAMING|MATERIALIZED)\b",
     re.IGNORECASE,
 )
-_CDC_CLAUSES = ("APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +57,6 @@ class DatasetStatement:
     clustering: tuple[str, ...] = ()
     query: str | None = None
     change_flow: ChangeFlow | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChangeFlow:
-    """What AUTO CDC says: the query of the changes, and how they are applied."""
-
-    source: str
-    auto_cdc: AutoCdc
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +119,7 @@ class SqlFile:
             self._use(at, text, origin)
         elif self.databricks and at.takes("APPLY", "CHANGES", "INTO"):
             target = at.name()
-            flow = _change_flow(at, databricks=True)
+            flow = read_change_flow(at, databricks=True)
             name = target[-1:]
             return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
         elif at.takes("CREATE"):
@@ -288,7 +278,7 @@ def _dataset(
     query = None
     if kind is DatasetKind.STREAMING_TABLE and at.takes("FLOW"):
         at.needs("AUTO", "CDC")
-        change_flow = _change_flow(at, databricks=databricks)
+        change_flow = read_change_flow(at, databricks=databricks)
     elif at.takes("AS"):
         query = at.rest()
     elif kind is not DatasetKind.STREAMING_TABLE:
@@ -337,7 +327,7 @@ def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -
     if at.takes("AUTO", "CDC"):
         at.needs("INTO")
         target = at.name()
-        flow = _change_flow(at, databricks=databricks)
+        flow = read_change_flow(at, databricks=databricks)
         return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
 
     def refused(message: str) -> AnalysisError:
@@ -363,91 +353,3 @@ def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -
 def _is_query(at: StatementCursor) -> bool:
     behind = at.tokens[at.place + 1 :]
     return bool(behind) and behind[0].text.upper() in ("SELECT", "FROM", "WITH", "VALUES", "(")
-
-
-# --------------------------------------------------------------------------------------- AUTO CDC
-
-
-def _change_flow(at: StatementCursor, *, databricks: bool) -> ChangeFlow:
-    at.needs("FROM")
-    source = _changes(at)
-    at.needs("KEYS")
-    keys = at.names()
-    if databricks:
-        at.takes("IGNORE", "NULL", "UPDATES")
-    deletes: Expression | None = None
-    if at.takes("APPLY"):
-        at.needs("AS", "DELETE", "WHEN")
-        deletes = _expression(at)
-    at.needs("SEQUENCE", "BY")
-    sequence_by = _expression(at)
-    columns, left_out = _selection(at) if at.takes("COLUMNS") else ((), ())
-    scd_type = 1
-    if at.takes("STORED"):
-        at.needs("AS", "SCD", "TYPE")
-        token = at.token
-        if token is None or token.text not in ("1", "2"):
-            raise at.misfit()
-        at.place += 1
-        scd_type = int(token.text)
-    tracked: tuple[str, ...] = ()
-    untracked: tuple[str, ...] = ()
-    if at.takes("TRACK"):
-        at.needs("HISTORY", "ON")
-        tracked, untracked = _selection(at)
-    if not at.at_end:
-        raise at.misfit()
-    return ChangeFlow(
-        source=source,
-        auto_cdc=AutoCdc(
-            keys=keys,
-            sequence_by=sequence_by,
-            deletes=deletes,
-            columns=columns,
-            except_columns=left_out,
-            scd_type=scd_type,
-            tracked=tracked,
-            untracked=untracked,
-        ),
-    )
-
-
-def _changes(at: StatementCursor) -> str:
-    """The query of the changes, in its place in the statement."""
-    start = at.token
-    if start is None:
-        raise at.misfit()
-    query = at.looks_at("(")
-    written = at.until(lambda here: here.looks_at("KEYS"))
-    if query:
-        return blanked(at.text, start.start) + written
-    if not start.text.upper() == "STREAM":
-        raise fragment_error(
-            "_LEGACY_ERROR_TEMP_0035",
-            "\nOperation not allowed: AUTO CDC source must be a streaming query, e.g."
-            " STREAM(<table>)..",
-            origin_at(at.text, start.start, start.start + len(written) - 1),
-            hint=f"Write FROM STREAM {written}.",
-        )
-    lead = "SELECT * FROM "
-    kept = max(0, start.start - len(lead))
-    return blanked(at.text, kept) + lead + written
-
-
-def _expression(at: StatementCursor) -> Expression:
-    return parse_expression(at.until(lambda here: _at_clause(here)))
-
-
-def _at_clause(at: StatementCursor) -> bool:
-    token = at.token
-    return token is not None and token.text.upper() in _CDC_CLAUSES
-
-
-def _selection(at: StatementCursor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`(a, b)`, or `* EXCEPT (a, b)`: the columns named, and those left out."""
-    if at.takes("*"):
-        at.needs("EXCEPT")
-        return (), at.names()
-    if at.looks_at("("):
-        return at.names(), ()
-    raise at.misfit()

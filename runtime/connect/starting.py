@@ -9,7 +9,7 @@ from pyspark.sql.connect import proto
 
 from ...planner.connect.analyze import schema_of
 from ...planner.connect.places import Message
-from ...planner.connect.streams import output_mode_of
+from ...planner.connect.streams import output_mode_of, planned_stream
 from ...planner.connect.written import written_path
 from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ...planner.model.settings.conf import Conf
@@ -51,14 +51,7 @@ def start(session: ClientSession, message: Message, url: str) -> Message:
                 hint="Stop it, or give another name.",
             )
         reading = session.reading()
-        frame = reading.planned(message.input)
-        if not frame.analyzed.is_streaming:
-            raise AnalysisError(
-                "WRITE_STREAM_NOT_ALLOWED",
-                "[WRITE_STREAM_NOT_ALLOWED] `writeStream` can be called only on streaming"
-                " Dataset/DataFrame. SQLSTATE: 42601",
-                hint="Read with spark.readStream, or write with df.write.",
-            )
+        frame = planned_stream(reading, message.input)
         execution = reading.execution(frame, output_mode_of(message.output_mode))
         checked = execution.checked
         reporter = Reporter(session)

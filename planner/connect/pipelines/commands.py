@@ -13,6 +13,7 @@ from ...model.expressions.core import Origin
 from ...model.schemas.open_schemas import is_placeholder
 from ...model.schemas.types import StructType
 from ...pipelines.auto_cdc import AutoCdc, column_name
+from ...pipelines.change_flows import ChangeFlow
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, folded
 from ...pipelines.refusals import (
     attempted_analysis,
@@ -22,7 +23,7 @@ from ...pipelines.refusals import (
     multipart_flow,
     refusal,
 )
-from ...pipelines.statements import ChangeFlow, DatasetStatement, FlowStatement, SqlFile
+from ...pipelines.statements import DatasetStatement, FlowStatement, SqlFile
 from ..console import Console
 from ..expressions import ExpressionReader
 from ..failures import unsupported
