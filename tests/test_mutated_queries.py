@@ -25,7 +25,7 @@ def test_mutated_queries_end_in_a_plan_or_an_error_of_ours() -> None:
         (".5TS", SYNTAX.format("'.'", 7)),
         ("/*+ REBALANCE( , n) */ n", SYNTAX.format("','", 22)),
         ("/*+ REBALANCE(n, ) */ n", SYNTAX.format("')'", 24)),
-        ("1e", "stateplan"),
+        ("1e", "with name `1e` cannot be resolved"),
         ("transform((n, x) -> x)", COUNT.format("transform", 2, 1)),
         ("aggregate(array(n), x -> 1)", COUNT.format("aggregate", "[3, 4]", 2)),
         ("map_zip_with(map(1, 2), (k, v, w) -> 1)", COUNT.format("map_zip_with", 3, 2)),

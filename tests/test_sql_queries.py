@@ -14,7 +14,6 @@ from stateplan.planner.model.plans.logical import Aggregate, EventTimeWatermark
 from stateplan.planner.model.plans.query_plan import LogicalPlan
 from stateplan.planner.sql import parse
 from stateplan.planner.sql.parameters import bound
-from stateplan.planner.sql.syntax import syntax_error
 
 CORPUS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpus"
 
@@ -222,13 +221,8 @@ def corpus_queries() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "text"), corpus_queries(), ids=lambda value: value[:30])
-def test_both_readers_take_the_corpus(name: str, text: str) -> None:
-    """The grammar that finds faults accepts what the parser reads."""
-    assert syntax_error(text) is None
-    try:
-        parse(text)
-    except AnalysisError as error:
-        assert error.condition == "STATEPLAN_UNSUPPORTED_SQL"
+def test_the_corpus_is_read(name: str, text: str) -> None:
+    parse(text)
 
 
 def test_parameters_stand_for_the_values_that_the_caller_gives() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..model.errors import AnalysisError
-from ..sql.context import origin_at
-from ..sql.earley import Token, tokenize
+from ..sql.errors import origin_at
+from ..sql.tokens import END_OF_INPUT, Token, tokenize
 
 _CLOSING = {"(": ")", "<": ">"}
 
@@ -21,7 +21,7 @@ class StatementCursor:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        self.tokens = tokenize(text)[:-1]
         self.place = 0
 
     @property
@@ -37,7 +37,7 @@ class StatementCursor:
     def looks_at(self, *words: str) -> bool:
         """Whether these words come next."""
         found = self.tokens[self.place : self.place + len(words)]
-        return [token.text.upper() for token in found] == list(words)
+        return [token.symbol for token in found] == list(words)
 
     def takes(self, *words: str) -> bool:
         """Go behind these words if they come next."""
@@ -59,7 +59,7 @@ class StatementCursor:
     def misfit(self, more: str = "") -> AnalysisError:
         """The error at the next word, as Spark's parser tells it."""
         token = self.token
-        near = "end of input" if token is None else f"'{token.text}'"
+        near = END_OF_INPUT if token is None else f"'{self.text[token.start : token.stop + 1]}'"
         start = len(self.text.rstrip()) if token is None else token.start
         origin = origin_at(self.text, start, start)
         mark = "-" * origin.position + "^^^"
@@ -81,11 +81,10 @@ class StatementCursor:
 
     def _part(self) -> str:
         token = self.token
-        if token is None or not token.terminals & {"$NAME", "$STRICT"}:
+        if token is None or not token.is_name:
             raise self.misfit()
         self.place += 1
-        text = token.text
-        return text[1:-1].replace("``", "`") if text.startswith("`") else text
+        return token.text
 
     def names(self) -> tuple[str, ...]:
         """`(a, b)`: names of columns, each as it is written."""
@@ -99,10 +98,10 @@ class StatementCursor:
     def string(self) -> str:
         """A text in quotes."""
         token = self.token
-        if token is None or "$STRING" not in token.terminals:
+        if token is None or token.kind != "string":
             raise self.misfit()
         self.place += 1
-        return token.text[1:-1]
+        return token.text
 
     def bracket(self) -> str:
         """The text within the brackets that come next."""
@@ -112,7 +111,7 @@ class StatementCursor:
         depth = 0
         while (token := self.token) is not None:
             self.place += 1
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
+            depth += {"(": 1, ")": -1}.get(token.symbol, 0)
             if depth == 0:
                 return self.text[start : token.start]
         raise self.misfit(": missing ')'")
@@ -128,7 +127,7 @@ class StatementCursor:
         start = self.tokens[self.place].start if not self.at_end else len(self.text)
         depth = 0
         while (token := self.token) is not None and (depth or not stops(self)):
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
+            depth += {"(": 1, ")": -1}.get(token.symbol, 0)
             self.place += 1
         token = self.token
         end = len(self.text) if token is None else token.start

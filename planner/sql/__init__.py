@@ -1,6 +1,7 @@
-"""The SQL front end: Spark 4.3's streaming SQL, read by a sqlglot dialect of its own.
+"""The SQL front end: Spark 4.3's streaming SQL, as unresolved plans of the planner's nodes.
 
-sqlglot's tree stops here: what leaves this package is an unresolved plan of the planner's nodes.
+sqlglot's tokenizer reads the words; the parsers stand on each other: cursor, constants, calls,
+primary expressions, expressions, clauses of tables, relations, grouping, queries.
 """
 
 from __future__ import annotations

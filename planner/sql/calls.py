@@ -1,142 +1,376 @@
-"""Function calls with what may follow them: FILTER, IGNORE NULLS, OVER."""
+"""Function calls with what may follow them, and the calls that have a grammar of their own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.tokens import TokenType
+from ..model.expressions.core import Cast, EvalMode, Expression, Literal, SortOrder, lit
+from ..model.expressions.unresolved import (
+    NamedArgument,
+    UnresolvedAttribute,
+    UnresolvedFunction,
+    UnresolvedStar,
+)
+from ..model.expressions.windows import WindowExpression
+from ..model.schemas.types import STRING
+from ..model.settings.conf import Conf
+from ..model.text.text import pretty
+from ..model.tree import replace
+from .constants import ConstantParser
+from .cursor import CLAUSE_WORDS
+from .errors import unsupported
+from .tokens import Token
 
-from .cursor import NAMES, STOP_WORDS, Node
-from .forms import FormParser
+_DATETIME_UNITS = frozenset(
+    {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND",
+     "MILLISECOND", "MICROSECOND"}
+)  # fmt: skip
+_TRIMS = {"": "trim", "BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
-class CallParser(FormParser):
-    """Reads calls; every call keeps the name and the arguments that were written."""
+@dataclass(frozen=True, kw_only=True)
+class WindowSpec:
+    """What stands behind OVER or in a WINDOW clause: a window's name, or the window itself."""
 
-    def _parse_call(self, name: str) -> Node:
-        start = self._index - 1
-        self._expect(TokenType.L_PAREN)
-        distinct = False
-        arguments: list[Node] = []
-        if not self._match(TokenType.R_PAREN):
-            distinct = self._quantifier()
-            arguments = self._list(self._parse_argument)
-            if name.lower() in ("first", "last", "any_value") and self._word("IGNORE", "NULLS"):
-                self._expect(TokenType.R_PAREN)
-                call = exp.Anonymous(this=name, expressions=arguments)
-                return self._call_suffixes(start, exp.IgnoreNulls(this=self._mark(start, call)))
-            self._expect(TokenType.R_PAREN)
-        if distinct:
-            arguments = [exp.Distinct(expressions=arguments)]
-        return self._call_suffixes(start, exp.Anonymous(this=name, expressions=arguments))
+    name: str = ""
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[Expression, ...] = ()
+    frame: str = ""
+    bounds: tuple[Expression, ...] = ()
 
-    def _quantifier(self) -> bool:
+    def over(self, window: WindowExpression) -> WindowExpression:
+        """The window with the function and the origin of another."""
+        return WindowExpression(
+            function=window.function,
+            partition_by=self.partition_by,
+            order_by=self.order_by,
+            frame=self.frame,
+            bounds=self.bounds,
+            origin=window.origin,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedWindow(WindowExpression):
+    """`function OVER name`, until the query's WINDOW clause is read."""
+
+    window: str
+
+
+class CallParser(ConstantParser):
+    """Reads calls."""
+
+    def __init__(self, text: str, tokens: list[Token], conf: Conf) -> None:
+        super().__init__(text, tokens, conf)
+        self.named_windows = 0
+        """How many NamedWindows wait for their query's WINDOW clause."""
+
+    def call(self, start: int, name: str) -> Expression:
+        """The arguments of a call whose name begins at `start`, and what follows them."""
+        self.need("(")
+        distinct, ignore_nulls = False, None
+        arguments: list[Expression] = []
+        if not self.take(")"):
+            distinct = self._is_distinct()
+            arguments = self.listed(self.argument)
+            if name.lower() in ("first", "last", "any_value") and self.take("IGNORE", "NULLS"):
+                ignore_nulls = True
+            self.need(")")
+        if name.upper() == "IDENTIFIER" and (parts := identifier(arguments)):
+            return self._suffixes(
+                start, UnresolvedAttribute(parts=parts, origin=self.origin(start))
+            )
+        # count(*) counts rows: Spark's parser writes count(1).
+        match arguments:
+            case [UnresolvedStar(target=())] if name.lower() == "count" and not distinct:
+                arguments = [lit(1)]
+        return self._suffixes(
+            start,
+            UnresolvedFunction(
+                name=name,
+                arguments=tuple(arguments),
+                distinct=distinct,
+                ignore_nulls=ignore_nulls,
+                origin=self.origin(start),
+            ),
+        )
+
+    def _is_distinct(self) -> bool:
         """DISTINCT or ALL before arguments; True for DISTINCT."""
         # A column may be called `distinct`: then a sign that goes on with it follows.
-        follows = self._peek_type(1)
-        if follows in (TokenType.R_PAREN, TokenType.COMMA, TokenType.DOT):
+        if self.peek().symbol in (")", ",", "."):
             return False
-        if self._word("DISTINCT"):
+        if self.take("DISTINCT"):
             return True
-        self._word("ALL")
+        self.take("ALL")
         return False
 
-    def _parse_argument(self) -> Node:
-        if self._curr.token_type in NAMES and self._peek_type(1) == TokenType.FARROW:
-            name = self._parse_name()
-            self._advance()
-            return exp.Kwarg(this=name, expression=self._parse_disjunction())
-        return self._parse_disjunction()
+    def argument(self) -> Expression:
+        """An argument of a call, with its name if it has one: `a => 1`."""
+        start = self.index
+        if self.token.is_name and self.peek().symbol == "=>":
+            name = self.name()
+            self.advance()
+            value = self.expression()
+            return NamedArgument(name=name, value=value, origin=self.origin(start))
+        return self.expression()
 
-    def _call_suffixes(self, start: int, node: Node) -> Node:
-        self._mark(start, node)
-        if self._word("WITHIN", "GROUP"):
-            order = self._wrapped(self._parse_order_by)
-            node = self._mark(start, exp.WithinGroup(this=node, expression=order))
-        if self._ahead("FILTER") and self._peek_type(1) == TokenType.L_PAREN:
-            self._advance()
-            self._expect(TokenType.L_PAREN)
-            self._expect_word("WHERE")
-            where = exp.Where(this=self._parse_disjunction())
-            self._expect(TokenType.R_PAREN)
-            node = self._mark(start, exp.Filter(this=node, expression=where))
-        if self._word("IGNORE", "NULLS"):
-            node = self._mark(start, exp.IgnoreNulls(this=node))
-        elif self._word("RESPECT", "NULLS"):
-            node = self._mark(start, exp.RespectNulls(this=node))
-        if self._ahead("OVER") and self._is_window_ahead():
-            self._advance()
-            node = self._mark(start, self._parse_over(node))
+    def _suffixes(self, start: int, node: Expression) -> Expression:
+        """WITHIN GROUP, FILTER, IGNORE NULLS and OVER behind a call."""
+        if self.take("WITHIN", "GROUP"):
+            order = tuple(self.bracketed(self._order_by))
+            node = self._changed(node, start, within=order)
+        if self.ahead("FILTER", "("):
+            self.advance(2)
+            self.need("WHERE")
+            condition = self.expression()
+            self.need(")")
+            node = self._changed(node, start, filter=condition)
+        if self.take("IGNORE", "NULLS"):
+            node = self._changed(node, start, ignore_nulls=True)
+        elif self.take("RESPECT", "NULLS"):
+            node = self._changed(node, start, ignore_nulls=False)
+        if self.ahead("OVER") and self._is_window_ahead():
+            self.advance()
+            spec = self.window_spec()
+            window = WindowExpression(function=node, origin=self.origin(start))
+            if not spec.name:
+                return spec.over(window)
+            self.named_windows += 1
+            return NamedWindow(function=node, window=spec.name, origin=window.origin)
         return node
+
+    def _changed(self, node: Expression, start: int, **changes: Any) -> Expression:
+        if isinstance(node, UnresolvedFunction):
+            return replace(node, **changes)
+        return self.refuse(unsupported("A clause behind this expression", self.origin(start)))
+
+    # ------------------------------------------------------------------------------------ windows
 
     def _is_window_ahead(self) -> bool:
         """Whether a window follows OVER; else OVER is the call's name: `sum(a) OVER FROM t`."""
-        following = self._peek_type(1)
-        if following != TokenType.VAR:
-            return following in (TokenType.L_PAREN, TokenType.IDENTIFIER)
-        return self._tokens[self._index + 1].text.upper() not in STOP_WORDS
-
-    def _parse_order_by(self) -> Node:
-        self._expect_word("ORDER", "BY")
-        return exp.Order(expressions=self._list(self._parse_ordered))
-
-    def _parse_ordered(self, parse_method: Any = None) -> Node:
-        start = self._index
-        node = self._parse_disjunction()
-        descending = self._word("DESC")
-        if not descending:
-            self._word("ASC")
-        nulls_first = not descending
-        if self._word("NULLS", "FIRST"):
-            nulls_first = True
-        elif self._word("NULLS", "LAST"):
-            nulls_first = False
-        ordered = exp.Ordered(this=node, desc=descending, nulls_first=nulls_first)
-        return self._mark(start, ordered)
-
-    def _parse_over(self, function: Node) -> Node:
-        if self._curr.token_type in NAMES:
-            return exp.Window(this=function, alias=self._parse_name())
-        return self._wrapped(lambda: self._parse_window_definition(function))
-
-    def _parse_window_definition(self, function: Node) -> Node:
-        partition: list[Node] = []
-        order = None
-        if (
-            self._word("PARTITION", "BY")
-            or self._word("DISTRIBUTE", "BY")
-            or self._word("CLUSTER", "BY")
-        ):
-            partition = self._list(self._parse_disjunction)
-        if self._word("ORDER", "BY") or self._word("SORT", "BY"):
-            order = exp.Order(expressions=self._list(self._parse_ordered))
-        window = exp.Window(this=function, partition_by=partition, order=order)
-        if self._peek_word() in ("ROWS", "RANGE"):
-            window.set("spec", self._parse_frame())
-        elif self._curr.token_type in NAMES:
-            window.set("alias", self._parse_name())
-        return window
-
-    def _parse_frame(self) -> Node:
-        kind = self._peek_word()
-        self._advance()
-        between = self._word("BETWEEN")
-        low, start_side = self._parse_bound()
-        high, end_side = self._parse_bound(between) if between else (None, "CURRENT ROW")
-        return exp.WindowSpec(
-            kind=kind, start=low, start_side=start_side, end=high, end_side=end_side
+        following = self.peek()
+        return following.symbol == "(" or (
+            following.is_name and following.symbol not in CLAUSE_WORDS
         )
 
-    def _parse_bound(self, second: bool = False) -> tuple[Node | None, str]:
-        """A bound's value, if it has one, and the words behind it."""
-        if second:
-            self._expect_word("AND")
-        if self._word("CURRENT", "ROW"):
-            return None, "CURRENT ROW"
-        unbounded = self._word("UNBOUNDED")
-        value = None if unbounded else self._parse_disjunction()
-        side = "PRECEDING" if self._word("PRECEDING") else "FOLLOWING"
-        if side == "FOLLOWING":
-            self._expect_word("FOLLOWING")
-        return value, f"UNBOUNDED {side}" if unbounded else side
+    def window_spec(self) -> WindowSpec:
+        """`w`, `(w)` or `(PARTITION BY a ORDER BY b ROWS ...)`."""
+        if self.token.is_name:
+            return WindowSpec(name=self.name())
+        return self.bracketed(self._window_in_brackets)
+
+    def _window_in_brackets(self) -> WindowSpec:
+        partition_by: list[Expression] = []
+        order_by: list[SortOrder] = []
+        for word in ("PARTITION", "DISTRIBUTE", "CLUSTER"):
+            if self.take(word, "BY"):
+                partition_by = self.listed(self.expression)
+                break
+        if self.take("ORDER", "BY") or self.take("SORT", "BY"):
+            order_by = self.listed(self.sort_order)
+        frame = ""
+        bounds: tuple[Expression, ...] = ()
+        if kind := self.take_one(("ROWS", "RANGE")):
+            frame, bounds = self._frame(kind)
+        elif self.token.is_name and not partition_by and not order_by:
+            return WindowSpec(name=self.name())
+        return WindowSpec(
+            partition_by=tuple(partition_by), order_by=tuple(order_by), frame=frame, bounds=bounds
+        )
+
+    def _frame(self, kind: str) -> tuple[str, tuple[Expression, ...]]:
+        """The frame in full as SQL says it, and the values in it as distances from the row."""
+        values: list[Expression] = []
+        if self.take("BETWEEN"):
+            low = self._bound(values)
+            self.need("AND")
+            high = self._bound(values)
+        else:
+            low, high = self._bound(values), "CURRENT ROW"
+        return f"{kind} BETWEEN {low} AND {high}", tuple(values)
+
+    def _bound(self, values: list[Expression]) -> str:
+        """A bound as SQL says it; its value, if it has one, is added to the values."""
+        if self.take("CURRENT", "ROW"):
+            return "CURRENT ROW"
+        if self.take("UNBOUNDED"):
+            return f"UNBOUNDED {self._side()}"
+        value = self.expression()
+        side = self._side()
+        bound = f"{pretty(value)} {side}"
+        if side == "PRECEDING":
+            value = UnresolvedFunction(name="-", arguments=(value,), origin=value.origin)
+        values.append(value)
+        return bound
+
+    def _side(self) -> str:
+        side = self.take_one(("PRECEDING", "FOLLOWING"))
+        if not side:
+            self.fail("PRECEDING or FOLLOWING")
+        return side
+
+    def _order_by(self) -> list[SortOrder]:
+        self.need("ORDER", "BY")
+        return self.listed(self.sort_order)
+
+    def sort_order(self) -> SortOrder:
+        """An entry of ORDER BY."""
+        start = self.index
+        child = self.expression()
+        descending = self.take("DESC")
+        if not descending:
+            self.take("ASC")
+        nulls_first = not descending
+        if self.take("NULLS", "FIRST"):
+            nulls_first = True
+        elif self.take("NULLS", "LAST"):
+            nulls_first = False
+        return SortOrder(
+            child=child,
+            ascending=not descending,
+            nulls_first=nulls_first,
+            origin=self.origin(start),
+        )
+
+    # ------------------------------------------------------------- calls with keywords within them
+
+    def keyword_call(self) -> Expression | None:
+        """`CAST(a AS INT)` and the like; None where a name or a call like any other comes next."""
+        read = _KEYWORD_CALLS.get(self.token.symbol)
+        return self.attempt(lambda: read(self)) if read and self.peek().symbol == "(" else None
+
+    def _function(self, start: int, name: str, *arguments: Expression) -> UnresolvedFunction:
+        return UnresolvedFunction(name=name, arguments=arguments, origin=self.origin(start))
+
+    def _cast(self) -> Expression | None:
+        start = self.index
+        mode: EvalMode = "ANSI" if self.conf.ansi else "LEGACY"
+        if self.token.symbol == "TRY_CAST":
+            mode = "TRY"
+        self.advance(2)
+        if self.token.symbol == ")":
+            return None
+        child = self.expression()
+        if self.token.symbol in (")", ","):
+            return None
+        self.need("AS")
+        kind = self.data_type()
+        self.need(")")
+        return Cast(child=child, type_=kind, mode=mode, origin=self.origin(start))
+
+    def _struct(self) -> Expression:
+        start = self.index
+        self.advance()
+        return self._function(start, "struct", *self.optional_list(self.named_expression))
+
+    def _extract(self) -> Expression | None:
+        start = self.index
+        self.advance(2)
+        if not self.token.is_name or self.peek().symbol != "FROM":
+            return None
+        unit = Literal(value=self.name(), type_=STRING)
+        self.need("FROM")
+        source = self.value()
+        self.need(")")
+        return self._function(start, "extract", unit, source)
+
+    def _substring(self) -> Expression | None:
+        """`SUBSTR(x FROM 2 FOR 3)`; with nothing but commas it is a call like any other."""
+        start = self.index
+        self.advance(2)
+        if self.token.symbol == ")":
+            return None
+        arguments = [self.value()]
+        in_words = self.take("FROM")
+        if not in_words and not self.take(","):
+            return None
+        arguments.append(self.value())
+        counted = self.take("FOR")
+        if counted or self.take(","):
+            arguments.append(self.value())
+        if not in_words and not counted:
+            return None
+        self.need(")")
+        return self._function(start, "substring", *arguments)
+
+    def _trim(self) -> Expression | None:
+        start = self.index
+        self.advance(2)
+        side = self.take_one(_TRIMS)
+        characters = () if self.token.symbol == "FROM" else (self.value(),)
+        if not self.take("FROM"):
+            return None
+        source = self.value()
+        self.need(")")
+        # As in `trim('x', text)`, the characters come first.
+        return self._function(start, _TRIMS[side], *characters, source)
+
+    def _overlay(self) -> Expression | None:
+        start = self.index
+        self.advance(2)
+        arguments = [self.value()]
+        if not self.take("PLACING"):
+            return None
+        arguments.append(self.value())
+        self.need("FROM")
+        arguments.append(self.value())
+        if self.take("FOR"):
+            arguments.append(self.value())
+        self.need(")")
+        return self._function(start, "overlay", *arguments)
+
+    def _position(self) -> Expression | None:
+        start = self.index
+        self.advance(2)
+        needle = self.value()
+        if not self.take("IN"):
+            return None
+        haystack = self.value()
+        self.need(")")
+        return self._function(start, "locate", needle, haystack)
+
+    def _unit_call(self) -> Expression | None:
+        """`TIMESTAMPADD(DAY, 1, ts)`: the first argument is a bare unit.
+
+        In `date_add(day, 1)` it is a column.
+        """
+        start = self.index
+        unit = self.peek(2).symbol
+        if unit not in _DATETIME_UNITS or self.peek(3).symbol != ",":
+            return None
+        name = "timestampadd" if self.token.symbol.endswith("ADD") else "timestampdiff"
+        self.advance(4)
+        arguments = self.listed(self.value)
+        if len(arguments) != 2:
+            return None
+        self.need(")")
+        return self._function(start, name, Literal(value=unit, type_=STRING), *arguments)
+
+
+_UNIT_CALLS = (
+    "TIMESTAMPADD", "DATEADD", "DATE_ADD", "TIMESTAMPDIFF", "DATEDIFF", "DATE_DIFF", "TIMEDIFF",
+)  # fmt: skip
+_KEYWORD_CALLS: dict[str, Callable[[CallParser], Expression | None]] = {
+    "CAST": CallParser._cast,
+    "TRY_CAST": CallParser._cast,
+    "STRUCT": CallParser._struct,
+    "EXTRACT": CallParser._extract,
+    "SUBSTR": CallParser._substring,
+    "SUBSTRING": CallParser._substring,
+    "TRIM": CallParser._trim,
+    "OVERLAY": CallParser._overlay,
+    "POSITION": CallParser._position,
+    **dict.fromkeys(_UNIT_CALLS, CallParser._unit_call),
+}
+
+
+def identifier(values: list[Expression]) -> tuple[str, ...] | None:
+    """The parts of the name that `IDENTIFIER('a.b')` stands for."""
+    match values:
+        case [Literal(value=str(text))]:
+            return tuple(part.strip("`") for part in text.split("."))
+        case _:
+            return None

@@ -1,173 +1,240 @@
-"""Spark's words over sqlglot's token cursor.
-
-The parsers of this package stand on each other: cursor, forms, calls, primary expressions,
-expressions, queries. Each overrides what sqlglot reads as a union of many dialects.
-"""
+"""A place among a text's tokens: steps over keywords, signs, names and strings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable, Container
+from typing import NoReturn, TypeVar
 
-from sqlglot import exp
-from sqlglot.parsers.databricks import DatabricksParser
-from sqlglot.tokens import TokenType
+from ..model.errors import AnalysisError
+from ..model.expressions.core import Expression, Literal, Origin
+from ..model.plans.query_plan import LogicalPlan
+from ..model.schemas.types import NULL
+from ..model.settings.conf import Conf
+from .errors import invalid_identifier
+from .tokens import Token
 
-from .context import invalid_identifier
+T = TypeVar("T")
 
-Node = Any  # sqlglot carries no types here
-STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
-NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
-# A word that ends an expression where a name without AS may follow.
-STOP_WORDS = frozenset(
-    {"FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "UNION", "EXCEPT",
-     "INTERSECT", "MINUS", "SETMINUS", "WINDOW", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT",
-     "JOIN", "ON", "USING", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI",
-     "PIVOT", "UNPIVOT", "TABLESAMPLE", "WATERMARK"}
+JOIN_AND_SET_WORDS = frozenset(
+    {"ANTI", "CROSS", "EXCEPT", "FULL", "INNER", "INTERSECT", "JOIN", "LATERAL", "LEFT", "MINUS",
+     "NATURAL", "ON", "RIGHT", "SEMI", "SETMINUS", "UNION", "USING"}
 )  # fmt: skip
+"""The words that name no relation."""
+CLAUSE_WORDS = JOIN_AND_SET_WORDS | {
+    "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "WINDOW",
+    "CLUSTER", "DISTRIBUTE", "SORT", "PIVOT", "UNPIVOT", "TABLESAMPLE", "WATERMARK",
+}  # fmt: skip
+"""The words that end an expression where a name without AS may follow."""
 
 
-class TokenCursor(DatabricksParser):  # type: ignore[misc]
-    """Steps over words, signs, names, strings and numbers."""
+class Misfit(Exception):
+    """The text leaves the grammar; the cursor knows where."""
 
-    def _word(self, *words: str) -> bool:
-        """Whether the words come next, whatever their case; if so, step over them."""
-        index = self._index
-        for word in words:
-            token = self._curr
-            if token.token_type != TokenType.VAR or token.text.upper() != word:
-                if self._index != index:
-                    self._retreat(index)
-                return False
-            self._advance()
-        return True
 
-    def _ahead(self, *words: str) -> bool:
-        """Whether the words come next; the cursor stays."""
-        index = self._index
-        found = self._word(*words)
-        self._retreat(index)
+class Cursor:
+    """Reads a list of tokens from left to right.
+
+    Args:
+        text: the query.
+        tokens: those of the text.
+        conf: the settings that literals and casts depend on.
+    """
+
+    def __init__(self, text: str, tokens: list[Token], conf: Conf) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.conf = conf
+        self.index = 0
+        self.token = tokens[0]
+        self.refusals: list[AnalysisError] = []
+        """What Spark refuses of a text that is within the grammar: told if all of it is."""
+        self.expected = ""
+        self._lines = [0, *(i + 1 for i, letter in enumerate(text) if letter == "\n")]
+
+    # -------------------------------------------------------------- what other parsers add to this
+
+    def expression(self) -> Expression:
+        """An expression without a name."""
+        raise NotImplementedError
+
+    def named_expression(self) -> Expression:
+        """`e`, `e AS name`, `e name`, `e AS (a, b)`."""
+        raise NotImplementedError
+
+    def value(self) -> Expression:
+        """An expression without AND, OR, NOT and predicates."""
+        raise NotImplementedError
+
+    def query(self) -> LogicalPlan:
+        """A query with its WITH and its ORDER BY, LIMIT and OFFSET."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------- places
+
+    @property
+    def previous(self) -> Token:
+        """The token before."""
+        return self.tokens[self.index - 1]
+
+    def peek(self, offset: int = 1) -> Token:
+        """The token so many places on."""
+        return self.tokens[min(self.index + offset, len(self.tokens) - 1)]
+
+    def advance(self, count: int = 1) -> None:
+        """Step over so many tokens."""
+        self.move(self.index + count)
+
+    def move(self, index: int) -> None:
+        """Go to a token."""
+        self.index = min(index, len(self.tokens) - 1)
+        self.token = self.tokens[self.index]
+
+    def attempt(self, read: Callable[[], T | None]) -> T | None:
+        """What is read, or None with the cursor where it was if that finds another form there."""
+        index, noted = self.index, len(self.refusals)
+        found = read()
+        if found is None:
+            self.move(index)
+            del self.refusals[noted:]
         return found
 
-    def _peek_word(self) -> str:
-        """The next token's text in upper case if it is a word, else an empty string."""
-        return self._curr.text.upper() if self._curr.token_type == TokenType.VAR else ""
+    def span(self, start: int, stop: int) -> Origin:
+        """The origin of the text's characters from `start` to `stop`, that included."""
+        line = bisect_right(self._lines, start)
+        position = start - self._lines[line - 1]
+        return Origin(line=line, position=position, start=start, stop=stop, source=self.text)
 
-    def _peek_type(self, offset: int) -> TokenType | None:
-        index = self._index + offset
-        return self._tokens[index].token_type if index < self._tokens_size else None
+    def origin(self, index: int) -> Origin:
+        """The origin of what stands from a token to the one before the cursor."""
+        return self.span(self.tokens[index].start, self.tokens[self.index - 1].stop)
 
-    def _expect_word(self, *words: str) -> None:
-        if not self._word(*words):
-            self.raise_error(f"Expected {' '.join(words)}")
+    def fail(self, expected: str) -> NoReturn:
+        """The token that comes next fits nothing.
 
-    def _expect(self, token_type: TokenType) -> None:
-        if not self._match(token_type):
-            self.raise_error(f"Expected {token_type.name}")
+        Args:
+            expected: what would.
+        """
+        self.expected = expected
+        raise Misfit
 
-    def _mark(self, start: int, node: Node) -> Node:
-        """Note where the node starts in the text."""
-        node.meta.setdefault("start", self._tokens[start].start)
-        node.meta.setdefault("stop", self._prev.end)
-        return node
+    def refuse(self, error: AnalysisError) -> Literal:
+        """Note what Spark says once the whole text is read; NULL stands for what it is about."""
+        self.refusals.append(error)
+        return Literal(value=None, type_=NULL)
 
-    def _list(self, parse: Callable[[], Node]) -> list[Node]:
-        found = [parse()]
-        while self._match(TokenType.COMMA):
-            found.append(parse())
+    def built(self, build: Callable[[], Expression]) -> Expression:
+        """What is built, or NULL with the error noted that building it raised."""
+        try:
+            return build()
+        except AnalysisError as error:
+            return self.refuse(error)
+
+    # ------------------------------------------------------------------------- keywords and signs
+
+    def ahead(self, *symbols: str) -> bool:
+        """Whether these keywords and signs come next."""
+        if self.token.symbol != symbols[0]:
+            return False
+        return all(self.peek(i).symbol == s for i, s in enumerate(symbols[1:], start=1))
+
+    def take(self, *symbols: str) -> bool:
+        """Step over these keywords and signs if they come next."""
+        found = self.ahead(*symbols)
+        if found:
+            self.move(self.index + len(symbols))
         return found
 
-    def _wrapped(self, parse: Callable[[], Node]) -> Node:
-        self._expect(TokenType.L_PAREN)
-        node = parse()
-        self._expect(TokenType.R_PAREN)
-        return node
+    def take_one(self, symbols: Container[str]) -> str:
+        """Step over one of these if it comes next; empty if none does."""
+        symbol = self.token.symbol
+        if not symbol or symbol not in symbols:
+            return ""
+        self.advance()
+        return symbol
 
-    def _parse_name(self) -> Node:
-        """A name, quoted or not."""
-        token = self._curr
-        if token.token_type not in NAMES:
-            self.raise_error("Expected a name")
-        self._advance()
-        quoted = token.token_type == TokenType.IDENTIFIER
-        return self._mark(self._index - 1, exp.Identifier(this=token.text, quoted=quoted))
+    def need(self, *symbols: str) -> None:
+        """Step over these keywords and signs; nothing else may come next."""
+        for symbol in symbols:
+            if not self.take(symbol):
+                self.fail(symbol if symbol.isalpha() else f"'{symbol}'")
 
-    def _parse_plain_name(self) -> Node:
+    def listed(self, read: Callable[[], T]) -> list[T]:
+        """One or more of something with commas between them."""
+        found = [read()]
+        while self.take(","):
+            found.append(read())
+        return found
+
+    def bracketed(self, read: Callable[[], T]) -> T:
+        """Something in parentheses."""
+        self.need("(")
+        found = read()
+        self.need(")")
+        return found
+
+    def bracketed_list(self, read: Callable[[], T]) -> list[T]:
+        """`(a, b)`."""
+        return self.bracketed(lambda: self.listed(read))
+
+    def optional_list(self, read: Callable[[], T]) -> list[T]:
+        """`(a, b)` or `()`."""
+        if self.take("(", ")"):
+            return []
+        return self.bracketed_list(read)
+
+    # --------------------------------------------------------------------------- names and strings
+
+    def name(self) -> str:
+        """A name, quoted or not.
+
+        Raises:
+            AnalysisError: INVALID_IDENTIFIER for a foreign letter without quotes.
+        """
+        token = self.token
+        if not token.is_name:
+            self.fail("a name")
+        if token.kind == "word" and not token.text.isascii():
+            raise invalid_identifier(token.text, self.text, token.start)
+        self.advance()
+        return token.text
+
+    def plain_name(self) -> str:
         """A name where no expression can follow: a hyphen behind it belongs to it.
 
         Raises:
             AnalysisError: INVALID_IDENTIFIER for `a-b` without quotes.
         """
-        start = self._index
-        name = self._parse_name()
-        if self._curr.token_type == TokenType.DASH and self._peek_type(1) in NAMES:
-            place = self._curr.start
-            while self._curr.token_type == TokenType.DASH and self._peek_type(1) in NAMES:
-                self._advance(2)
-            written = "".join(token.text for token in self._tokens[start : self._index])
-            raise invalid_identifier(written, self.sql, place)
+        start = self.index
+        name = self.name()
+        if self.token.symbol == "-" and self.peek().is_name:
+            place = self.token.start
+            while self.token.symbol == "-" and self.peek().is_name:
+                self.advance(2)
+            written = "".join(token.text for token in self.tokens[start : self.index])
+            raise invalid_identifier(written, self.text, place)
         return name
 
-    def _parse_qualified_name(self) -> Node:
-        parts = [self._parse_plain_name()]
-        while self._match(TokenType.DOT):
-            parts.append(self._parse_plain_name())
-        return exp.Tuple(expressions=parts)
+    def qualified_name(self) -> tuple[str, ...]:
+        """Names with dots between them."""
+        parts = [self.plain_name()]
+        while self.take("."):
+            parts.append(self.plain_name())
+        return tuple(parts)
 
-    def _parse_string_literal(self, many: bool = False) -> Node:
-        if self._curr.token_type not in STRINGS:
-            self.raise_error("Expected a string")
-        text = self._curr.text
-        self._advance()
-        while many and self._curr.token_type in STRINGS:
-            text += self._curr.text
-            self._advance()
-        return exp.Literal.string(text)
+    def names(self) -> list[str]:
+        """`a` or `(a, b)`."""
+        return self.bracketed_list(self.name) if self.token.symbol == "(" else [self.name()]
 
-    def _is_number(self, offset: int) -> bool:
-        index = self._index + offset
-        if index >= self._tokens_size:
-            return False
-        token = self._tokens[index]
-        if token.token_type == TokenType.DOT:
-            return self._is_fraction(index)
-        if token.token_type == TokenType.NUMBER:
-            return token.text[-1] not in "eE+-"  # `1e` is a name: no exponent follows
-        return token.token_type == TokenType.VAR and _has_number_suffix(token.text)
+    def is_alias(self, keywords: Container[str] = CLAUSE_WORDS) -> bool:
+        """Whether a name comes next that may stand without AS."""
+        token = self.token
+        return token.is_name and (not token.symbol or token.symbol not in keywords)
 
-    def _is_fraction(self, index: int) -> bool:
-        """Whether `.5` stands there: sqlglot gives the point a token of its own."""
-        if index + 1 >= self._tokens_size:
-            return False
-        point, digits = self._tokens[index], self._tokens[index + 1]
-        if point.end + 1 != digits.start or not digits.text.isascii() or "." in digits.text:
-            return False
-        if digits.token_type == TokenType.VAR:
-            return _has_number_suffix(f"0.{digits.text}")
-        return bool(digits.token_type == TokenType.NUMBER)
-
-    def _parse_number(self) -> Node:
-        text = ""
-        if self._match(TokenType.DASH):
-            text = "-"
-        if self._match(TokenType.DOT):
-            text += "."
-        text += self._curr.text
-        self._advance()
-        return exp.Literal(this=text, is_string=False)
-
-
-def _has_number_suffix(text: str) -> bool:
-    """Whether a word is a number with a type's suffix: `10L`, `1.2D`, `1e3BD`."""
-    if not text[0].isdigit():
-        return False
-    upper = text.upper()
-    suffix = "BD" if upper.endswith("BD") else upper[-1]
-    if suffix not in ("L", "S", "Y", "D", "F", "BD"):
-        return False
-    body = upper[: -len(suffix)]
-    if suffix in ("L", "S", "Y"):
-        return body.isdigit()
-    mantissa, _, exponent = body.partition("E")
-    digits = mantissa.replace(".", "", 1)
-    return digits.isdigit() and (not exponent or exponent.lstrip("+-").isdigit())
+    def string(self) -> str:
+        """A string without its quotes."""
+        token = self.token
+        if token.kind != "string":
+            self.fail("a string")
+        self.advance()
+        return token.text

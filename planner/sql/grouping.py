@@ -2,68 +2,99 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
-
-from sqlglot import exp
 
 from ..model.expressions.core import Expression
-from .expressions import ExpressionReader
+from .errors import named_key
+from .primary import row_values
+from .relations import RelationParser
 
-Node = Any  # sqlglot carries no types here
+Keys = tuple[Expression, ...]
+Grouping = tuple[Keys, tuple[str, tuple[Keys, ...]] | None]
+"""The keys, and for CUBE, ROLLUP and GROUPING SETS the word with the sets as written."""
+_KEY_WORDS = ("WITH", "GROUPING")
 
-_ANALYTICS = {exp.Cube: "cube", exp.Rollup: "rollup", exp.GroupingSets: "grouping sets"}
+
+@dataclass(frozen=True, kw_only=True)
+class _Analytics:
+    """`CUBE (a, b)`, `ROLLUP (a, b)` or `GROUPING SETS (...)`; the latter may hold others."""
+
+    kind: str
+    entries: tuple[Keys | _Analytics, ...]
+
+    def sets(self) -> list[Keys]:
+        """All grouping sets that it stands for."""
+        if self.kind == "grouping sets":
+            nested = (e.sets() if isinstance(e, _Analytics) else [e] for e in self.entries)
+            return [one for sets in nested for one in sets]
+        parts = [entry for entry in self.entries if not isinstance(entry, _Analytics)]
+        if self.kind == "rollup":
+            return [sum(parts[:size], ()) for size in range(len(parts), -1, -1)]
+        return [
+            sum((p for p, keep in zip(parts, chosen, strict=True) if keep), ())
+            for chosen in product((True, False), repeat=len(parts))
+        ]
 
 
-class GroupingReader:
+class GroupingParser(RelationParser):
     """Reads GROUP BY clauses."""
 
-    expressions: ExpressionReader
-
-    def grouping(
-        self, group: Node
-    ) -> tuple[tuple[Expression, ...], tuple[str, tuple[tuple[Expression, ...], ...]] | None]:
-        """The keys, and for CUBE, ROLLUP and GROUPING SETS the sets as written."""
-        items = group.expressions
-        analytic = [item for item in items if type(item) in _ANALYTICS]
-        if not analytic:
-            return self.expressions.read_all(items), None
-        if len(items) == 1 and not any(type(entry) in _ANALYTICS for entry in items[0].expressions):
-            sets = tuple(self._set(entry) for entry in items[0].expressions)
-            keys = items[0].args.get("keys")  # those before GROUPING SETS come first
-            first = () if keys is None else self.expressions.read_all(keys.expressions)
-            return _distinct((first, *sets)), (_ANALYTICS[type(items[0])], sets)
+    def grouping(self) -> Grouping:
+        """What stands behind GROUP BY."""
+        items = self.listed(self._item)
+        keys = tuple(item for item in items if not isinstance(item, _Analytics))
+        if len(keys) == len(items):
+            return self._with_sets_of_keys(keys)
+        if len(items) == 1 and isinstance(items[0], _Analytics):
+            entries = items[0].entries
+            sets = tuple(entry for entry in entries if not isinstance(entry, _Analytics))
+            if len(sets) == len(entries):
+                return _distinct(sets), (items[0].kind, sets)
         # Several of them multiply: every combination of their sets is a grouping set.
-        choices = [self._sets(item) for item in items]
+        choices = [item.sets() if isinstance(item, _Analytics) else [(item,)] for item in items]
         combined = tuple(sum(parts, ()) for parts in product(*choices))
         return _distinct(combined), ("grouping sets", combined)
 
-    def _set(self, node: Node) -> tuple[Expression, ...]:
-        if isinstance(node, exp.Tuple):
-            return self.expressions.read_all(node.expressions)
-        if isinstance(node, exp.Paren):
-            node = node.this
-        return (self.expressions.read(node),)
+    def _with_sets_of_keys(self, keys: Keys) -> Grouping:
+        """`a, b WITH ROLLUP`, `a, b GROUPING SETS ((a), (b))`, or no more than keys."""
+        for word in ("ROLLUP", "CUBE"):
+            if self.take("WITH", word):
+                sets: tuple[Keys, ...] = tuple((key,) for key in keys)
+                return _distinct(sets), (word.lower(), sets)
+        if self.take("GROUPING", "SETS"):
+            sets = tuple(self.bracketed_list(self._set))
+            return _distinct((keys, *sets)), ("grouping sets", sets)
+        return keys, None
 
-    def _sets(self, node: Node) -> list[tuple[Expression, ...]]:
-        """All grouping sets that one entry of GROUP BY stands for."""
-        if isinstance(node, exp.GroupingSets):
-            return [one for entry in node.expressions for one in self._sets_of_entry(entry)]
-        if isinstance(node, exp.Rollup):
-            parts = [self._set(entry) for entry in node.expressions]
-            return [sum(parts[:size], ()) for size in range(len(parts), -1, -1)]
-        if isinstance(node, exp.Cube):
-            parts = [self._set(entry) for entry in node.expressions]
-            return [
-                sum((p for p, keep in zip(parts, chosen, strict=True) if keep), ())
-                for chosen in product((True, False), repeat=len(parts))
-            ]
-        return [(self.expressions.read(node),)]
+    def _item(self) -> Expression | _Analytics:
+        analytics = self._analytics()
+        if analytics is not None:
+            return analytics
+        key = self.expression()
+        if self.take("AS") or (self.is_alias() and self.token.symbol not in _KEY_WORDS):
+            self.refuse(named_key(self.name(), self.text))
+        return key
 
-    def _sets_of_entry(self, node: Node) -> list[tuple[Expression, ...]]:
-        return self._sets(node) if type(node) in _ANALYTICS else [self._set(node)]
+    def _analytics(self) -> _Analytics | None:
+        kind = self.token.symbol
+        if kind in ("CUBE", "ROLLUP") and self.peek().symbol == "(":
+            self.advance()
+            return _Analytics(kind=kind.lower(), entries=tuple(self.bracketed_list(self._set)))
+        if self.ahead("GROUPING", "SETS", "("):
+            self.advance(2)
+            entries = tuple(self.bracketed_list(self._entry))
+            return _Analytics(kind="grouping sets", entries=entries)
+        return None
+
+    def _entry(self) -> Keys | _Analytics:
+        return self._analytics() or self._set()
+
+    def _set(self) -> Keys:
+        """`(a, b)`, `()` or one expression."""
+        return () if self.take("(", ")") else row_values(self.expression())
 
 
-def _distinct(sets: tuple[tuple[Expression, ...], ...]) -> tuple[Expression, ...]:
+def _distinct(sets: tuple[Keys, ...]) -> Keys:
     """The expressions of all sets, each once, in the order in which they first appear."""
     return tuple(dict.fromkeys(expression for one in sets for expression in one))

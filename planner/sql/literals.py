@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isinf
-from typing import Any
 
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Literal, Origin
@@ -37,8 +37,8 @@ from ..model.schemas.types import (
     YearMonthIntervalType,
 )
 from ..model.settings.conf import Conf
-from .context import fragment_error, unsupported
 from .datetimes import parse_date, parse_timestamp
+from .errors import fragment_error, unsupported
 
 _INTEGRAL_SUFFIXES: dict[str, IntegralType] = {"L": LONG, "S": SHORT, "Y": BYTE}
 
@@ -183,19 +183,35 @@ def _invalid(kind: str, text: str, origin: Origin) -> Exception:
 # ---------------------------------------------------------------------------------- intervals
 
 
-def interval_literal(node: Any, origin: Origin, body: Origin) -> Literal:
+@dataclass(frozen=True, kw_only=True)
+class WrittenInterval:
+    """What stands behind INTERVAL.
+
+    Attributes:
+        values: each with its minus, if it has one.
+        units: as written, one for each value; none where they stand within the string.
+        to: the last unit of a range such as DAY TO HOUR.
+        quoted: a value is a string.
+    """
+
+    values: tuple[str, ...]
+    units: tuple[str, ...] = ()
+    to: str = ""
+    quoted: bool = False
+
+
+def interval_literal(written: WrittenInterval, origin: Origin, body: Origin) -> Literal:
     """INTERVAL in any of its forms; `body` is what stands behind the word INTERVAL."""
-    if node.args.get("to"):
-        return _range_literal(node, origin, body)
-    if not node.args["units"]:
-        return _string_interval(node.args["values"][0].name, origin)
-    return _units_literal(node, origin, body)
+    if written.to:
+        return _range_literal(written, origin, body)
+    if not written.units:
+        return _string_interval(written.values[0], origin)
+    return _units_literal(written, origin, body)
 
 
-def _range_literal(node: Any, origin: Origin, body: Origin) -> Literal:
-    value, first, last = node.args["values"][0], node.args["units"][0], node.args["to"]
-    low, high = first.lower(), last.lower()
-    if not value.is_string:
+def _range_literal(written: WrittenInterval, origin: Origin, body: Origin) -> Literal:
+    value, low, high = written.values[0], written.units[0].lower(), written.to.lower()
+    if not written.quoted:
         raise fragment_error(
             "_LEGACY_ERROR_TEMP_0027", "The value of from-to unit must be a string.", body
         )
@@ -207,9 +223,9 @@ def _range_literal(node: Any, origin: Origin, body: Origin) -> Literal:
             body,
         )
     try:
-        amount = read_range(value.name, low, high)
+        amount = read_range(value, low, high)
     except IntervalError as error:
-        raise _bad_range(value.name, low, high, error, body) from None
+        raise _bad_range(value, low, high, error, body) from None
     kind = YearMonthIntervalType if fields is YEAR_MONTH_FIELDS else DayTimeIntervalType
     return Literal(value=amount, type_=kind(fields.index(low), fields.index(high)), origin=origin)
 
@@ -264,12 +280,6 @@ def _string_interval(text: str, origin: Origin) -> Literal:
     return _typed(words, months, days * 86_400_000_000 + micros, origin)
 
 
-def _written(node: Any, origin: Origin) -> str:
-    """The interval with its first word as it stands in the text."""
-    word = origin.source[origin.start :][: len("interval")]
-    return f"{word if word.lower() == 'interval' else 'interval'} {node.args['text']}"
-
-
 def _mixed(text: str, origin: Origin) -> Exception:
     return fragment_error(
         "_LEGACY_ERROR_TEMP_0029",
@@ -297,50 +307,53 @@ def _field(unit: str) -> str:
     return unit if unit in DAY_TIME_ORDER else "second"
 
 
-def _units_literal(node: Any, origin: Origin, body: Origin) -> Literal:
-    units = [singular(unit) for unit in node.args["units"]]
+def _units_literal(written: WrittenInterval, origin: Origin, body: Origin) -> Literal:
+    units = [singular(unit) for unit in written.units]
     months = micros = 0
-    for value, unit in zip(node.args["values"], units, strict=True):
+    for value, unit in zip(written.values, units, strict=True):
         try:
-            amount = read_amount(value.name, unit)
+            amount = read_amount(value, unit)
         except IntervalError as error:
-            raise _bad_amount(value.name, node, error, body) from None
+            raise _bad_amount(value, written, error, body) from None
         if unit in YEAR_MONTH_FIELDS:
             months += amount
         else:
             micros += amount
     if abs(months) >= 1 << 31 or abs(micros) >= 1 << 63:
-        raise _too_large(node)
+        raise _too_large(written)
     if set(units) & set(YEAR_MONTH_FIELDS) and set(units) - set(YEAR_MONTH_FIELDS):
-        raise _mixed(_written(node, origin), origin)
+        shown = origin.source[origin.start : body.start].split()[0]
+        raise _mixed(f"{shown} {origin.source[body.start : body.stop + 1]}", origin)
     return _typed(set(units), months, micros, origin)
 
 
-def _amounts(node: Any) -> str:
+def _amounts(written: WrittenInterval) -> str:
     """The interval as Spark's parser puts it together again."""
-    pairs = zip(node.args["values"], node.args["units"], strict=True)
-    return "".join(f" {amount.name} {unit}" for amount, unit in pairs)
+    pairs = zip(written.values, written.units, strict=True)
+    return "".join(f" {amount} {unit}" for amount, unit in pairs)
 
 
-def _too_large(node: Any) -> Exception:
-    written = _amounts(node)
+def _too_large(written: WrittenInterval) -> Exception:
+    amounts = _amounts(written)
     return AnalysisError(
         "INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION",
-        f"[INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION] Error parsing '{written}' to interval. "
+        f"[INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION] Error parsing '{amounts}' to interval. "
         "Please ensure that the value provided is in a valid format for defining an interval. You "
         "can reference the documentation for the correct format. Uncaught arithmetic exception "
-        f"while parsing '{written}'. SQLSTATE: 22006",
+        f"while parsing '{amounts}'. SQLSTATE: 22006",
         hint="Write a smaller interval.",
     )
 
 
-def _bad_amount(value: str, node: Any, error: IntervalError, body: Origin) -> Exception:
-    written = _amounts(node)
+def _bad_amount(
+    value: str, written: WrittenInterval, error: IntervalError, body: Origin
+) -> Exception:
+    amounts = _amounts(written)
     if str(error) == "number" and not any(c.isalpha() for c in value):
-        word = (f"{value} {_unit_of(value, node)}").split()[0].lower()
+        word = (f"{value} {_unit_of(value, written)}").split()[0].lower()
         return AnalysisError(
             "INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER",
-            f"[INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER] Error parsing '{written}' to interval. "
+            f"[INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER] Error parsing '{amounts}' to interval. "
             "Please ensure that the value provided is in a valid format for defining an interval. "
             "You can reference the documentation for the correct format. Unrecognized number "
             f"{word}. SQLSTATE: 22006",
@@ -355,14 +368,14 @@ def _bad_amount(value: str, node: Any, error: IntervalError, body: Origin) -> Ex
         )
     return AnalysisError(
         "INVALID_INTERVAL_FORMAT.INVALID_FRACTION",
-        f"[INVALID_INTERVAL_FORMAT.INVALID_FRACTION] Error parsing '{written}' to interval. "
+        f"[INVALID_INTERVAL_FORMAT.INVALID_FRACTION] Error parsing '{amounts}' to interval. "
         "Please ensure that the value provided is in a valid format for defining an interval. You "
         "can reference the documentation for the correct format. "
-        f"{_unit_of(value, node).lower()} cannot have fractional part. SQLSTATE: 22006",
+        f"{_unit_of(value, written).lower()} cannot have fractional part. SQLSTATE: 22006",
         hint="Only seconds may have a fraction.",
     )
 
 
-def _unit_of(value: str, node: Any) -> str:
-    pairs = zip(node.args["values"], node.args["units"], strict=True)
-    return str(next(unit for amount, unit in pairs if amount.name == value))
+def _unit_of(value: str, written: WrittenInterval) -> str:
+    pairs = zip(written.values, written.units, strict=True)
+    return next(unit for amount, unit in pairs if amount == value)

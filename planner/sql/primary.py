@@ -1,12 +1,29 @@
-"""Primary expressions: literals, columns, parentheses, lambdas, fields and elements."""
+"""Primary expressions: columns, calls, parentheses, lambdas, CASE, fields and elements."""
 
 from __future__ import annotations
 
-from sqlglot import exp
-from sqlglot.tokens import TokenType
-
+from ..model.expressions.core import (
+    Alias,
+    CaseWhen,
+    Cast,
+    EvalMode,
+    Expression,
+    LambdaFunction,
+    Literal,
+    lit,
+)
+from ..model.expressions.subqueries import ScalarSubquery
+from ..model.expressions.unresolved import (
+    MultiAlias,
+    UnresolvedAttribute,
+    UnresolvedExtractValue,
+    UnresolvedFunction,
+    UnresolvedLambdaVariable,
+    UnresolvedStar,
+)
+from ..model.schemas.types import STRING
 from .calls import CallParser
-from .cursor import NAMES, STRINGS, Node
+from .errors import unsupported
 
 _AFTER_QUERIES = frozenset(
     (")", "UNION", "EXCEPT", "MINUS", "INTERSECT", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE",
@@ -17,150 +34,213 @@ _AFTER_QUERIES = frozenset(
 class PrimaryParser(CallParser):
     """Reads what operators stand between."""
 
-    def _parse_postfix(self, start: int) -> Node:
-        node = self._mark(start, self._parse_primary())
+    def primary(self) -> Expression:
+        """A primary expression with the fields, elements and casts behind it."""
+        start = self.index
+        node = self._primary()
         while True:
-            if self._match(TokenType.L_BRACKET):
-                index = self._parse_comparison()
-                self._expect(TokenType.R_BRACKET)
-                node = exp.Bracket(this=node, expressions=[index])
-            elif self._match(TokenType.DOT):
-                node = exp.Dot(this=node, expression=self._parse_name())
-            elif self._match(TokenType.DCOLON):
-                node = exp.Cast(this=node, to=self._parse_types())
-            elif self._word("COLLATE"):
-                node = exp.Collate(this=node, expression=self._parse_name())
+            if self.take("["):
+                index = self.value()
+                self.need("]")
+                origin = self.origin(start)
+                node = UnresolvedExtractValue(child=node, extraction=index, origin=origin)
+            elif self.take("."):
+                node = self._field(start, node)
+            elif self.take("::"):
+                kind = self.data_type()
+                mode: EvalMode = "ANSI" if self.conf.ansi else "LEGACY"
+                node = Cast(child=node, type_=kind, mode=mode, origin=self.origin(start))
+            elif self.token.symbol == ":" and self.peek().is_name:
+                self.advance(2)
+                node = self.refuse(unsupported("The operator `:`", self.origin(start)))
+            elif self.take("COLLATE"):
+                self.name()
+                node = self.refuse(unsupported("COLLATE", self.origin(start)))
             else:
                 return node
-            self._mark(start, node)
 
-    def _parse_primary(self) -> Node:
-        kind = self._curr.token_type
-        if kind in STRINGS:
-            return self._parse_string_literal(many=True)
-        if kind == TokenType.DASH or self._is_number(0):
-            return self._parse_number()
-        if kind == TokenType.STAR:
-            return self._parse_star()
-        if kind == TokenType.L_PAREN:
-            return self._parse_paren()
-        if kind == TokenType.PLACEHOLDER:
-            self._advance()
-            return exp.Placeholder()
-        if kind == TokenType.COLON and self._peek_type(1) in NAMES:
-            self._advance()
-            return exp.Placeholder(this=self._parse_name().name)
-        if kind == TokenType.IDENTIFIER:
-            return self._parse_reference()
-        if kind == TokenType.VAR:
-            return self._parse_keyword_form() or self._parse_reference()
-        self.raise_error("Expected an expression")
-        return None
+    def _field(self, start: int, node: Expression) -> Expression:
+        name = self.name()
+        origin = self.origin(start)
+        if isinstance(node, UnresolvedAttribute):
+            return UnresolvedAttribute(parts=(*node.parts, name), origin=origin)
+        field = Literal(value=name, type_=STRING)
+        return UnresolvedExtractValue(child=node, extraction=field, origin=origin)
 
-    def _parse_star(self) -> Node:
-        self._expect(TokenType.STAR)
-        star = exp.Star()
-        if self._ahead("EXCEPT") and self._peek_type(1) == TokenType.L_PAREN:
-            self._advance()
-            star.set("except_", self._wrapped(lambda: self._list(self._parse_qualified_name)))
-        return star
+    def _primary(self) -> Expression:
+        if (constant := self.constant()) is not None:
+            return constant
+        symbol = self.token.symbol
+        if symbol == "*":
+            return self._star(self.index, ())
+        if symbol == "(":
+            return self._in_brackets()
+        if symbol == "CASE" and (case := self.attempt(self._case)) is not None:
+            return case
+        if not self.token.is_name:
+            self.fail("an expression")
+        if (call := self.keyword_call()) is not None:
+            return call
+        return self._reference()
 
-    def _parse_paren(self) -> Node:
-        if lambda_ := self._parse_wrapped_lambda():
-            return lambda_
-        if self._is_query_ahead(0):
-            return exp.Subquery(this=self._wrapped(self._parse_query))
-        items = self._wrapped(lambda: self._list(self._parse_expression))
-        if len(items) > 1:
-            return exp.Tuple(expressions=items)
-        return exp.Paren(this=items[0])
+    def _star(self, start: int, target: tuple[str, ...]) -> Expression:
+        self.need("*")
+        excluded: list[tuple[str, ...]] = []
+        if self.ahead("EXCEPT", "("):
+            self.advance()
+            excluded = self.bracketed_list(self.qualified_name)
+        return UnresolvedStar(
+            target=target, except_names=tuple(excluded), origin=self.origin(start)
+        )
 
-    def _parse_wrapped_lambda(self) -> Node:
-        """`(x, y) -> body`, or None."""
-        offset = 1
-        while self._peek_type(offset) in NAMES and self._peek_type(offset + 1) == TokenType.COMMA:
-            offset += 2
-        arrow = (self._peek_type(offset + 1), self._peek_type(offset + 2))
-        if arrow != (TokenType.R_PAREN, TokenType.ARROW) or self._peek_type(offset) not in NAMES:
+    def _reference(self) -> Expression:
+        """A column, a call, `t.*`, or a lambda of one parameter."""
+        start = self.index
+        if self.peek().symbol == "->":
+            return self._lambda(start, [self.name()])
+        parts = [self.name()]
+        while self.token.symbol == ".":
+            if self.peek().symbol == "*":
+                self.advance()
+                return self._star(start, tuple(parts))
+            if not self.peek().is_name:
+                break
+            self.advance()
+            parts.append(self.name())
+        if self.token.symbol == "(":
+            return self.call(start, ".".join(parts))
+        return UnresolvedAttribute(parts=tuple(parts), origin=self.origin(start))
+
+    def _lambda(self, start: int, names: list[str]) -> Expression:
+        self.need("->")
+        # Any name in the body may be a parameter.
+        body = self.expression().transform_up(_as_variable)
+        parameters = tuple(UnresolvedLambdaVariable(parts=(name,)) for name in names)
+        return LambdaFunction(body=body, parameters=parameters, origin=self.origin(start))
+
+    def _case(self) -> Expression | None:
+        start = self.index
+        if self.peek().symbol in (",", ")", ".") or self.peek().kind == "end":
             return None
-        names = self._wrapped(lambda: self._list(self._parse_name))
-        self._expect(TokenType.ARROW)
-        return exp.Lambda(this=self._parse_disjunction(), expressions=names)
+        self.need("CASE")
+        operand = None if self.ahead("WHEN") else self.expression()
+        conditions: list[Expression] = []
+        values: list[Expression] = []
+        if not self.ahead("WHEN"):
+            self.fail("WHEN")
+        while self.take("WHEN"):
+            conditions.append(self.expression())
+            self.need("THEN")
+            values.append(self.expression())
+        otherwise = self.expression() if self.take("ELSE") else None
+        self.need("END")
+        origin = self.origin(start)
+        if operand is not None:
+            conditions = [
+                UnresolvedFunction(name="=", arguments=(operand, value), origin=origin)
+                for value in conditions
+            ]
+        return CaseWhen(
+            conditions=tuple(conditions), values=tuple(values), otherwise=otherwise, origin=origin
+        )
 
-    def _is_query_ahead(self, offset: int) -> bool:
+    # -------------------------------------------------------------------------------- parentheses
+
+    def _in_brackets(self) -> Expression:
+        """A lambda, a query, a row, or an expression."""
+        start = self.index
+        if (found := self.attempt(self._lambda_in_brackets)) is not None:
+            return found
+        if self.is_query_ahead():
+            plan = self.bracketed(self.query)
+            return ScalarSubquery(plan=plan, origin=self.origin(start))
+        self.need("(")
+        items = self.listed(self.named_expression)
+        if len(items) == 1:
+            if isinstance(items[0], Alias | MultiAlias):
+                self.fail("a comma")
+            self.need(")")
+            return items[0]
+        self.need(")")
+        fields: list[Expression] = []
+        for position, value in enumerate(items, start=1):
+            fields += [lit(_field_name(value, position)), _unnamed(value)]
+        return UnresolvedFunction(
+            name="named_struct", arguments=tuple(fields), origin=self.origin(start)
+        )
+
+    def _lambda_in_brackets(self) -> Expression | None:
+        """`(x, y) -> body`."""
+        start = self.index
+        self.advance()
+        names: list[str] = []
+        while self.token.is_name:
+            names.append(self.name())
+            if not self.take(","):
+                break
+        if not names or not self.take(")") or not self.ahead("->"):
+            return None
+        return self._lambda(start, names)
+
+    def is_query_ahead(self, offset: int = 0) -> bool:
         """Whether a parenthesis opens there and a query follows it."""
-        if self._peek_type(offset) != TokenType.L_PAREN:
+        if self.peek(offset).symbol != "(":
             return False
-        first = index = self._index + offset + 1
-        while index < self._tokens_size and self._tokens[index].token_type == TokenType.L_PAREN:
+        first = index = self.index + offset + 1
+        while self.tokens[index].symbol == "(":
             index += 1
         return self._begins_query(index) and self._is_query_around(index, index - first)
 
     def _begins_query(self, index: int) -> bool:
-        if index >= self._tokens_size or self._tokens[index].token_type != TokenType.VAR:
+        word = self.tokens[index].symbol
+        if word not in ("SELECT", "WITH", "VALUES"):
             return False
-        word = self._tokens[index].text.upper()
-        following = self._tokens[index + 1].token_type if index + 1 < self._tokens_size else None
-        if word in ("SELECT", "WITH"):
-            return following not in (TokenType.R_PAREN, TokenType.COMMA, TokenType.DOT)
-        return word == "VALUES" and following in (
-            TokenType.L_PAREN, TokenType.NUMBER, *STRINGS
-        )  # fmt: skip
+        following = self.tokens[index + 1]
+        if word == "VALUES":
+            return following.symbol == "(" or following.kind in ("number", "string")
+        return following.symbol not in (")", ",", ".") and following.kind != "end"
 
     def _is_query_around(self, index: int, brackets: int) -> bool:
         """Whether all the brackets before a query hold queries: `((SELECT 1))`, not
         `((SELECT 1) + 1)`."""
         depth = brackets
-        while depth and index < self._tokens_size:
-            kind = self._tokens[index].token_type
-            if kind == TokenType.L_PAREN:
+        while depth and self.tokens[index].kind != "end":
+            symbol = self.tokens[index].symbol
+            if symbol == "(":
                 brackets += 1
-            elif kind == TokenType.R_PAREN:
+            elif symbol == ")":
                 brackets -= 1
                 if brackets < depth:
-                    following = self._tokens[index + 1 : index + 2]
-                    if following and following[0].text.upper() not in _AFTER_QUERIES:
+                    following = self.tokens[index + 1]
+                    if following.kind != "end" and following.symbol not in _AFTER_QUERIES:
                         return False
                     depth -= 1
             index += 1
         return True
 
-    def _is_bracket_in_bracket(self) -> bool:
-        """Whether brackets hold nothing but brackets: `((...))`."""
-        if self._peek_type(1) != TokenType.L_PAREN:
-            return False
-        depth, index = 1, self._index + 2
-        while depth and index < self._tokens_size:
-            kind = self._tokens[index].token_type
-            depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
-            index += 1
-        return bool(self._peek_type(index - self._index) == TokenType.R_PAREN)
 
-    def _parse_reference(self) -> Node:
-        """A column, a call, `t.*`, or a lambda of one parameter."""
-        if self._peek_type(1) == TokenType.ARROW:
-            name = self._parse_name()
-            self._advance()
-            return exp.Lambda(this=self._parse_disjunction(), expressions=[name])
-        parts = [self._parse_name()]
-        while self._curr.token_type == TokenType.DOT:
-            if self._peek_type(1) == TokenType.STAR:
-                self._advance()
-                return _column([*parts, self._parse_star()])
-            if self._peek_type(1) not in NAMES:
-                break
-            self._advance()
-            parts.append(self._parse_name())
-        if self._curr.token_type == TokenType.L_PAREN:
-            return self._parse_call(".".join(part.name for part in parts))
-        return _column(parts)
+def row_values(value: Expression) -> tuple[Expression, ...]:
+    """The values of `(a, b)`; of anything else the value itself."""
+    match value:
+        case UnresolvedFunction(name="named_struct", arguments=fields, origin=origin):
+            if origin is not None and origin.source[origin.start] == "(":
+                return fields[1::2]
+    return (value,)
 
 
-def _column(parts: list[Node]) -> Node:
-    """Names with dots between them as sqlglot keeps them: Column for four parts, Dot for more."""
-    head, rest = parts[:4], parts[4:]
-    names = dict(zip(("this", "table", "db", "catalog"), reversed(head), strict=False))
-    column = exp.Column(**names)
-    for part in rest:
-        column = exp.Dot(this=column, expression=part)
-    return column
+def _field_name(value: Expression, position: int) -> str:
+    """The name of a row's field: the column's or alias's own, else by position."""
+    if isinstance(value, UnresolvedAttribute):
+        return value.parts[-1]
+    return value.name if isinstance(value, Alias) else f"col{position}"
+
+
+def _unnamed(value: Expression) -> Expression:
+    """What stands under an alias."""
+    return value.child if isinstance(value, Alias) else value
+
+
+def _as_variable(node: Expression) -> Expression:
+    if isinstance(node, UnresolvedAttribute):
+        return UnresolvedLambdaVariable(parts=node.parts, origin=node.origin)
+    return node

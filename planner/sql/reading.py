@@ -1,76 +1,134 @@
-"""From a query's text to its unresolved plan."""
+"""From a text to its unresolved plan, or to what Spark says of it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from functools import cache
-from typing import Any
-
-from sqlglot.errors import ParseError, SqlglotError
+from dataclasses import replace
+from typing import TypeVar
 
 from ..model.errors import AnalysisError
-from ..model.expressions.core import Alias, Expression
+from ..model.expressions.core import Expression
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
-from .dialect import QuotedIdentifiers, SparkStreaming
-from .expressions import ExpressionReader
-from .plans import PlanReader
-from .syntax import syntax_error
+from .calls import NamedWindow
+from .cursor import CLAUSE_WORDS, Misfit
+from .errors import empty_statement, missing_window, syntax_error, unclosed_comment
+from .queries import QueryParser
+from .tokens import tokenize
 
-_UNREAD = "STATEPLAN_UNSUPPORTED_SQL"
-_LAST_WORD = re.compile(r"(?P<before>.*\S)\s+(?P<word>[A-Za-z]+)\s*", re.DOTALL)
+T = TypeVar("T")
+
+_OTHER_STATEMENTS = frozenset(
+    {"ADD", "ALTER", "ANALYZE", "BEGIN", "CACHE", "CALL", "CLEAR", "COMMENT", "CREATE", "DECLARE",
+     "DELETE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "LOAD", "MERGE", "MSCK",
+     "REFRESH", "RESET", "SET", "SHOW", "TRUNCATE", "UNCACHE", "UPDATE", "USE"}
+)  # fmt: skip
+# What is taken for a keyword where it may be one, and may yet be a name.
+_KEYWORDS = CLAUSE_WORDS | {
+    "ALL", "AND", "ANY", "AS", "ASC", "BETWEEN", "CASE", "DELAY", "DESC", "DISTINCT", "DIV", "ELSE",
+    "END", "ESCAPE", "EXISTS", "FALSE", "FILTER", "FOR", "IGNORE", "ILIKE", "IN", "INTERVAL", "IS",
+    "LIKE", "NOT", "NULL", "NULLS", "OR", "OVER", "REGEXP", "RESPECT", "RLIKE", "SOME",
+    "STREAM", "TABLE", "THEN", "TRUE", "VALUES", "WHEN", "WITH", "WITHIN",
+}  # fmt: skip
+_LEFT_OVER = (
+    "The query could end before it, and goes on with nothing that follows. Is a comma, an operator "
+    "or a keyword missing or misspelled?"
+)
+_MOST_NAMES = 3  # keywords that are read as names in one text
 _DOUBLE_QUOTED = "spark.sql.ansi.doubleQuotedIdentifiers"
-
-
-@cache
-def _dialect(double_quoted: bool) -> Any:
-    return QuotedIdentifiers() if double_quoted else SparkStreaming()
 
 
 def read_query(text: str, conf: Conf) -> LogicalPlan:
     """The plan of a query's text."""
-    tree = _tree(text, conf, "statement", lambda parser: parser._parse_statement())
-    return PlanReader(ExpressionReader(text, conf)).query(tree)
+    return _read(text, conf, _statement)
 
 
 def read_expression(text: str, conf: Conf) -> Expression:
     """The expression of a text, an Alias if it ends with a name."""
+    return _read(text, conf, _lone_expression)
+
+
+def _statement(parser: QueryParser) -> LogicalPlan:
+    plan = parser.query()
+    while parser.take(";"):
+        pass
+    return plan
+
+
+def _lone_expression(parser: QueryParser) -> Expression:
+    expression = parser.named_expression()
+    for window in expression.collect(NamedWindow):
+        parser.refuse(missing_window(window.window, window.origin))
+    return expression
+
+
+def _read(text: str, conf: Conf, read: Callable[[QueryParser], T]) -> T:
+    double_quoted = conf.flag("spark.sql.ansi.enabled") and conf.flag(_DOUBLE_QUOTED)
+    tokens = tokenize(text, double_quoted=double_quoted)
+    if tokens[-2:][0].symbol == "/*":
+        raise unclosed_comment(text)
+    if tokens[0].kind == "end":
+        raise empty_statement(text)
+    parser = QueryParser(text, tokens, conf)
     try:
-        tree = _tree(text, conf, "named_expression", lambda parser: parser._parse_expression())
-    except AnalysisError as error:
-        # Where the last word opens what does not follow it is a name: `qty AS`, `qty > 1 AND`.
-        found = _LAST_WORD.fullmatch(text)
-        if error.condition != _UNREAD or found is None:
-            raise
-        child = read_expression(found["before"], conf)
-        return child if isinstance(child, Alias) else Alias(child=child, name=found["word"])
-    # Through the reader of plans: an expression may hold a subquery.
-    return PlanReader(ExpressionReader(text, conf)).expressions.read(tree)
+        found = _whole(parser, read)
+    except Misfit:
+        parser, found = _with_keywords_as_names(parser, read)
+    # Parameters are bound to the plan of a text that Spark has read.
+    for error in sorted(parser.refusals, key=lambda e: e.condition == "UNBOUND_SQL_PARAMETER"):
+        raise error
+    return found
 
 
-def _tree(text: str, conf: Conf, rule: str, parse: Callable[[Any], Any]) -> Any:
-    dialect = _dialect(conf.flag("spark.sql.ansi.enabled") and conf.flag(_DOUBLE_QUOTED))
-    try:
-        tokens = dialect.tokenize(text)
-        trees = dialect.parser()._parse(parse, tokens, text)
-    except SqlglotError as error:
-        raise _refusal(text, rule, error) from None
-    if len(trees) != 1 or trees[0] is None:
-        raise _refusal(text, rule, None)
-    return trees[0]
+def _whole(parser: QueryParser, read: Callable[[QueryParser], T]) -> T:
+    found = read(parser)
+    if parser.token.kind != "end":
+        parser.fail("")
+    return found
 
 
-def _refusal(text: str, rule: str, error: SqlglotError | None) -> AnalysisError:
-    """Spark's own error for the text, or what this front end could not read of Spark's SQL."""
-    found = syntax_error(text, rule)
-    if found is not None:
-        return found
-    details = (error.errors[:1] or [{}])[0] if isinstance(error, ParseError) else {}
-    place = f" (line {details['line']})" if details.get("line") else ""
-    what = details.get("description") or "this form of the query"
-    return AnalysisError(
-        _UNREAD,
-        f"Spark reads this query, stateplan does not{place}: {what}.",
-        hint="Write the query in a plainer form.",
-    )
+def _with_keywords_as_names(
+    parser: QueryParser, read: Callable[[QueryParser], T]
+) -> tuple[QueryParser, T]:
+    """Read a text again whose words are keywords where they seem to be.
+
+    Spark reserves no word, and its parser looks ahead as far as it must: in `SELECT a AS FROM t`
+    AS is a name, as with FROM for a name the text would not go on. So where a text leaves the
+    grammar, the keywords before are read as names, the nearest first. If the text fits then, that
+    is its reading; else the one that comes furthest is gone on with.
+
+    Raises:
+        AnalysisError: PARSE_SYNTAX_ERROR at the furthest token, which no reading accepts.
+    """
+    for _ in range(_MOST_NAMES):
+        furthest = parser
+        for index in range(parser.index, -1, -1):
+            token = parser.tokens[index]
+            if token.kind != "word" or token.symbol not in _KEYWORDS:
+                continue
+            tokens = [*parser.tokens]
+            tokens[index] = replace(token, symbol="")
+            other = QueryParser(parser.text, tokens, parser.conf)
+            try:
+                return other, _whole(other, read)
+            except (Misfit, AnalysisError):
+                if other.index > furthest.index:
+                    furthest = other
+        if furthest is parser:
+            break
+        parser = furthest
+    raise _misfit(parser) from None
+
+
+def _misfit(parser: QueryParser) -> AnalysisError:
+    token, text = parser.token, parser.text
+    if parser.index == 0 and token.symbol in _OTHER_STATEMENTS:
+        return AnalysisError(
+            "STATEPLAN_UNSUPPORTED_SQL",
+            f"The statement {token.symbol} is not supported: only queries are.",
+            hint="Write a query: SELECT ... FROM STREAM ...",
+        )
+    at_end = token.kind == "end"
+    near = token.text if at_end else f"'{text[token.start : token.stop + 1]}'"
+    hint = f"Expected here: {parser.expected}." if parser.expected else _LEFT_OVER
+    return syntax_error(near, text, token.start, hint)

@@ -2,316 +2,374 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from itertools import count
 
-from sqlglot import exp
-
-from ..model.errors import AnalysisError
-from ..model.expressions.core import AttributeReference, Expression, Literal, Origin, lit
+from ..model.expressions.core import Alias, Expression, Literal, Origin
 from ..model.expressions.intervals import interval_text
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
-from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
-from ..model.plans.logical import (
-    EventTimeWatermark,
-    Generate,
-    GlobalLimit,
-    Join,
-    JoinType,
-    LocalLimit,
-    watermark_node_id,
-)
-from ..model.plans.partitions import Sample
-from ..model.plans.pivot import UnresolvedPivot
+from ..model.expressions.unresolved import UnresolvedAttribute
+from ..model.plans.logical import EventTimeWatermark, Generate, Join, JoinType, watermark_node_id
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import (
-    LocalRelation,
     OneRowRelation,
     SubqueryAlias,
     UnresolvedInlineTable,
     UnresolvedRelation,
     UnresolvedTableFunction,
 )
-from ..model.plans.unpivot import UnresolvedUnpivot
 from ..model.schemas.types import YearMonthIntervalType
+from ..model.settings.conf import Conf
 from ..model.text.text import pretty
-from .context import fragment_error, unsupported
-from .expressions import ExpressionReader
-from .nodes import LateralRelation, Pivoted, Sampled, TableFunction, Unpivoted, Watermark
-from .samples import refused_sample
-
-Node = Any  # sqlglot carries no types here
+from .calls import identifier
+from .cursor import CLAUSE_WORDS, JOIN_AND_SET_WORDS
+from .errors import lateral_join_type, lateral_table, negative_delay
+from .primary import row_values
+from .table_clauses import TableClauseParser, local_relation
+from .tokens import Token
 
 _UNNAMED = "__auto_generated_subquery_name"
-_JOIN_TYPES: dict[tuple[str | None, str | None], JoinType] = {
-    (None, None): "Inner",
-    (None, "INNER"): "Inner",
-    (None, "COMMA"): "Inner",
-    (None, "CROSS"): "Cross",
-    ("LEFT", None): "LeftOuter",
-    ("RIGHT", None): "RightOuter",
-    ("FULL", None): "FullOuter",
+_JOIN_WORDS = frozenset(
+    {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
+)
+_JOIN_TYPES: dict[tuple[str, str], JoinType] = {
+    ("", ""): "Inner",
+    ("", "INNER"): "Inner",
+    ("", "CROSS"): "Cross",
+    ("LEFT", ""): "LeftOuter",
+    ("RIGHT", ""): "RightOuter",
+    ("FULL", ""): "FullOuter",
     ("LEFT", "SEMI"): "LeftSemi",
-    (None, "SEMI"): "LeftSemi",
+    ("", "SEMI"): "LeftSemi",
     ("LEFT", "ANTI"): "LeftAnti",
-    (None, "ANTI"): "LeftAnti",
+    ("", "ANTI"): "LeftAnti",
 }
+_NOT_LATERAL = {
+    "RightOuter": "RIGHT OUTER",
+    "FullOuter": "FULL OUTER",
+    "LeftSemi": "LEFT SEMI",
+    "LeftAnti": "LEFT ANTI",
+}
+# Words that may follow a relation; none of them is its alias unless AS or quotes say so.
+_AFTER_RELATION = CLAUSE_WORDS | {"DELAY"}
+_AFTER_QUERY_IN_BRACKETS = frozenset(
+    ("UNION", "EXCEPT", "MINUS", "SETMINUS", "INTERSECT", "ORDER", "LIMIT", "OFFSET", "SORT",
+     "CLUSTER", "DISTRIBUTE")
+)  # fmt: skip
 
 
-class RelationReader:
-    """Reads relations for the reader of whole queries, which gives `query`."""
+class RelationParser(TableClauseParser):
+    """Reads relations and the joins between them."""
 
-    expressions: ExpressionReader
-    watermarks: Iterator[int]
-    query: Callable[[Node], LogicalPlan]
+    def __init__(self, text: str, tokens: list[Token], conf: Conf) -> None:
+        super().__init__(text, tokens, conf)
+        self.watermarks: Iterator[int] = count()
 
-    def source(self, node: Node) -> LogicalPlan:
-        clause = node.args.get("from_")
-        if clause is None:
+    def from_clause(self) -> LogicalPlan:
+        """FROM with its relations; without FROM one row."""
+        start = self.index
+        if not self.take("FROM"):
             return OneRowRelation()
-        plan = self.relation(clause.this, clause)
-        for join in node.args.get("joins") or []:
-            plan = self._join(join, plan)
+        self.take("LATERAL")  # without a relation before it, it means nothing
+        plan = self._relation(start)
+        while self.take(","):
+            place = self.index
+            if self.token.symbol == "LATERAL":
+                query = self._lateral()
+                plan = LateralJoin(
+                    child=plan, query=query, join_type="Inner", origin=self.origin(place)
+                )
+            else:
+                right = self._relation_primary(start)
+                plan = Join(left=plan, right=right, join_type="Inner", origin=self.origin(start))
+            # As in Spark, `a, b JOIN c` joins c with what stands before it, not with b alone.
+            plan = self._extended(plan, place)
         return plan
 
-    def relation(self, node: Node, around: Node | None = None) -> LogicalPlan:
-        """Something of FROM with its alias, its watermark and the joins behind it.
+    def _relation(self, clause: int | None = None) -> LogicalPlan:
+        """A relation with the joins behind it.
 
-        `around` is the clause that it belongs to: a stream's alias is placed there, as in Spark.
+        Args:
+            clause: where the clause begins that it belongs to.
         """
-        place = around if around is not None and _is_stream(node) else node
-        plan = self._aliased(node, self._relation(node), self.expressions.origin(place))
-        for join in node.args.get("joins") or []:
-            plan = self._join(join, plan)
+        start = self.index
+        return self._extended(self._relation_primary(clause), start)
+
+    def _extended(self, plan: LogicalPlan, start: int) -> LogicalPlan:
+        """A relation with what follows it, from the left: joins, PIVOT and UNPIVOT."""
+        while True:
+            match self.token.symbol:
+                case "PIVOT":
+                    plan = self.pivot(plan)
+                case "UNPIVOT":
+                    plan = self._aliased(self.unpivot(start, plan), start, with_columns=False)
+                case word if word in _JOIN_WORDS:
+                    plan = self._join(plan)
+                case _:
+                    return plan
+
+    # -------------------------------------------------------------------------------------- joins
+
+    def _join(self, left: LogicalPlan) -> LogicalPlan:
+        start = self.index
+        natural = self.take("NATURAL")
+        side = self.take_one(("LEFT", "RIGHT", "FULL"))
+        if side and not (side == "LEFT" and self.token.symbol in ("SEMI", "ANTI")):
+            self.take("OUTER")
+        kind = self.take_one(("CROSS", "INNER", "SEMI", "ANTI"))
+        join_type = _JOIN_TYPES.get((side, kind))
+        if join_type is None:
+            self.move(self.index - 1)
+            self.fail("JOIN")
+        self.need("JOIN")
+        if self.token.symbol == "LATERAL":
+            query = self._lateral()
+            condition = self.expression() if not natural and self.take("ON") else None
+            origin = self.origin(start)
+            if join_type in _NOT_LATERAL:
+                self.refuse(lateral_join_type(_NOT_LATERAL[join_type], origin))
+            return LateralJoin(
+                child=left, query=query, join_type=join_type, condition=condition, origin=origin
+            )
+        right = self._relation_primary(start)
+        condition, using = None, []
+        if not natural and self.take("ON"):
+            condition = self.expression()
+        elif not natural and self.take("USING"):
+            using = self.bracketed_list(self.name)
+        return Join(
+            left=left,
+            right=right,
+            join_type=join_type,
+            condition=condition,
+            using=tuple(using),
+            natural=natural,
+            origin=self.origin(start),
+        )
+
+    def _lateral(self) -> LateralSubquery:
+        start = self.index
+        self.need("LATERAL")
+        can_refer = self.token.symbol == "(" or (self._is_call() and not self._is_stream())
+        plan = self._relation_primary()
+        origin = self.origin(start)
+        if not can_refer:
+            self.refuse(lateral_table(origin))
+        return LateralSubquery(plan=plan, origin=origin)
+
+    def lateral_views(self, plan: LogicalPlan) -> LogicalPlan:
+        """The views behind a relation, each over the one before."""
+        start = self.index
+        while self.take("LATERAL", "VIEW"):
+            outer = self.take("OUTER")
+            place = self.index
+            generator = self.call(place, ".".join(self.qualified_name()))
+            alias = self.name()
+            columns: list[str] = []
+            if self.take("AS") or self.is_alias():
+                columns = self.listed(self.name)
+            plan = Generate(
+                child=plan,
+                generator=generator,
+                outer=outer,
+                generated=tuple(UnresolvedAttribute(parts=(name,)) for name in columns),
+                alias=alias.lower(),
+                origin=self.origin(start),
+            )
+            start = self.index
         return plan
 
-    def _relation(self, node: Node) -> LogicalPlan:
-        match node:
-            case exp.Table():
-                return self._table(node, node, streaming=False)
-            case exp.Stream():
-                return self._table(node.this, node, streaming=True)
-            case exp.Subquery():
-                return self.query(node.this)
-            case exp.Paren():
-                return self.relation(node.this)
-            case exp.Values():
-                return self.inline_table(node)
-            case Watermark():
-                return self._watermark(node)
-            case TableFunction():
-                return self._table_function(node)
-            case Sampled():
-                return self._sample(node)
-            case Pivoted():
-                return self._pivot(node)
-            case Unpivoted():
-                return self._unpivot(node)
-        raise unsupported(f"{type(node).__name__} in FROM", self.expressions.origin(node))
+    # --------------------------------------------------------------------------- single relations
 
-    def _table(self, table: Node, place: Node, streaming: bool) -> LogicalPlan:
-        parts = tuple(part.name for part in table.parts)
-        origin = self.expressions.origin(place)
-        return UnresolvedRelation(parts=parts, streaming=streaming, origin=origin)
+    def _relation_primary(self, clause: int | None = None) -> LogicalPlan:
+        start = self.index
+        if self.token.symbol == "(":
+            return self._in_parentheses(start)
+        if self.token.symbol == "VALUES" and self.peek().symbol != ".":
+            self.advance()
+            return self.inline_table()
+        if self._is_stream():
+            return self._stream(start, clause)
+        if self._is_call():
+            return self._table_function(start)
+        parts = self.qualified_name()
+        table = UnresolvedRelation(parts=parts, origin=self.origin(start))
+        return self._suffixes_of(table, start, self.index)
 
-    def _table_function(self, node: Node) -> LogicalPlan:
-        function = node.this
-        match function.expressions:
-            case [exp.Literal(is_string=True) as name] if function.this.upper() == "IDENTIFIER":
-                parts = tuple(part.strip("`") for part in name.this.split("."))
-                return UnresolvedRelation(parts=parts, origin=self.expressions.origin(function))
-        return UnresolvedTableFunction(
-            name=function.this,
-            arguments=self.expressions.read_all(function.expressions),
-            origin=self.expressions.origin(function),
+    def table(self) -> LogicalPlan:
+        """`TABLE t`, behind TABLE."""
+        start = self.index
+        return UnresolvedRelation(parts=self.qualified_name(), origin=self.origin(start))
+
+    def _in_parentheses(self, start: int) -> LogicalPlan:
+        if not self.is_query_ahead() or self._is_query_a_relation():
+            return self._suffixes_of(self.bracketed(self._relation), start)
+        return self._suffixes_of(self.bracketed(self.query), start, is_query=True)
+
+    def _is_query_a_relation(self) -> bool:
+        """Whether a query in two brackets is only the first relation of a join: `((..) a JOIN b)`.
+
+        Then a name or a word that follows no query comes behind the inner bracket.
+        """
+        if self.peek().symbol != "(":
+            return False
+        depth, index = 1, self.index + 2
+        while depth and self.tokens[index].kind != "end":
+            symbol = self.tokens[index].symbol
+            depth += (symbol == "(") - (symbol == ")")
+            index += 1
+        token = self.tokens[index]
+        return token.is_name and token.symbol not in _AFTER_QUERY_IN_BRACKETS
+
+    def _is_stream(self) -> bool:
+        """`STREAM name` or `STREAM(name)`, and not a table called stream."""
+        if self.token.symbol != "STREAM":
+            return False
+        following = self.peek()
+        if following.symbol == "(" or following.kind == "quoted":
+            return True
+        return following.is_name and following.symbol not in _AFTER_RELATION | {"AS"}
+
+    def _stream(self, start: int, clause: int | None) -> LogicalPlan:
+        self.need("STREAM")
+        in_brackets = self.token.symbol == "("
+        read = self.qualified_name
+        parts = self.bracketed(read) if in_brackets else read()
+        place = self.index
+        watermark = self._watermark()
+        alias = self._alias()
+        origin = self.origin(start)
+        plan: LogicalPlan = UnresolvedRelation(parts=parts, streaming=True, origin=origin)
+        if alias is not None:
+            # As in Spark, at the clause that the stream belongs to.
+            if watermark is None and clause is not None:
+                origin = self.origin(clause)
+            name, columns = alias
+            plan = SubqueryAlias(child=plan, alias=name, columns=columns, origin=origin)
+        return self._with_watermark(plan, watermark, place)
+
+    def _is_call(self) -> bool:
+        offset = 1
+        while self.peek(offset).symbol == ".":
+            offset += 2
+        return self.peek(offset).symbol == "("
+
+    def _table_function(self, start: int) -> LogicalPlan:
+        name = ".".join(self.qualified_name())
+        arguments = self.optional_list(self.argument)
+        origin = self.origin(start)
+        plan: LogicalPlan = UnresolvedTableFunction(
+            name=name, arguments=tuple(arguments), origin=origin
         )
+        if name.upper() == "IDENTIFIER" and (parts := identifier(arguments)):
+            plan = UnresolvedRelation(parts=parts, origin=origin)
+        return self._suffixes_of(plan, start, sampled=False)
 
-    def _sample(self, node: Node) -> LogicalPlan:
-        """A share of the rows, or the first so many."""
-        child = self.relation(node.this)
-        if (error := refused_sample(node, self.expressions)) is not None:
-            raise error
-        sizes = [self._number(size) for size in node.args["sizes"]]
-        seed = node.args.get("seed")
-        if node.args["kind"] == "ROWS":
-            limit = lit(int(sizes[0]))
-            return GlobalLimit(child=LocalLimit(child=child, limit=limit), limit=limit)
-        share = sizes[0] / 100 if node.args["kind"] == "PERCENT" else sizes[0] / sizes[1]
-        return Sample(
-            child=child,
-            lower=0.0,
-            upper=share,
-            seed=None if seed is None else int(self._number(seed)),
-            origin=self.expressions.origin(node),
-        )
+    def _suffixes_of(
+        self,
+        plan: LogicalPlan,
+        start: int,
+        stop: int | None = None,
+        *,
+        is_query: bool = False,
+        sampled: bool = True,
+    ) -> LogicalPlan:
+        """TABLESAMPLE, WATERMARK and the alias; Spark writes the alias last and applies it first.
 
-    def _number(self, node: Node) -> float:
-        value = self.expressions.read(node)
-        if isinstance(value, Literal) and value.value is not None:
-            return float(str(value.value))
-        raise unsupported("A size of a sample that is no number", self.expressions.origin(node))
+        Args:
+            plan: what they belong to.
+            start: where that begins.
+            stop: where it ends, if the alias is placed there; else it is placed with the alias.
+            is_query: it is a query, which has a name of Spark's if it has none of its own.
+            sampled: TABLESAMPLE may follow it.
+        """
+        place = self.index
+        if sampled and self.token.symbol == "TABLESAMPLE":
+            if is_query:
+                plan = SubqueryAlias(child=plan, alias=_UNNAMED)
+            plan = self.sample(plan)
+            start, stop = place, self.index
+            is_query = False
+        clause = self.index
+        watermark = self._watermark()
+        alias = self._alias()
+        if alias is not None:
+            last = self.index if stop is None else stop
+            origin = self.span(self.tokens[start].start, self.tokens[last - 1].stop)
+            name, columns = alias
+            plan = SubqueryAlias(child=plan, alias=name, columns=columns, origin=origin)
+        elif is_query:
+            plan = SubqueryAlias(child=plan, alias=_UNNAMED)
+        return self._with_watermark(plan, watermark, clause)
 
-    def _pivot(self, node: Node) -> LogicalPlan:
-        origin = self.expressions.origin(node)
-        columns = tuple(
-            UnresolvedAttribute(parts=(column.name,), origin=origin)
-            for column in node.args["columns"]
-        )
-        pairs = tuple(e for column in columns for e in (lit(column.parts[0]), column))
-        whole = UnresolvedFunction(name="named_struct", arguments=pairs, origin=origin)
-        return UnresolvedPivot(
-            child=self.relation(node.this),
-            column=whole if len(columns) > 1 else columns[0],
-            values=self.expressions.read_all(node.args["values"]),
-            aggregates=self.expressions.read_all(node.args["aggregates"]),
-            origin=origin,
-        )
-
-    def _unpivot(self, node: Node) -> LogicalPlan:
-        columns = node.args["columns"]
-        names = tuple(
-            None if column.args.get("alias") is None else column.args["alias"].name
-            for column in columns
-        )
-        return UnresolvedUnpivot(
-            child=self.relation(node.this),
-            columns=tuple(self.expressions.read_all(column.expressions) for column in columns),
-            names=names,
-            value_names=tuple(name.name for name in node.args["values"]),
-            name_column=node.args["name"].name,
-            include_nulls=bool(node.args.get("nulls")),
-            origin=self.expressions.origin(node),
-        )
-
-    def _aliased(self, node: Node, plan: LogicalPlan, origin: Origin) -> LogicalPlan:
-        if isinstance(node, exp.Values):
-            return plan
-        alias = node.args.get("alias")
+    def _aliased(self, plan: LogicalPlan, start: int, *, with_columns: bool) -> LogicalPlan:
+        alias = self._alias(with_columns=with_columns)
         if alias is None:
-            return (
-                SubqueryAlias(child=plan, alias=_UNNAMED)
-                if isinstance(node, exp.Subquery)
-                else plan
-            )
-        columns = tuple(column.name for column in alias.columns)
-        return SubqueryAlias(child=plan, alias=alias.name, columns=columns, origin=origin)
+            return plan
+        name, columns = alias
+        origin = self.origin(start)
+        return SubqueryAlias(child=plan, alias=name, columns=columns, origin=origin)
 
-    def _watermark(self, node: Node) -> LogicalPlan:
-        child = self.relation(node.this)
-        delay = self.expressions.read(node.args["delay"])
-        assert isinstance(delay, Literal) and isinstance(delay.value, int)
-        whole = delay.value
+    def _alias(self, *, with_columns: bool = True) -> tuple[str, tuple[str, ...]] | None:
+        """A relation's name and those of its columns, or None."""
+        if not self.take("AS") and not self.is_alias(_AFTER_RELATION):
+            return None
+        if self.token.kind == "word" and self.token.text.upper() in JOIN_AND_SET_WORDS:
+            self.fail("a name")
+        name = self.name()
+        columns = with_columns and self.token.symbol == "("
+        return name, tuple(self.bracketed_list(self.name)) if columns else ()
+
+    # ---------------------------------------------------------------------------------- watermark
+
+    def _watermark(self) -> tuple[Expression, Expression] | None:
+        """`WATERMARK column DELAY OF INTERVAL ...`, or None."""
+        if not self.take("WATERMARK"):
+            return None
+        start = self.index
+        column = self.expression()
+        if self.take("AS") or (self.is_alias() and not self.ahead("DELAY", "OF")):
+            column = Alias(child=column, name=self.name(), origin=self.origin(start))
+        self.need("DELAY", "OF")
+        if self.token.symbol != "INTERVAL":
+            self.fail("INTERVAL")
+        delay = self.interval()
+        # Spark takes no interval with its units in the string here.
+        if delay is None or self.previous.kind != "word":
+            self.fail("a unit such as SECONDS, MINUTES, HOURS or DAYS")
+        return column, delay
+
+    def _with_watermark(
+        self, plan: LogicalPlan, watermark: tuple[Expression, Expression] | None, clause: int
+    ) -> LogicalPlan:
+        if watermark is None:
+            return plan
+        column, delay = watermark
+        whole = delay.value if isinstance(delay, Literal) and isinstance(delay.value, int) else 0
         months = isinstance(delay.data_type, YearMonthIntervalType)
         amount = (whole, 0, 0) if months else (0, 0, whole)
         if whole < 0:
-            raise AnalysisError(
-                None,
-                f"requirement failed: delay threshold ({pretty(delay)}) should not be negative.",
-                hint="A watermark's delay is zero or more.",
-            )
+            self.refuse(negative_delay(pretty(delay)))
         return EventTimeWatermark(
-            child=child,
-            event_time=self.expressions.read(node.args["column"]),
+            child=plan,
+            event_time=column,
             delay=amount,
             delay_text=interval_text(*amount),
             node_id=watermark_node_id(next(self.watermarks)),
-            origin=self.expressions.origin(node),
+            origin=self.origin(clause),
         )
 
-    def _join(self, node: Node, left: LogicalPlan) -> LogicalPlan:
-        using = node.args.get("using") or []
-        condition = node.args.get("on")
-        if isinstance(node.this, LateralRelation):
-            self._check_lateral(node)
-            query = LateralSubquery(
-                plan=self.relation(node.this.this), origin=self.expressions.origin(node.this)
-            )
-            return LateralJoin(
-                child=left,
-                query=query,
-                join_type=_JOIN_TYPES[(node.args.get("side"), node.args.get("kind"))],
-                condition=None if condition is None else self.expressions.read(condition),
-                origin=self.expressions.origin(node),
-            )
-        return Join(
-            left=left,
-            right=self.relation(node.this, node),
-            join_type=_JOIN_TYPES[(node.args.get("side"), node.args.get("kind"))],
-            condition=None if condition is None else self.expressions.read(condition),
-            using=tuple(name.name for name in using),
-            natural=node.args.get("method") == "NATURAL",
-            origin=self.expressions.origin(node),
-        )
+    # ------------------------------------------------------------------------------------- VALUES
 
-    def _check_lateral(self, node: Node) -> None:
-        kind = _JOIN_TYPES[(node.args.get("side"), node.args.get("kind"))]
-        if kind in ("Inner", "Cross", "LeftOuter"):
-            return
-        words = {"RightOuter": "RIGHT OUTER", "FullOuter": "FULL OUTER", "LeftSemi": "LEFT SEMI"}
-        raise fragment_error(
-            "INVALID_LATERAL_JOIN_TYPE",
-            f"[INVALID_LATERAL_JOIN_TYPE] The {words.get(kind, 'LEFT ANTI')} JOIN with LATERAL"
-            " correlation is not allowed because an OUTER subquery cannot correlate to its join"
-            " partner. Remove the LATERAL correlation or use an INNER JOIN, or LEFT OUTER JOIN"
-            " instead. SQLSTATE: 42613",
-            self.expressions.origin(node),
-            hint="Put the subquery on the right of a left join.",
-        )
-
-    def lateral_view(self, node: Node, child: LogicalPlan) -> LogicalPlan:
-        alias = node.args["alias"]
-        return Generate(
-            child=child,
-            generator=self.expressions.read(node.this),
-            outer=bool(node.args.get("outer")),
-            generated=tuple(UnresolvedAttribute(parts=(c.name,)) for c in alias.columns),
-            alias=alias.name.lower(),
-            origin=self.expressions.origin(node),
-        )
-
-    def inline_table(self, node: Node) -> LogicalPlan:
-        rows = tuple(
-            self.expressions.read_all(row.expressions)
-            if isinstance(row, exp.Tuple)
-            else (self.expressions.read(row),)
-            for row in node.expressions
-        )
-        alias = node.args.get("alias")
-        names = tuple(c.name for c in alias.columns) if alias else ()
+    def inline_table(self) -> LogicalPlan:
+        """`(1, 'a'), (2, 'b') AS t(x, y)`, behind VALUES."""
+        start = self.index
+        rows = tuple(row_values(row) for row in self.listed(self.expression))
+        alias = self._alias()
+        names = alias[1] if alias else ()
         names = names or tuple(f"col{i + 1}" for i in range(len(rows[0])))
-        table = _local_relation(names, rows) or UnresolvedInlineTable(
-            names=names, rows=rows, origin=self.expressions.origin(node)
+        origin: Origin = self.origin(start)
+        table = local_relation(names, rows) or UnresolvedInlineTable(
+            names=names, rows=rows, origin=origin
         )
-        return SubqueryAlias(child=table, alias=alias.name) if alias else table
-
-
-def _is_stream(node: Node) -> bool:
-    while isinstance(node, Watermark):
-        node = node.this
-    return isinstance(node, exp.Stream)
-
-
-def _local_relation(
-    names: tuple[str, ...], rows: tuple[tuple[Expression, ...], ...]
-) -> LogicalPlan | None:
-    """Rows of literals whose types agree column by column; None where analysis has to look."""
-    if any(len(row) != len(names) for row in rows):
-        return None
-    literals = [tuple(v for v in row if isinstance(v, Literal)) for row in rows]
-    if any(len(row) != len(names) for row in literals):
-        return None
-    attributes = []
-    for index, name in enumerate(names):
-        column = [row[index] for row in literals]
-        kinds = {value.data_type for value in column if value.value is not None}
-        if len(kinds) != 1:
-            return None
-        nullable = any(value.value is None for value in column)
-        kind = kinds.pop()
-        attributes.append(AttributeReference(name=name, type_=kind, is_nullable=nullable))
-    kinds_ = [attribute.data_type for attribute in attributes]
-    typed = tuple(
-        tuple(Literal(value=v.value, type_=kind) for v, kind in zip(row, kinds_, strict=True))
-        for row in literals
-    )
-    return LocalRelation(attributes=tuple(attributes), rows=typed)
+        return SubqueryAlias(child=table, alias=alias[0]) if alias else table

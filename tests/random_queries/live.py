@@ -7,6 +7,7 @@ output mode. Classic PySpark and py4j: this asks the engine itself, past any API
 from __future__ import annotations
 
 import logging
+import re
 import tempfile
 import time
 from collections.abc import Mapping
@@ -19,11 +20,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STREAMING = "org.apache.spark.sql.execution.streaming."
+_LINE = re.compile(r"\(line (\d+), pos \d+\)")
 CHECKER = "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker"
 
 
 def refusal_text(condition: str | None, phase: str | None, message: str) -> str:
-    """How a refusal is written and compared."""
+    """How a refusal is written and compared; of a syntax error, its line and not its words.
+
+    Which token Spark's parser names, and what it proposes, depends on how it looks ahead.
+    """
+    if condition == "PARSE_SYNTAX_ERROR":
+        line = _LINE.search(message)
+        return f"condition: {condition}\nphase: {phase}\nline: {line[1] if line else 'none'}"
     message = message.strip("\n")
     return f"condition: {condition}\nphase: {phase}\nmessage: {message}"
 

@@ -1,0 +1,111 @@
+"""AUTO CDC in a pipeline's SQL file: the changes, their keys, and how they are applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..model.expressions.core import Expression
+from ..sql import parse_expression
+from ..sql.errors import fragment_error, origin_at
+from .auto_cdc import AutoCdc
+from .statement_cursor import StatementCursor, blanked
+
+_CLAUSES = ("APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeFlow:
+    """What AUTO CDC says: the query of the changes, and how they are applied."""
+
+    source: str
+    auto_cdc: AutoCdc
+
+
+def read_change_flow(at: StatementCursor, *, databricks: bool) -> ChangeFlow:
+    """What stands behind AUTO CDC, up to the end of the statement.
+
+    Raises:
+        AnalysisError: PARSE_SYNTAX_ERROR, or a source that is no stream.
+    """
+    at.needs("FROM")
+    source = _changes(at)
+    at.needs("KEYS")
+    keys = at.names()
+    if databricks:
+        at.takes("IGNORE", "NULL", "UPDATES")
+    deletes: Expression | None = None
+    if at.takes("APPLY"):
+        at.needs("AS", "DELETE", "WHEN")
+        deletes = _expression(at)
+    at.needs("SEQUENCE", "BY")
+    sequence_by = _expression(at)
+    columns, left_out = _selection(at) if at.takes("COLUMNS") else ((), ())
+    scd_type = 1
+    if at.takes("STORED"):
+        at.needs("AS", "SCD", "TYPE")
+        token = at.token
+        if token is None or token.text not in ("1", "2"):
+            raise at.misfit()
+        at.place += 1
+        scd_type = int(token.text)
+    tracked: tuple[str, ...] = ()
+    untracked: tuple[str, ...] = ()
+    if at.takes("TRACK"):
+        at.needs("HISTORY", "ON")
+        tracked, untracked = _selection(at)
+    if not at.at_end:
+        raise at.misfit()
+    return ChangeFlow(
+        source=source,
+        auto_cdc=AutoCdc(
+            keys=keys,
+            sequence_by=sequence_by,
+            deletes=deletes,
+            columns=columns,
+            except_columns=left_out,
+            scd_type=scd_type,
+            tracked=tracked,
+            untracked=untracked,
+        ),
+    )
+
+
+def _changes(at: StatementCursor) -> str:
+    """The query of the changes, in its place in the statement."""
+    start = at.token
+    if start is None:
+        raise at.misfit()
+    query = at.looks_at("(")
+    written = at.until(lambda here: here.looks_at("KEYS"))
+    if query:
+        return blanked(at.text, start.start) + written
+    if not start.text.upper() == "STREAM":
+        raise fragment_error(
+            "_LEGACY_ERROR_TEMP_0035",
+            "\nOperation not allowed: AUTO CDC source must be a streaming query, e.g."
+            " STREAM(<table>)..",
+            origin_at(at.text, start.start, start.start + len(written) - 1),
+            hint=f"Write FROM STREAM {written}.",
+        )
+    lead = "SELECT * FROM "
+    kept = max(0, start.start - len(lead))
+    return blanked(at.text, kept) + lead + written
+
+
+def _expression(at: StatementCursor) -> Expression:
+    return parse_expression(at.until(lambda here: _at_clause(here)))
+
+
+def _at_clause(at: StatementCursor) -> bool:
+    token = at.token
+    return token is not None and token.text.upper() in _CLAUSES
+
+
+def _selection(at: StatementCursor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`(a, b)`, or `* EXCEPT (a, b)`: the columns named, and those left out."""
+    if at.takes("*"):
+        at.needs("EXCEPT")
+        return (), at.names()
+    if at.looks_at("("):
+        return at.names(), ()
+    raise at.misfit()
