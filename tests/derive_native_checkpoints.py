@@ -20,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from native_queries import HDFS, QUERIES, ROCKSDB, Stopped, World
 
 FOLDER = Path(__file__).resolve().parent / "native_checkpoints"
-ON_ROCKSDB = ("windows", "sessions", "dedup within", "limit", "full join")
 COMPLETE_BATCHES = 2
 
 
@@ -34,9 +33,9 @@ def main(names: list[str]) -> None:
     FOLDER.mkdir(exist_ok=True)
     for name in names or list(QUERIES):
         for kind, provider in (("hdfs", HDFS), ("rocksdb", ROCKSDB)):
-            if provider == ROCKSDB and name not in ON_ROCKSDB:
-                continue
             query = QUERIES[name]
+            if provider not in query.on:
+                continue
             with tempfile.TemporaryDirectory() as place:
                 folder = Path(place)
                 world, running = World(folder / "input"), folder / "running"
@@ -45,7 +44,8 @@ def main(names: list[str]) -> None:
                 shutil.copytree(running, folder / "stopped")
                 then = world.native(spark, query, provider, running)
                 stopped = Stopped(folder / "stopped", then)
-                stopped.write(FOLDER / f"{name.replace(' ', '-')}-{kind}.zip", folder / "input")
+                archive = FOLDER / f"{name.replace(' ', '-')}-{kind}.zip"
+                stopped.write(archive, folder / "input", running)
             print(name, kind, {n: len(rows) for n, rows in {**first, **then}.items()}, flush=True)
 
 

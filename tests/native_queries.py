@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor
 
 from stateplan.planner.described_sources import described_sources
 from stateplan.planner.model.settings.conf import Conf
@@ -27,6 +29,7 @@ SCHEMA = "id INT, user STRING, ts TIMESTAMP, qty INT, price DOUBLE, cost DECIMAL
 BASE = {"spark.sql.shuffle.partitions": "2"}
 HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+BOTH = (HDFS, ROCKSDB)
 START_MS = 1_767_225_660_000
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -76,6 +79,71 @@ def remember(key: Any, frames: Any, state: Any) -> Iterator[Any]:
     )
 
 
+class Ledger(StatefulProcessor):
+    """Keeps a value, a list and a map for each user, and asks to be called later.
+
+    Args:
+        rows: whether it gets rows, or DataFrames.
+        ttl_ms: the time to live of what it keeps.
+    """
+
+    def __init__(self, rows: bool, ttl_ms: int | None) -> None:
+        self._rows, self._ttl_ms = rows, ttl_ms
+
+    def init(self, handle: Any) -> None:
+        """Declare the variables."""
+        self._timers = handle if self._ttl_ms is None else None
+        self._last = handle.getValueState("last", "n INT, cost DECIMAL(24,2)", self._ttl_ms)
+        self._ids = handle.getListState("ids", "id INT, tags STRING", self._ttl_ms)
+        self._by_size = handle.getMapState("by size", "size INT", "n LONG", self._ttl_ms)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
+        """Take in rows, and show all that is kept."""
+        for part in rows:
+            for row in [part] if self._rows else part.itertuples(index=False):
+                seen = self._last.get() or (0, None)
+                self._last.update((seen[0] + 1, row.cost))
+                self._ids.appendValue((int(row.id), row.tags))
+                size = (len(row.tags),)
+                count = self._by_size.getValue(size) or (0,)
+                self._by_size.updateValue(size, (count[0] + 1,))
+        if self._timers is not None:
+            now = max(timerValues.getCurrentWatermarkInMs(), START_MS)
+            self._timers.registerTimer(now + 15_000 + 1_000 * (self._last.get()[0] % 9))
+        yield self._shown(key[0], "rows")
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[Any]:
+        """Show what is kept, and forget half of it."""
+        yield self._shown(key[0], str(expiredTimerInfo.getExpiryTimeInMs() - START_MS))
+        self._ids.clear()
+        self._by_size.removeKey((0,))
+
+    def _shown(self, user: Any, why: str) -> Any:
+        timers = [] if self._timers is None else sorted(self._timers.listTimers())
+        kept = (self._last.get(), list(self._ids.get()), list(self._by_size.iterator()), timers)
+        if self._rows:
+            return Row(user=user, why=why, kept=str(kept))
+        import pandas as pd
+
+        return pd.DataFrame({"user": [user], "why": [why], "kept": [str(kept)]})
+
+
+def with_ledger(
+    rows: bool, time_mode: str, ttl_ms: int | None = None
+) -> Callable[[DataFrame], DataFrame]:
+    """What makes a query with a processor of a stream."""
+
+    def made(events: DataFrame) -> DataFrame:
+        groups = events.withWatermark("ts", "10 seconds").groupBy("user")
+        run = groups.transformWithState if rows else groups.transformWithStateInPandas
+        schema = "user STRING, why STRING, kept STRING"
+        return run(Ledger(rows, ttl_ms), schema, "update", time_mode)
+
+    return made
+
+
 NEAR = "b.ts BETWEEN a.ts - INTERVAL 20 SECONDS AND a.ts + INTERVAL 20 SECONDS"
 
 
@@ -84,7 +152,8 @@ class NativeQuery:
     """A query: its SQL, its output mode, settings.
 
     For DISTINCT ON, which is ours alone, `unique` are its columns, `within` says up to when. Of a
-    query in Python `sql` names the source, and `code` is made of its DataFrame.
+    query in Python `sql` names the source, and `code` is made of its DataFrame. `on` are the
+    providers that a checkpoint is kept of.
     """
 
     sql: str
@@ -93,6 +162,7 @@ class NativeQuery:
     unique: tuple[str, ...] = ()
     within: bool = False
     code: Callable[[DataFrame], DataFrame] | None = None
+    on: tuple[str, ...] = (HDFS,)
 
     def frame(self, session: SparkSession) -> DataFrame:
         """The query in Spark."""
@@ -111,7 +181,9 @@ QUERIES: dict[str, NativeQuery] = {
     "windows": NativeQuery(
         "SELECT window(ts, '20 seconds') AS w, user, count(*) AS n, sum(qty) AS q, avg(qty) AS a, "
         "sum(cost) AS c, avg(cost) AS ac, min(user) AS lo, max(cost) AS hi, stddev(price) AS d, "
-        f"corr(price, qty) AS r, first(id) AS f, max_by(id, price) AS m FROM {EVENTS} GROUP BY 1, 2"
+        "corr(price, qty) AS r, first(id) AS f, max_by(id, price) AS m "
+        f"FROM {EVENTS} GROUP BY 1, 2",
+        on=BOTH,
     ),
     "totals": NativeQuery(
         "SELECT user, count(qty) AS n, sum(price) AS p, collect_list(id) AS l, sum(cost) AS c, "
@@ -140,19 +212,55 @@ QUERIES: dict[str, NativeQuery] = {
         f"SELECT DISTINCT ON (user) WITHIN WATERMARK id, user, ts FROM {LATER}",
         unique=("user",),
         within=True,
+        on=BOTH,
     ),
     "sessions": NativeQuery(
         "SELECT session_window(ts, '8 seconds') AS s, user, count(*) AS n, collect_list(id) AS l "
-        f"FROM {EVENTS} GROUP BY 1, 2"
+        f"FROM {EVENTS} GROUP BY 1, 2",
+        on=BOTH,
     ),
     "user state": NativeQuery("FROM STREAM events", "update", code=remembering),
-    "limit": NativeQuery(f"SELECT id FROM {EVENTS} LIMIT 33"),
+    "counted": NativeQuery(
+        "SELECT user, percentile(qty, 0.4) AS p, median(price) AS m, percentile(brief, array(0.2, "
+        "0.9), qty) AS q, percentile_disc(0.5) WITHIN GROUP (ORDER BY price DESC) AS e, mode() "
+        "WITHIN GROUP (ORDER BY tags) AS t, percentile_approx(price, array(0.3, 0.8)) AS a, "
+        "percentile_approx(brief, 0.5, 50) AS c, approx_percentile(ts, 0.5) AS w, "
+        f"histogram_numeric(price, 3) AS h FROM (SELECT *, CAST(cost AS DECIMAL(18, 2)) AS "
+        f"brief FROM {EVENTS}) GROUP BY user",
+        "update",
+    ),
+    "gathered": NativeQuery(
+        "SELECT user, listagg(tags, ',') AS t, listagg(tags) WITHIN GROUP (ORDER BY tags DESC) "
+        "AS d, listagg(tags, '-') WITHIN GROUP (ORDER BY id DESC) AS i, collect_set(CAST(tags AS "
+        "BINARY)) AS b, CAST(1e9 * regr_slope(price, id) AS BIGINT) AS s, CAST(1e6 * "
+        "regr_intercept(id, price) AS BIGINT) AS r, bitmap_construct_agg(id) AS u, bitmap_or_agg("
+        "CAST(tags AS BINARY)) AS o, bitmap_and_agg(CAST(tags AS BINARY)) AS n, hll_sketch_agg("
+        f"id) AS l, theta_sketch_agg(id) AS h FROM {EVENTS} GROUP BY user",
+        "update",
+    ),
+    "best": NativeQuery(
+        "SELECT user, max_by(tags, id, 3) AS x, min_by(qty, price, 4) AS y, max(struct(qty, tags)) "
+        f"AS m FROM {EVENTS} GROUP BY user",
+        "update",
+    ),
+    "variables": NativeQuery(
+        "FROM STREAM events", "update", code=with_ledger(False, "EventTime"), on=(ROCKSDB,)
+    ),
+    "living variables": NativeQuery(
+        "FROM STREAM events",
+        "update",
+        # By the clock each batch would ask for another one.
+        {"spark.sql.streaming.noDataMicroBatches.enabled": "false"},
+        code=with_ledger(True, "ProcessingTime", ttl_ms=100 * 365 * 86_400_000),
+        on=(ROCKSDB,),
+    ),
+    "limit": NativeQuery(f"SELECT id FROM {EVENTS} LIMIT 33", on=BOTH),
     "chain": NativeQuery(
         "SELECT window(w, '40 seconds') AS v, sum(n) AS s FROM (SELECT window(ts, '10 seconds') "
         f"AS w, user, count(*) AS n FROM {EVENTS} GROUP BY 1, 2) GROUP BY 1"
     ),
     "inner join": NativeQuery(_sides("INNER", NEAR)),
-    "full join": NativeQuery(_sides("FULL OUTER", NEAR)),
+    "full join": NativeQuery(_sides("FULL OUTER", NEAR), on=BOTH),
     "semi join": NativeQuery(_sides("LEFT SEMI", NEAR)),
     "window join": NativeQuery(
         "SELECT a.user, w, a.id, b.id AS other FROM (SELECT user, id, window(ts, '10 seconds') AS "
@@ -258,13 +366,15 @@ class Stopped:
     checkpoint: Path
     then: Rows
 
-    def write(self, file: Path, folder: Path) -> None:
-        """Pack it; the input's folder goes without its name."""
+    def write(self, file: Path, folder: Path, was: Path) -> None:
+        """Pack it; the folders of the input and of the checkpoint as it `was` go without names."""
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(self.checkpoint.rglob("*")):
                 if path.is_file() and not path.name.startswith("."):
                     name = f"checkpoint/{path.relative_to(self.checkpoint)}"
                     data = path.read_bytes().replace(f"file://{folder}".encode(), _FOLDER)
+                    if "/_metadata/" in name:  # Spark has the place of a processor's schemas there
+                        data = data.replace(f"file:{was}".encode(), _CHECKPOINT)
                     archive.writestr(zipfile.ZipInfo(name), data)
             archive.writestr(zipfile.ZipInfo("then.json"), json.dumps(self.then, indent=1))
 
@@ -276,6 +386,8 @@ class Stopped:
                 data = archive.read(name)
                 if "/sources/" in name:
                     data = data.replace(_FOLDER, f"file://{folder}".encode())
+                if "/_metadata/" in name:
+                    data = data.replace(_CHECKPOINT, f"file:{to / 'checkpoint'}".encode())
                 path = to / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
@@ -283,7 +395,7 @@ class Stopped:
         return cls(to / "checkpoint", {int(number): rows for number, rows in then.items()})
 
 
-_FOLDER = b"file:///input"
+_FOLDER, _CHECKPOINT = b"file:///input", b"file:/checkpoint"
 Rows = dict[int, list[str]]
 
 

@@ -9,6 +9,7 @@ import pytest
 from evolutions import Case, lay_checkpoint
 
 import stateplan
+from stateplan.planner.described_sources import described_sources
 from stateplan.planner.evolution.check import check_against
 from stateplan.planner.evolution.diff import diff_plans
 from stateplan.planner.evolution.documents import document_of, side_from
@@ -207,6 +208,61 @@ def test_the_checkpoint_alone_tells_names_and_watermarks(tmp_path: Path) -> None
     assert report.cannot_tell
     was, now = queries(COUNT, "SELECT k, count(*) AS m FROM STREAM events WHERE v > 2 GROUP BY k")
     assert checked(was, now, tmp_path / "same", alone=True).verdict == "same"
+
+
+def test_an_old_query_that_is_not_the_checkpoints_is_told(tmp_path: Path) -> None:
+    """A wrong --was: what is compared with it says nothing, whatever comes of it."""
+    right = Case(id="", was="SELECT k, count(*) AS n FROM STREAM events GROUP BY k", now="").query(
+        "was"
+    )
+    wrong = Case(
+        id="", was="SELECT k, g, count(*) AS n FROM STREAM events GROUP BY k, g", now=""
+    ).query("was")
+    stored = read_checkpoint(lay_checkpoint(tmp_path, right))
+    report = check_against(right, stored, wrong)
+    assert (report.verdict, [f.what for f in report.findings]) == ("differs", ["old query"])
+    assert check_against(right, stored, right).verdict == "same"
+
+
+_PROCESSOR = """
+from pyspark.sql.streaming import StatefulProcessor
+
+class Counting(StatefulProcessor):
+    step = {step}
+
+    def __init__(self, most):
+        self.most = most
+
+    def init(self, handle):
+        self.kept = handle.getValueState("n", "n INT")
+
+    def handleInputRows(self, key, rows, timerValues):
+        yield from ()
+"""
+
+
+def _with_processor(step: int, most: int, before: str = "") -> Query:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(before + _PROCESSOR.format(step=step), names)
+
+    def counted(events: Any) -> Any:
+        processor = names["Counting"](most)
+        groups = events.groupBy("k")
+        return groups.transformWithStateInPandas(processor, "k STRING", "update", "None")
+
+    sources = described_sources({"events": {"schema": "k STRING"}})
+    return Query(counted, sources=sources, output_mode="update")
+
+
+def test_a_processor_is_compared_by_its_code(tmp_path: Path) -> None:
+    """A class of the user's own travels in the pickle, with a number that each process draws."""
+    first = _with_processor(1, 5)
+    stored = read_checkpoint(lay_checkpoint(tmp_path, first))
+    moved = _with_processor(1, 5, before="# some lines below\n\n")
+    assert check_against(moved, stored, first).verdict == "same"
+    for other in (_with_processor(2, 5), _with_processor(1, 6)):
+        report = check_against(other, stored, first)
+        assert (report.verdict, [f.what for f in report.findings]) == ("differs", ["function"])
 
 
 def test_a_stored_query_is_the_same_query() -> None:

@@ -134,11 +134,31 @@ def _findings(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator
             return
     if stored.committed is None:
         return  # there is no state yet
+    others = [] if was is None else list(_not_its_query(stored, was))
+    yield from others
     with time_zone_scope(now.conf.time_zone):
-        if was is None:
+        if was is None or others:
             yield from hints(stored, now)
         else:
             yield from meanings(was, now)
+
+
+def _not_its_query(stored: StoredCheckpoint, was: Side) -> Iterator[Finding]:
+    """The old query as it is given, where its own state is not what the checkpoint has."""
+    if stored.names is not None:
+        return  # known by name, operators may have come since
+    for check in (refusals.operators, refusals.schemas):
+        for found in check(stored, was, None):
+            yield Finding(
+                verdict="differs",
+                what="old query",
+                operator=found.operator,
+                was=found.was,
+                now=found.now,
+                why="the old query that is given did not write this checkpoint: comparing with it "
+                "tells nothing",
+                action="give the query that wrote the checkpoint",
+            )
 
 
 def meanings(was: Side, now: Side) -> Iterator[Finding]:
@@ -179,18 +199,21 @@ def _output(was: Side, now: Side) -> Iterator[Finding]:
 
 
 def _timing(was: Side, now: Side) -> Iterator[Finding]:
-    """Without batches for it, state that is due comes out with the next data."""
+    """Without batches for it, state that is due comes out with the next data.
+
+    Until then it takes in rows that are late otherwise, and holds keys that are new ones otherwise.
+    """
     if was.asked.flag(_NO_DATA) == now.asked.flag(_NO_DATA):
         return
     for operator in now.operators:
         if operator.evicts:
             yield Finding(
-                verdict="differs" if now.mode == "append" else "stale",
+                verdict="differs",
                 what="no-data batches",
                 operator=operator.id,
                 was=was.asked[_NO_DATA],
                 now=now.asked[_NO_DATA],
-                why="what the watermark lets out comes at another time, or not any more",
+                why="what the watermark lets out comes at another time, and other rows are late",
                 action=f"set {_NO_DATA} to {was.asked[_NO_DATA]}",
             )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...physical.aggregate import AggregationStep, MergingSessionsExec, result_column
 from ...physical.basic import CollectLimitExec, LimitExec, LocalLimitExec
 from ...physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
@@ -18,7 +20,7 @@ from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ..model.expressions.core import to_attribute
 from .families import state_symbol
 from .relations import Relation, handler, named, relation_of
-from .symbols import Symbol, aggregate, conjuncts, order_key, symbol
+from .symbols import Symbol, aggregate, conjuncts, made_of, order_key, symbol
 
 
 @handler.register
@@ -94,9 +96,15 @@ def _first_step(plan: AggregationStep) -> bool:
 
 @handler.register
 def _(plan: BaseStreamingDeduplicateExec) -> Relation:
+    """A filter on nothing but the keys leaves out whole groups of duplicates.
+
+    So it makes no difference whether it is below or above.
+    """
     below = relation_of(plan.child)
     keys = frozenset(below.all_of(plan.keys))
-    return below.remade((type(plan).__name__, below.rows, keys))
+    of_keys = frozenset(f for f in below.filters if made_of(frozenset([f]), keys))
+    base = (type(plan).__name__, (below.base, below.filters - of_keys), keys)
+    return replace(below.remade(base), filters=of_keys)
 
 
 @handler.register(LocalLimitExec)

@@ -16,8 +16,10 @@ from ..model.expressions.python_functions import PythonUDF
 
 # What cloudpickle calls to make a code object: the type, asked for by its name.
 _CODE = "('CodeType',)"
+# What it calls to make a class of the user's, with a number that it has in one process alone.
+_CLASSES = ("._make_skeleton_class", "._make_skeleton_enum")
 _MOST = 50_000
-_PLACES = ("__file__", "__module__", "__doc__", "__qualname__")
+_PLACES = ("__file__", "__module__", "__doc__", "__qualname__", "__firstlineno__")
 
 
 def code_of(function: PythonUDF) -> Hashable:
@@ -45,19 +47,22 @@ class _Made:
     """
 
     name = ""
+    by_value = False
 
-    def __new__(cls, *arguments: Any, **named: Any) -> _Made:
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        if cls.name.endswith(_CLASSES) and not cls.by_value:
+            return _class_by_value(cls.name, arguments)
         made = object.__new__(cls)
         made.arguments = (*arguments, *sorted(named.items()))
         made.state = []
-        if cls.name.endswith("_setstate") and arguments and isinstance(arguments[0], _Made):
+        if cls.name.endswith("_setstate") and arguments and _is_made(arguments[0]):
             arguments[0].state.append(arguments[1:])
         return made
 
     arguments: tuple[Any, ...]
     state: list[Any]
 
-    def __call__(self, *arguments: Any, **named: Any) -> _Made:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """A global that makes another one: `_builtin_type('CodeType')`."""
         return _global(f"{self.name}{self.arguments}")(*arguments, **named)
 
@@ -81,6 +86,27 @@ def _global(name: str) -> type[_Made]:
     return type("_Global", (_Made,), {"name": name})
 
 
+def _class_by_value(name: str, arguments: tuple[Any, ...]) -> type[_Made]:
+    """A class that is in the pickle itself: there may be instances of it.
+
+    Its kind, name, bases, and what it is made with count, the number of it does not.
+    """
+    kept = (*arguments[:-2], *arguments[-1:])
+    content = {"by_value": True, "arguments": kept, "state": [], "__setstate__": _State()}
+    return type("_Class", (_Made,), {"name": name, **content})
+
+
+class _State:
+    """The `__setstate__` of a class and of its instances: the state of either is kept."""
+
+    def __get__(self, instance: _Made | None, owner: type[_Made]) -> Any:
+        return (owner if instance is None else instance).state.append
+
+
+def _is_made(value: object) -> bool:
+    return isinstance(value, _Made) or (isinstance(value, type) and issubclass(value, _Made))
+
+
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         return _global(f"{module}.{name}")
@@ -93,7 +119,7 @@ def _plain(value: Any, seen: dict[int, int]) -> Hashable:
     """A read pickle as nested tuples; what refers to itself is named by its number."""
     if value is None or isinstance(value, bool | int | float | str | bytes | complex):
         return (type(value).__name__, value)
-    if isinstance(value, type) and issubclass(value, _Made):
+    if isinstance(value, type) and issubclass(value, _Made) and not value.by_value:
         return ("global", value.name)
     if isinstance(value, tuple):  # whether two equal ones are one object means nothing
         return ("tuple", *(_plain(v, seen) for v in value))
@@ -102,16 +128,17 @@ def _plain(value: Any, seen: dict[int, int]) -> Hashable:
     seen[id(value)] = len(seen)
     if len(seen) > _MOST:
         raise ValueError("too large")
+    if _is_made(value):
+        arguments = value.arguments
+        if value.name.endswith(_CODE):
+            arguments = _without_place(arguments)
+        kind = _plain(type(value), seen) if getattr(type(value), "by_value", False) else value.name
+        return (
+            kind,
+            tuple(_plain(a, seen) for a in arguments),
+            tuple(_plain(s, seen) for s in value.state),
+        )
     match value:
-        case _Made():
-            arguments = value.arguments
-            if value.name.endswith(_CODE):
-                arguments = _without_place(arguments)
-            return (
-                value.name,
-                tuple(_plain(a, seen) for a in arguments),
-                tuple(_plain(s, seen) for s in value.state),
-            )
         case dict() | MappingProxyType():
             pairs = (
                 (_plain(k, seen), _plain(v, seen)) for k, v in value.items() if k not in _PLACES

@@ -84,7 +84,7 @@ def percentile(buffers: Sequence[Any], shares: Sequence[float], several: bool, d
     lower, upper = (_doubles(counted, counted.at(p.astype(np.int64))) for p in (low, high))
     same = (low == high) | (lower == upper) | (np.isnan(lower) & np.isnan(upper))
     with np.errstate(all="ignore"):
-        between = (high - places) * lower + (places - low) * upper
+        between = lower + (upper - lower) * (places - low)
     found = _typed(np.where(same, lower, between).ravel(), counted.values.type)
     return _arranged(found, used, len(shares), several)
 

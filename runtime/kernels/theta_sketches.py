@@ -85,3 +85,34 @@ def _serialised(found: Int64, size: int) -> bytes:
     shifts = np.arange(bits - 1, -1, -1)
     packed = np.packbits((steps[:, None] >> shifts & 1).astype(np.uint8).ravel())
     return head + bound + count.to_bytes(width, "little") + packed.tobytes()
+
+
+def entries_of(content: bytes, size: int) -> Int64 | None:
+    """The least hashes of a serialised sketch, and its bound if it has one, ascending.
+
+    Args:
+        content: the sketch, compact and ascending.
+        size: how many hashes a sketch is made for.
+
+    Returns:
+        None if it has another form, or a bound and fewer hashes than it is made for.
+    """
+    longs, version, family, bits, width, flags = content[:6]
+    if family != _FAMILY or flags & _COMPACT != _COMPACT:
+        return None
+    if flags & _EMPTY:
+        return np.zeros(0, np.int64)
+    if version == _PLAIN and flags & _SINGLE:
+        return np.frombuffer(content, "<i8", 1, 8).astype(np.int64)
+    if version != _COMPRESSED:
+        return None
+    place = 8 * longs
+    count = int.from_bytes(content[place : place + width], "little")
+    packed = np.frombuffer(content, np.uint8, -1, place + width)
+    steps = np.unpackbits(packed, count=count * bits).reshape(count, bits).astype(np.int64)
+    found: Int64 = np.cumsum((steps << np.arange(bits - 1, -1, -1)).sum(axis=1))
+    if longs == 1:
+        return found
+    if count < size:
+        return None
+    return np.append(found, np.frombuffer(content, "<i8", 1, 8))[: size + 1]

@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.expressions.core import SortOrder
 from ...planner.model.registry import AggregateForms
 from ...planner.model.schemas.types import (
     BINARY,
     BOOLEAN,
+    BYTE,
     ArrayType,
     BinaryType,
     DataType,
@@ -26,10 +28,15 @@ from ...planner.model.schemas.types import (
     StructType,
 )
 from ..plan.specs import BufferedFunction
+from . import objects
 from .unsafe_reading import read_rows, stored_type
 from .unsafe_writing import write_rows
 
 Columns = list[Any]
+_BYTES = pa.list_(pa.field("element", pa.int8()))
+_OF_COUNTS = ("percentile", "percentile_disc", "mode")
+_OF_REGRESSION = 6
+"""How many buffers we keep of the slope and the intercept of a regression."""
 _REGISTERS, _BITS = 10, 6
 """How many registers of how many bits a word of approx_count_distinct has."""
 
@@ -71,9 +78,10 @@ def _conversion(function: BufferedFunction) -> Conversion:
     own = [buffer.data_type for buffer in forms.buffers]
     theirs = [buffer.data_type for buffer in forms.plan_buffers]
     operation = forms.merges[0].operation
+    of_object = _of_object(function, own)
+    if of_object is not None:
+        return of_object
     match own, theirs:
-        case [ArrayType() as kind], [BinaryType()] if _is_collected(function, kind):
-            return (lambda c: [_read_list(c[0], kind)]), (lambda c: [_written_list(c[0], kind)])
         case [ArrayType()], [LongType(), *_] if operation == "registers":
             return _taken_registers, lambda c: _given_registers(c[0], len(theirs))
         case [kind], [same, flag] if kind == same and flag == BOOLEAN:
@@ -95,12 +103,89 @@ def _conversion(function: BufferedFunction) -> Conversion:
     )
 
 
-def _is_collected(function: BufferedFunction, kind: ArrayType) -> bool:
-    """Whether it gathers values into a list, which Spark keeps as an array of their type."""
-    is_set = function.aggregate.function.name == "collect_set"
-    # In a set of Spark's binary values are arrays of their bytes.
-    known = is_set and kind.element_type != BINARY
-    return known or function.aggregate.function.name == "collect_list"
+def _of_object(function: BufferedFunction, own: Sequence[DataType]) -> Conversion | None:
+    """The conversion of a buffer that Spark keeps as an object, if it is known."""
+    forms, kind = function.forms, own[0]
+    finish, constants = (
+        ("", ()) if forms.finish is None else (forms.finish.kernel, forms.finish.constants)
+    )
+    match forms.merges[0].operation, kind:
+        case "counts", ArrayType() if finish == "percentile_approx":
+            accuracy = _number(constants[-1])
+            return _one(
+                lambda c: objects.take_quantiles(c, kind),
+                lambda c: objects.give_quantiles(c, kind, accuracy),
+            )
+        case "counts", ArrayType() if finish in _OF_COUNTS:
+            return _one(
+                lambda c: objects.take_counts(c, kind), lambda c: objects.give_counts(c, kind)
+            )
+        case "histograms", ArrayType():
+            most = _number(forms.merges[0].constants[0])
+            return _one(
+                lambda c: objects.take_histogram(c, kind),
+                lambda c: objects.give_histogram(c, most),
+            )
+        case "least_hashes", ArrayType():
+            size = _number(forms.merges[0].constants[0])
+            return _one(
+                lambda c: objects.take_theta(c, stored_type(kind), size),
+                lambda c: objects.give_theta(c, size),
+            )
+        case "top", ArrayType():
+            several = _number(forms.merges[0].constants[0])
+            return (
+                lambda c: [objects.take_heap(c, kind)],
+                lambda c: objects.give_heap(c[0], several),
+            )
+        case "bytes_or" | "bytes_and", _:
+            empty = _number(constants[0])
+            return _one(lambda c: c, lambda c: objects.give_bitmap(c, empty))
+        case "hll_sketches", _:
+            return _one(lambda c: c, lambda c: c)
+        case "covariance", _ if len(own) == _OF_REGRESSION:
+            return _regression if len(forms.plan_buffers) > _OF_REGRESSION else None
+        case "concat" | "union", ArrayType(element_type=element):
+            return _collected(function, element)
+    return None
+
+
+def _number(constant: object) -> int:
+    assert isinstance(constant, int)
+    return constant
+
+
+def _one(taken: Callable[[Any], Any], given: Callable[[Any], Any]) -> Conversion:
+    """The conversion of one column."""
+    return (lambda c: [taken(c[0])]), (lambda c: [given(c[0])])
+
+
+def _collected(function: BufferedFunction, element: DataType) -> Conversion:
+    """Of values in a list, which Spark keeps as an array of their type."""
+    kind = ArrayType(element)
+    match function.aggregate.function.name, element:
+        case "collect_set", BinaryType():  # there binary values are arrays of their bytes
+            kind = ArrayType(ArrayType(BYTE))
+            return _one(
+                lambda c: _cast_lists(_read_list(c, kind), _as_binary, pa.binary()),
+                lambda c: _written_list(_cast_lists(c, _as_bytes, _BYTES), kind),
+            )
+        case "listagg" | "string_agg", StructType(fields=(value, order)) if _by_itself(function):
+            kind = ArrayType(value.data_type)
+            pair = pa.struct([pa.field(f.name, stored_type(f.data_type)) for f in (value, order)])
+            return _one(
+                lambda c: _cast_lists(_read_list(c, kind), lambda v: _twice(v, pair), pair),
+                lambda c: _written_list(
+                    _cast_lists(c, lambda v: pc.struct_field(v, [0]), pair[0].type), kind
+                ),
+            )
+    return _one(lambda c: _read_list(c, kind), lambda c: _written_list(c, kind))
+
+
+def _by_itself(function: BufferedFunction) -> bool:
+    """Whether a list is ordered by its own values, which Spark keeps once then."""
+    value, _, *order = function.aggregate.function.arguments
+    return len(order) == 1 and isinstance(order[0], SortOrder) and order[0].child == value
 
 
 def _alike(own: Sequence[DataType], theirs: Sequence[DataType]) -> bool:
@@ -154,7 +239,52 @@ def _with_flag(columns: Columns) -> Columns:
     return [pc.coalesce(total, _zero(total.type)), pc.is_null(total)]
 
 
+# ------------------------------------------------------------------------------------ regression
+
+
+def _take_regression(columns: Columns) -> Columns:
+    """A covariance and the variance of its first side, which is our second one.
+
+    The other side's variance, which nobody asks for, is not there.
+    """
+    count, first, second, product, _, _, moment = columns
+    ours = [count, second, first, product, pa.array(np.zeros(len(moment))), moment]
+    return _without_values(ours, 0, _null)
+
+
+def _give_regression(columns: Columns) -> Columns:
+    count, second, first, product, _, moment = _without_values(columns, 0, _zero)
+    return [count, first, second, product, count, first, moment]
+
+
+_regression: Conversion = (_take_regression, _give_regression)
+
+
 # --------------------------------------------------------------------------- lists and registers
+
+
+def _cast_lists(lists: Any, made: Callable[[Any], Any], element: Any) -> Any:
+    """Lists of other elements, made of theirs."""
+    whole = pa.concat_arrays([pc.coalesce(lists, pa.scalar([], lists.type))])
+    kind = pa.list_(pa.field("element", element))
+    return pa.ListArray.from_arrays(whole.offsets, made(whole.values), type=kind)
+
+
+def _as_binary(lists: Any) -> Any:
+    data = pa.concat_arrays([lists])
+    buffers = [None, data.offsets.buffers()[1], data.values.buffers()[1]]
+    return pa.Array.from_buffers(pa.binary(), len(data), buffers)
+
+
+def _as_bytes(values: Any) -> Any:
+    data = pa.concat_arrays([values])
+    offsets = np.frombuffer(data.buffers()[1] or bytes(4), np.int32)[: len(data) + 1]
+    content = np.frombuffer(data.buffers()[2] or b"", np.int8)[: offsets[-1]]
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(content), type=_BYTES)
+
+
+def _twice(values: Any, pair: Any) -> Any:
+    return pa.StructArray.from_arrays([values, values], fields=list(pair))
 
 
 def _list_schema(kind: ArrayType) -> StructType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
@@ -92,17 +92,41 @@ def rows_by_spark(
     Raises:
         RuntimeFailure: Spark cannot read them.
     """
-    reader = spark.read.format("statestore").option("operatorId", operator)
+    # Buffers of several functions have one name, which Arrow does not allow.
+    columns = (f"CAST({n} AS {_numbered(s)}) AS {n}" for n, s in (("key", key), ("value", value)))
+    options = {} if store == DEFAULT else {"storeName": store}
+    table = spark_table(
+        checkpoint, operator, spark, options, ("partition_id", *columns), batch=batch
+    )
+    keys, values = _fields(table.column("key"), key), _fields(table.column("value"), value)
+    return StoreRows(keys, values, table.num_rows), table.column("partition_id").combine_chunks()
+
+
+def spark_table(
+    checkpoint: OtherCheckpoint,
+    operator: int,
+    spark: SparkSession,
+    options: Mapping[str, str],
+    columns: Sequence[str],
+    *,
+    batch: int | None = None,
+) -> Any:
+    """Columns of what Spark's `statestore` source reads, as an Arrow table.
+
+    Args:
+        checkpoint, operator: what is read.
+        spark: a session.
+        options: the source's, beside the operator and the batch.
+        columns: SQL expressions.
+        batch: after which batch; None: the last one that is done.
+
+    Raises:
+        RuntimeFailure: Spark cannot read it.
+    """
+    reader = spark.read.format("statestore").option("operatorId", operator).options(**options)
     reader = reader.option("batchId", checkpoint.committed if batch is None else batch)
-    if store != DEFAULT:
-        reader = reader.option("storeName", store)
     try:
-        rows = reader.load(str(checkpoint.root))
-        # Buffers of several functions have one name, which Arrow does not allow.
-        columns = [
-            f"CAST({n} AS {_numbered(s)}) AS {n}" for n, s in (("key", key), ("value", value))
-        ]
-        table = rows.selectExpr("partition_id", *columns).toArrow()
+        return reader.load(str(checkpoint.root)).selectExpr(*columns).toArrow()
     except Exception as problem:  # PySpark's errors have no class in common
         text = str(problem).split("\n")[0][:400]
         raise RuntimeFailure(
@@ -110,8 +134,6 @@ def rows_by_spark(
             f"Spark cannot read the state of operator {operator} in '{checkpoint.root}': {text}",
             hint="Read it with Spark's own statestore source, to see whether its files are whole.",
         ) from problem
-    keys, values = _fields(table.column("key"), key), _fields(table.column("value"), value)
-    return StoreRows(keys, values, table.num_rows), table.column("partition_id").combine_chunks()
 
 
 def _numbered(schema: StructType) -> str:

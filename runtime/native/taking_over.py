@@ -24,6 +24,7 @@ from ..claim import Holder
 from ..evolution import keep_query
 from ..failures import state_failure
 from ..files import failing, location_of, write_new
+from ..kernels.user_state.processor import ProcessorKernel
 from ..state import (
     Location,
     RunInfo,
@@ -38,6 +39,7 @@ from ..state_files import write_state_files
 from .checkpoint import OtherCheckpoint, running_states
 from .operators import Parts, RunningState, take_state
 from .stores import OpenSpark, store_rows
+from .variables import variable_stores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -146,6 +148,8 @@ def _taken(native: OtherCheckpoint, state: RunningState, spark: OpenSpark) -> Pa
     operator = state.operator
     assert operator.state_info is not None
     number = operator.state_info.operator_id
+    if isinstance(state.kernel, ProcessorKernel):
+        return take_state(operator, state, variable_stores(native, number, state.kernel, spark()))
     # Where all rows lie in one place nobody opens the other stores.
     expected = 1 if state.node.single else native.stores
     stores = {

@@ -293,8 +293,12 @@ def _by_forms(call: Call) -> AggregateForms:
 
 def _several_by_forms(call: Call) -> AggregateForms:
     """Pairs of value and ordering, those with the best orderings, as Spark's heap has them."""
-    plan = tuple(Buffer(name, BINARY) for name in ("values", "orderings", "heapIndices"))
     value, order, count = call.arguments
+    plan = (
+        Buffer("values", ArrayType(value.data_type)),
+        Buffer("orderings", ArrayType(order.data_type)),
+        Buffer("heapIndices", BINARY),
+    )
     known = evaluate(count)
     if known is None or not isinstance(known.value, int):
         return planned_only(*plan)
