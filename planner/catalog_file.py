@@ -23,6 +23,8 @@ def load_catalog(path: str | Path) -> dict[str, SourceDescription]:
         DescriptionError: the file is missing or broken, or an entry is.
     """
     content = read_file(Path(path))
+    if content is None:  # a file that --write-catalog is to fill
+        return {}
     if not isinstance(content, dict):
         raise DescriptionError(
             "STATEPLAN_BAD_CATALOG",

@@ -278,3 +278,28 @@ def test_who_reads_may_stop_reading(tmp_path: Path) -> None:
         process.stdout.close()
         assert "error" not in process.stderr.read()
     assert process.returncode == 0
+
+
+def test_a_library_of_another_version_lacks_names_and_parts(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "oldlib"
+    write(library / "__init__.py", "def known():\n    return 'known'\n")
+    write(library / "part.py", "import no_such_dependency_of_it\n")
+    body = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(library.parent)!r})\n"
+        "from oldlib import known, renamed\n"
+        "from oldlib.part import Reader\n"
+        "assert known() == 'known'\n"
+        "java = spark.sparkContext._jvm.org.apache.log4j\n"
+        "people = spark.createDataFrame([(renamed(), 1)], T.StructType().add('p', 'string')"
+        ".add('value', 'long'))\n"
+        "rates = spark.readStream.format('rate').load().join(people, 'value')\n"
+        "rates.writeStream.option('x', Reader('y')).toTable('out')\n"
+    )
+    job = write(tmp_path / "job.py", HEAD + "from pyspark.sql import types as T\n" + body)
+    status, out, told = explain(job)
+    assert status == 0, told
+    assert "LocalTableScan <empty>, [p#" in out
+    assert "not installed here: oldlib.renamed, oldlib.part." in told
+    status, _, told = explain(job, "--strict-imports")
+    assert status == 1 and "cannot import name 'renamed'" in told

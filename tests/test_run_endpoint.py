@@ -197,6 +197,29 @@ def test_a_function_of_each_row(connect: Connect, tmp_path: Path) -> None:
     assert out.read_text() == "0 a 1\n"
 
 
+def test_a_function_of_rows_that_fails_ends_the_query(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    spark = connect()
+    out = tmp_path / "closed"
+
+    class Writer:
+        def process(self, row: Any) -> None:
+            raise RuntimeError("no such luck")
+
+        def close(self, error: Any) -> None:
+            out.write_text(repr(error))
+
+    line = Writer.process.__code__.co_firstlineno + 1
+    query = _stream(spark, tmp_path / "in", ("a", 1)).writeStream.foreach(Writer()).start()
+    with pytest.raises(StreamingQueryException) as raised:
+        query.processAllAvailable()
+    for text in ("[FOREACH_USER_FUNCTION_ERROR]", "Reason: RuntimeError: no such luck SQLSTATE"):
+        assert text in str(raised.value)
+    assert f"(test_run_endpoint.py:{line})" in str(raised.value)
+    assert out.read_text() == "RuntimeError('no such luck')"
+
+
 def test_listeners_hear_of_start_progress_and_end(connect: Connect, tmp_path: Path) -> None:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
@@ -249,6 +272,37 @@ def test_state_of_the_users_own(connect: Connect, tmp_path: Path) -> None:
     query.stop()
     found = sorted(map(tuple, spark.table("totals").collect()))
     assert found == [("a", 4), ("b", 2), ("b", 7)]
+
+
+def test_initial_state_of_a_processor(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.sql.streaming import StatefulProcessor
+
+    spark = connect()
+
+    class Total(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            self.total = handle.getValueState("total", "v int")
+
+        def handleInputRows(self, key: Any, rows: Iterator[Any], timers: Any) -> Iterator[Any]:
+            import pandas as pd
+
+            before = self.total.get() or (0,)
+            self.total.update((before[0] + int(sum(frame.v.sum() for frame in rows)),))
+            yield pd.DataFrame({"k": [key[0]], "total": [self.total.get()[0]]})
+
+        def handleInitialState(self, key: Any, initialState: Any, timers: Any) -> None:
+            self.total.update((int(initialState["start"].iloc[0]),))
+
+    # A DataFrame of rows, whose columns come twice, keys first.
+    start = spark.createDataFrame([("a", 700), ("c", 5)], "k string, start int").groupBy("k")
+    rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 2), ("a", 3)).groupBy("k")
+    totals = rows.transformWithStateInPandas(
+        Total(), "k string, total long", "Update", "None", initialState=start
+    )
+    query = totals.writeStream.outputMode("update").format("memory").queryName("started").start()
+    query.processAllAvailable()
+    query.stop()
+    assert sorted(map(tuple, spark.table("started").collect())) == [("a", 704), ("b", 2)]
 
 
 def test_refusals(connect: Connect, tmp_path: Path) -> None:

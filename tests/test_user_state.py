@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import types as T
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
@@ -286,6 +287,62 @@ def test_calls_that_end_the_batch_whoever_catches_them(
     made = Says(lambda handle: handle.getListState("a", "n INT"), caught)
     with pytest.raises(KernelError, match=condition):
         Query(str(tmp_path), processor(made)).run([("ann", 1)])
+
+
+# What a live Spark 4.3 says of each call to a variable that `init` has deleted again.
+DELETED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "v.exists": (lambda s: s.exists(), "Error checking value state exists: Value state v"),
+    "v.get": (lambda s: s.get(), "Error getting value state: Value state v"),
+    "v.update": (lambda s: s.update((1,)), "Error updating value state: Value state v"),
+    "v.clear": (lambda s: s.clear(), "Error clearing value state: Value state v"),
+    "l.exists": (lambda s: s.exists(), "Error checking list state exists: List state l"),
+    "l.get": (lambda s: list(s.get()), ""),
+    "l.put": (lambda s: s.put([(1,)]), "Error updating value state: List state l"),
+    "l.append": (lambda s: s.appendValue((1,)), "Error updating value state: List state l"),
+    "l.extend": (lambda s: s.appendList([(1,)]), "Error updating value state: List state l"),
+    "l.clear": (lambda s: s.clear(), "Error clearing value state: List state l"),
+    "m.exists": (lambda s: s.exists(), "Error checking map state exists: Map state m"),
+    "m.get": (lambda s: s.getValue((1,)), "Error getting value: Map state m"),
+    "m.contains": (
+        lambda s: s.containsKey((1,)),
+        "Error checking if map state contains key: Map state m",
+    ),
+    "m.update": (
+        lambda s: s.updateValue((1,), (2,)),
+        "Error updating map state value: Map state m",
+    ),
+    "m.iterator": (lambda s: list(s.iterator()), ""),
+    "m.keys": (lambda s: list(s.keys()), ""),
+    "m.values": (lambda s: list(s.values()), ""),
+    "m.remove": (lambda s: s.removeKey((1,)), "Error removing key from map state: Map state m"),
+    "m.clear": (lambda s: s.clear(), "Error clearing map state: Map state m"),
+}
+
+
+def test_a_variable_that_is_deleted_again_is_not_initialized(tmp_path: Path) -> None:
+    def start(handle: Any) -> dict[str, Any]:
+        made = {
+            "v": handle.getValueState("v", "v INT"),
+            "l": handle.getListState("l", "v INT"),
+            "m": handle.getMapState("m", "k INT", "v INT"),
+        }
+        for name in made:
+            handle.deleteIfExists(name)
+        return made
+
+    def act(handle: Any, made: Any, n: int) -> int:
+        for name, (call, told) in DELETED.items():
+            state = made[name[0]]
+            if told:
+                with pytest.raises(PySparkRuntimeError) as raised:
+                    call(state)
+                assert str(raised.value) == f"{told} is not initialized."
+            else:
+                assert call(state) == []
+        return len(DELETED)
+
+    query = Query(str(tmp_path), processor(Says(start, act)))
+    assert query.run([("ann", 1)]) == ["('ann', 19)"]
 
 
 def test_a_variable_may_be_added(tmp_path: Path) -> None:

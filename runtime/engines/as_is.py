@@ -68,14 +68,18 @@ def _(node: AsIs, batch: Batch) -> DataFrame:
 
 @run_as_is.register(LocalTableScanExec)
 def _(node: LocalTableScanExec, inputs: Frames, batch: Batch) -> DataFrame:
-    names = [column_name(a) for a in node.attributes]
+    # A column may stand there twice: what reads it knows it by its id.
+    places = list({a.expr_id: i for i, a in enumerate(node.attributes)}.values())
+    attributes = [node.attributes[i] for i in places]
+    names = [column_name(a) for a in attributes]
     if not node.rows:
-        fields = (StructField(n, a.data_type) for n, a in zip(names, node.attributes, strict=True))
+        fields = (StructField(n, a.data_type) for n, a in zip(names, attributes, strict=True))
         return rows_frame(batch.engine.spark, StructType(tuple(fields)), [])
-    types = [type_sql(a.data_type) for a in node.attributes]
+    types = [type_sql(a.data_type) for a in attributes]
+    values = ([row[i] for i in places] for row in node.rows)
     rows = ", ".join(
         "(" + ", ".join(f"CAST({sql_of(v)} AS {t})" for v, t in zip(row, types, strict=True)) + ")"
-        for row in node.rows
+        for row in values
     )
     return batch.engine.spark.sql(f"SELECT * FROM VALUES {rows} AS t({', '.join(names)})")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import DescriptionError
+from ..kernels.errors import KernelError
 from .base import Sink
 from .tasks import Work, in_tasks
 
@@ -88,7 +89,19 @@ def _processing(writer: Any, schema: Any, batch_id: int) -> Work:
                 close(error)
         yield str(rows).encode()
 
-    return work
+    def told(partition: int, batches: Iterator[Any]) -> Iterator[bytes]:
+        try:
+            yield from work(partition, batches)
+        except Exception as error:
+            condition = "FOREACH_USER_FUNCTION_ERROR"
+            reason = f"{type(error).__name__}: {error}"
+            raise KernelError(
+                condition,
+                f"[{condition}] An error occurred in the user provided function in foreach sink. "
+                f"Reason: {reason} SQLSTATE: 39000",
+            ) from error
+
+    return told
 
 
 class PickledWriter:

@@ -27,14 +27,11 @@ class PlannedContext:
     master = "stateplan"
     defaultParallelism = 2
     _active_spark_context = None
-    _jvm = _gateway = None
 
     def __init__(
         self, master: Any = None, appName: Any = None, *arguments: Any, conf: Any = None, **_: Any
     ) -> None:
         session(dict(conf.getAll()) if isinstance(conf, SparkConf) else {})
-        self._jvm = self.of_java("sparkContext._jvm")
-        self._gateway = self.of_java("sparkContext._gateway")
 
     @classmethod
     def of_java(cls, name: str) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -30,6 +31,20 @@ class StandInModule(ModuleType):
         finder.used(self.__name__)
         base = StandIn(self.__name__)
         return getattr(base, name)
+
+
+class _Partly(StandInModule):
+    """A library's module that lacks names which the user's code imports: another version's."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(self.__dict__["_real"], name)
+        except (AttributeError, ImportError):
+            if name.startswith("__"):
+                raise
+            path = f"{self.__name__}.{name}"
+            self.__dict__["_finder"].missing.setdefault(path)
+            return StandIn(path)
 
 
 class _Loader(Loader):
@@ -61,11 +76,70 @@ class MissingModules(MetaPathFinder):
         self.missing: dict[str, None] = {}
         self.unknown_names = False
         self._folders: set[str] = set()
+        self._parts: list[str] = []  # of libraries that are here but for these
 
     def install(self) -> None:
         """Answer imports from now on."""
         sys.meta_path.insert(0, _Folders(self))
         sys.meta_path.append(self)
+        python: Any = builtins
+        imported = python.__import__
+
+        def import_(
+            name: str,
+            globals: Mapping[str, object] | None = None,
+            locals: Mapping[str, object] | None = None,
+            fromlist: Sequence[str] = (),
+            level: int = 0,
+        ) -> Any:
+            users = level == 0 and self.program.own_frame(sys._getframe(1)) is not None
+            try:
+                if users and fromlist and self._is_library(name):
+                    module = imported(name, fromlist=("__name__",))
+                    if _lacks(module, fromlist):
+                        return self._partly(module)
+                return imported(name, globals, locals, fromlist, level)
+            except ImportError:
+                if not users or not self._is_library(name):
+                    raise
+                if not self._stand_for(name, imported):
+                    return self._partly(imported(name, level=0, fromlist=("__name__",)))
+                return imported(name, globals, locals, fromlist, level)
+
+        python.__import__ = import_
+
+    def _is_library(self, name: str) -> bool:
+        """Whether a module is of a library, which may be of another version or lack a part.
+
+        PySpark and Python are what they are: what they lack, they lack on a cluster, too.
+        """
+        top = name.partition(".")[0]
+        if top == "pyspark" or top in sys.stdlib_module_names:
+            return False
+        found = PathFinder.find_spec(top)
+        return found is not None and not self.program.owns(found.origin or "<none>")
+
+    def _stand_for(self, name: str, imported: Any) -> bool:
+        """Put a stand-in where a library's own import fails; False if it does not."""
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            module = ".".join(parts[:end])
+            try:
+                imported(module)
+            except ImportError:
+                made = _Loader(self).create_module(self.spec(module, []))
+                made.__dict__["__path__"] = []
+                sys.modules[module] = made
+                if end > 1:
+                    setattr(sys.modules[".".join(parts[: end - 1])], parts[end - 1], made)
+                self._parts.append(module)
+                return True
+        return False
+
+    def _partly(self, real: ModuleType) -> ModuleType:
+        module = _Partly(real.__name__)
+        module.__dict__.update(_finder=self, _real=real)
+        return module
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -91,7 +165,8 @@ class MissingModules(MetaPathFinder):
         name = fullname.partition(".")[0]
         if name in self._folders:
             name = fullname
-        self.missing.setdefault(name)
+        parts = (part for part in self._parts if f"{fullname}.".startswith(f"{part}."))
+        self.missing.setdefault(next(parts, name))
 
     def all_names_asked(self, fullname: str) -> None:
         """`from missing import *`."""
@@ -100,6 +175,17 @@ class MissingModules(MetaPathFinder):
 
     def _asked_by_user(self) -> bool:
         return self.program.own_frame(sys._getframe(2)) is not None
+
+
+def _lacks(module: ModuleType, names: Sequence[str]) -> bool:
+    """Whether a module has not all of some names, as its own or as submodules."""
+    path = getattr(module, "__path__", [])
+    return any(
+        name != "*"
+        and not hasattr(module, name)
+        and PathFinder.find_spec(f"{module.__name__}.{name}", path) is None
+        for name in names
+    )
 
 
 class _Folders(MetaPathFinder):

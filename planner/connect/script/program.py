@@ -105,12 +105,14 @@ class Program:
         Which of a project's folders is on the path where it really runs nobody knows, so all are
         between the file and the project's root, and `src`, the nearest first.
         """
-        between = [f for f in (self.folder, *self.folder.parents) if f.is_relative_to(self.root)]
+        folders = [f for f in (self.folder, *self.folder.parents) if f.is_relative_to(self.root)]
+        # A package's own modules, such as `pyspark.pandas`, would hide others from a file in it.
+        between = [f for f in folders if f == self.folder or "site-packages" not in f.parts]
         depth = self.package.count(".") + 1 if self.package else 0
         above = [self.folder, *self.folder.parents][depth]  # where the package itself is found
         given = map(Path, self.python_path)
-        folders = [self.folder, *given, above, *between, self.root / "src"]
-        return list(dict.fromkeys(str(folder.absolute()) for folder in folders))
+        found = [self.folder, *given, above, *between, self.root / "src"]
+        return list(dict.fromkeys(str(folder.absolute()) for folder in found))
 
     @cached_property
     def _own_folders(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from .missing_modules import MissingModules
 from .patches import Patches
 from .program import Program
-from .stand_ins import StandInNeeded
+from .stand_ins import StandIn, StandInNeeded
 
 
 class Report:
@@ -65,6 +65,11 @@ class Report:
         if isinstance(error, StandInNeeded):
             module = error.path.partition(".")[0]
             hint = f"Install '{module}', or name the folder that it lies in with --python-path."
+        elif isinstance(error, TypeError) and StandIn.__name__ in text:
+            hint = (
+                "Something that is not here went where PySpark needs a value of its own: give the"
+                " folder of its module with --python-path."
+            )
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
         elif isinstance(error, IndexError) and "argv" in self._line_of(error):

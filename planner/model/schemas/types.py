@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 
+def quote_if_needed(name: str) -> str:
+    """A name part in backticks if it is no plain identifier."""
+    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit()
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
 @dataclass(frozen=True)
 class DataType:
     """A Spark SQL type. `simple` is Spark's simpleString, `sql` its upper-case SQL name."""
@@ -295,7 +301,8 @@ class StructType(DataType):
     @property
     def sql(self) -> str:
         parts = (
-            f"{f.name}: {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}" for f in self.fields
+            f"{quote_if_needed(f.name)}: {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}"
+            for f in self.fields
         )
         return "STRUCT<" + ", ".join(parts) + ">"
 

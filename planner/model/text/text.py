@@ -50,10 +50,10 @@ from ..expressions.windows import (
     WindowExpression,
     WindowTime,
 )
-from ..schemas.types import ArrayType, DataType, LongType, MapType, StructType
+from ..schemas.types import ArrayType, DataType, LongType, MapType, StructType, quote_if_needed
 from .fields_shown import cut_arguments
 from .literal_text import literal_pretty, literal_text
-from .unresolved_text import is_built_by_parser, quote_if_needed, unresolved_text
+from .unresolved_text import is_built_by_parser, unresolved_text
 
 Show = Callable[[Expression], str]
 

@@ -15,6 +15,7 @@ from ..expressions.unresolved import (
     UnresolvedOrdinal,
     UnresolvedStar,
 )
+from ..schemas.types import quote_if_needed
 from .fields_shown import cut_arguments
 
 Show = Callable[[Expression], str]
@@ -33,12 +34,6 @@ _BUILT_BY_PARSER: dict[str, range] = {
 }
 _OF_NULLS = ("first", "last", "any_value")
 """Functions that the grammar knows, for IGNORE NULLS among their arguments."""
-
-
-def quote_if_needed(name: str) -> str:
-    """A name part in backticks if it is no plain identifier."""
-    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit()
-    return name if plain else "`" + name.replace("`", "``") + "`"
 
 
 def unresolved_text(expression: Expression, show: Show) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ....planner.model.expressions.core import Alias, AttributeReference, Cast, Expression
 from ....planner.model.expressions.unresolved import UnresolvedAlias
+from ....planner.model.schemas.types import quote_if_needed
 from ....planner.model.text.text import pretty
-from ....planner.model.text.unresolved_text import quote_if_needed
 from ....planner.model.tree import replace
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from ....planner.model.expressions.core import Alias, Expression, GetStructField
 from ....planner.model.expressions.unresolved import UnresolvedStar
-from ....planner.model.schemas.types import StructType
-from ....planner.model.text.unresolved_text import quote_if_needed
+from ....planner.model.schemas.types import StructType, quote_if_needed
 from ..failures import failure, quoted
 from .star_except import without_excepted
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AttributeReference, Origin
-from ....planner.model.text.unresolved_text import quote_if_needed
+from ....planner.model.schemas.types import quote_if_needed
 from ..columns import full_name
 from ..failures import failure, quoted
 

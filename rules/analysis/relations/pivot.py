@@ -21,9 +21,8 @@ from ....planner.model.ids import fresh_id
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.pivot import UnresolvedPivot
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import NULL, STRING, StructType, same_type
+from ....planner.model.schemas.types import NULL, STRING, StructType, quote_if_needed, same_type
 from ....planner.model.text.text import pretty
-from ....planner.model.text.unresolved_text import quote_if_needed
 from ....planner.model.tree import replace
 from ...optimization.expressions.failing_constants import refuse_failing
 from ..context import Context

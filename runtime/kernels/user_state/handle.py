@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql.streaming.stateful_processor import (
     ListState,
@@ -175,15 +176,29 @@ class _State:
         return self._task.table(self._variable)
 
     @property
-    def _place(self) -> int:
-        return place_of(self._task, self._variable.name)
+    def _deleted(self) -> bool:
+        """Whether `init` has deleted the variable again."""
+        return self._variable.name not in self._task.declared.variables
+
+    def _at(self, doing: str) -> int:
+        """The key that a call is for.
+
+        Raises:
+            PySparkRuntimeError: the variable is deleted; in PySpark's words.
+            KernelError: the processor runs for no key.
+        """
+        name, kind = self._variable.name, self._variable.kind.capitalize()
+        if self._deleted:
+            raise PySparkRuntimeError(f"Error {doing}: {kind} state {name} is not initialized.")
+        return place_of(self._task, name)
 
     def exists(self) -> bool:
-        place = self._place
+        place = self._at(f"checking {self._variable.kind} state exists")
         return bool(self._table.alive(place))
 
     def clear(self) -> None:
-        place = self._place
+        kind = "map" if self._variable.kind == "map" else "value"
+        place = self._at(f"clearing {kind} state")
         self._table.clear(place)
 
     def _value(self, value: Any) -> tuple[Any, ...]:
@@ -206,12 +221,12 @@ class OneValue(_State, ValueState):
     """A single value."""
 
     def get(self) -> tuple[Any, ...] | None:
-        place = self._place
+        place = self._at("getting value state")
         found = self._table.alive(place)
         return tuple(self._shown(found[0].value)) if found else None
 
     def update(self, newValue: tuple[Any, ...]) -> None:
-        place, value = self._place, self._value(newValue)
+        place, value = self._at("updating value state"), self._value(newValue)
         self._table.put(place, [value])
 
 
@@ -219,7 +234,9 @@ class Values(_State, ListState):
     """A list."""
 
     def get(self) -> Iterator[tuple[Any, ...]]:
-        place = self._place
+        if self._deleted:  # where PySpark looks for an end it finds one
+            return iter(())
+        place = self._at("getting values")
 
         def elements() -> Iterator[tuple[Any, ...]]:
             # What is there when the first one is asked for.
@@ -229,13 +246,16 @@ class Values(_State, ListState):
         return elements()
 
     def put(self, newState: list[tuple[Any, ...]]) -> None:
-        self._table.put(self._place, self._all(newState))
+        place = self._at("updating value state")
+        self._table.put(place, self._all(newState))
 
     def appendValue(self, newState: tuple[Any, ...]) -> None:
-        self._table.append(self._place, [self._value(newState)])
+        place = self._at("updating value state")
+        self._table.append(place, [self._value(newState)])
 
     def appendList(self, newState: list[tuple[Any, ...]]) -> None:
-        self._table.append(self._place, self._all(newState))
+        place = self._at("updating value state")
+        self._table.append(place, self._all(newState))
 
     def _all(self, values: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         found = list(map(self._value, values))
@@ -253,22 +273,27 @@ class Pairs(_State, MapState):
     """A map."""
 
     def getValue(self, key: tuple[Any, ...]) -> Row | None:
-        place, wanted = self._place, self._key(key)
+        place, wanted = self._at("getting value"), self._key(key)
         alive = self._table.alive(place)
         return next((self._shown(e.value) for e in alive if e.key == wanted), None)
 
     def containsKey(self, key: tuple[Any, ...]) -> bool:
-        place, wanted = self._place, self._key(key)
+        place = self._at("checking if map state contains key")
+        wanted = self._key(key)
         return any(entry.key == wanted for entry in self._table.alive(place))
 
     def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None:
-        self._table.set(self._place, self._key(key), self._value(value))
+        place = self._at("updating map state value")
+        self._table.set(place, self._key(key), self._value(value))
 
     def removeKey(self, key: tuple[Any, ...]) -> None:
-        self._table.unset(self._place, self._key(key))
+        place = self._at("removing key from map state")
+        self._table.unset(place, self._key(key))
 
     def iterator(self) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-        place = self._place
+        if self._deleted:
+            return iter(())
+        place = self._at("getting pairs")
 
         def pairs() -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
             for entry in self._table.pairs(place):
