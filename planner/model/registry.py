@@ -252,25 +252,11 @@ def register(*specs: FunctionSpec) -> None:
             _BY_NAME[name] = spec
 
 
-def amend(name: str, *, null_intolerant: bool, null_for_null: bool = False) -> None:
-    """Correct what a registered function says of itself, under its name and aliases.
-
-    Raises:
-        KeyError: nothing is registered under the name.
-    """
-    spec = _BY_NAME[name]
-    new = replace(spec, null_intolerant=null_intolerant, null_for_null=null_for_null)
-    for other, known in list(_BY_NAME.items()):
-        if known is spec:
-            _BY_NAME[other] = new
-
-
 def _load() -> None:
     global _LOADED
     if not _LOADED:
         _LOADED = True
-        # Corrects what the package before it registers.
-        importlib.import_module(".functions.null_intolerance", __package__)
+        importlib.import_module(".functions", __package__)
 
 
 def find(name: str) -> FunctionSpec | None:

@@ -285,6 +285,7 @@ register(
         BOOLEAN,
         check=_with_element(),
         nullable=_nullable_elements,
+        null_intolerant=True,
         evaluate=_contained,
     ),
     scalar("array_position", "array, any", LONG, check=_with_element()),
@@ -319,9 +320,21 @@ register(
     _set_operation("array_intersect"),
     _set_operation("array_except"),
     scalar(
-        "arrays_overlap", "array, array", BOOLEAN, check=_two_arrays, nullable=_nullable_elements
+        "arrays_overlap",
+        "array, array",
+        BOOLEAN,
+        check=_two_arrays,
+        nullable=_nullable_elements,
+        null_intolerant=True,
     ),
-    scalar("arrays_zip", "array...", _zipped, check=_check_zip, text=_zip_text),
+    scalar(
+        "arrays_zip",
+        "array...",
+        _zipped,
+        check=_check_zip,
+        text=_zip_text,
+        null_intolerant=False,
+    ),
     scalar(
         "array_join",
         "array, string, [string]",
@@ -352,6 +365,6 @@ register(
     ),
     scalar("slice", "array, int, int", 0, evaluate=slice_value),
     scalar("sort_array", "array, [boolean=true]", 0, then=_ordered, evaluate=sorted_value),
-    scalar("shuffle", "array", 0, deterministic=False),
+    scalar("shuffle", "array", 0, deterministic=False, null_intolerant=False),
     replaced("get", "array, int", _get, sql="get({args})"),
 )

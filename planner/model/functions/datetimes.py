@@ -113,6 +113,7 @@ def _make_timestamp(name: str, target: DataType, tried_as: str = "") -> Function
         nullable=lambda call: (
             not call.ansi or bool(tried_as) or any(a.nullable for a in call.arguments)
         ),
+        null_intolerant=not tried_as,
     )
 
 
@@ -246,13 +247,14 @@ register(
         text="months_between({args}, {zone})",
     ),
     scalar("next_day", "date, string", DATE, text="next_day({args}, {ansi})", nullable=always_null),
-    scalar("trunc", "date, string", DATE, nullable=always_null),
+    scalar("trunc", "date, string", DATE, nullable=always_null, null_for_null=True),
     scalar(
         "date_trunc",
         "string, timestamp|nanos",
         TIMESTAMP,
         text="date_trunc({args}, {zone})",
         nullable=always_null,
+        null_for_null=True,
     ),
     _unit_function("timestampadd", ["bigint", "anytimestamp"], 2),
     _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG),
@@ -274,6 +276,7 @@ register(
         nullable=lambda call: (
             null_if_any(call) or isinstance(call.arguments[0].data_type, FractionalType)
         ),
+        null_intolerant=True,
         evaluate=lambda call, n: int(n * MICROS),
     ),
     _unix_timestamp("unix_timestamp", now=True),
@@ -296,6 +299,7 @@ register(
         DATE,
         text="make_date({args}, {ansi})",
         nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+        null_intolerant=True,
         evaluate=lambda call, y, m, d: (date(y, m, d) - EPOCH).days,
     ),
     _make_timestamp("make_timestamp", TIMESTAMP),

@@ -337,7 +337,7 @@ register(
         "sha",
     ),
     scalar("sha2", "binary, int", STRING, nullable=always_null, evaluate=_sha2_value),
-    scalar("get_json_object", "!string, !string", STRING, nullable=always_null),
+    scalar("get_json_object", "!string, !string", STRING, nullable=always_null, null_for_null=True),
     scalar("schema_of_json", "!string, [any]", STRING, check=_check_schema_of),
     _from_spec("from_json", "false", codegen=False, nullable=always_null),
     _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),

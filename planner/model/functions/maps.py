@@ -214,7 +214,7 @@ register(
         check=_check_contains_key,
         replacement=_contains_key,
     ),
-    scalar("map_concat", "map...", merged, check=_check_map_concat),
+    scalar("map_concat", "map...", merged, check=_check_map_concat, null_intolerant=False),
     scalar("map_from_arrays", "array, array", _map_of),
     scalar(
         "map_from_entries",

@@ -320,6 +320,7 @@ register(
         _rounded_type,
         then=_constant_scale,
         nullable=always_null,
+        null_for_null=True,
         evaluate=_round_value,
     ),
     scalar(
@@ -328,6 +329,7 @@ register(
         _rounded_type,
         then=_constant_scale,
         nullable=always_null,
+        null_for_null=True,
         evaluate=_round_value,
     ),
     *named(_ceil("ceil"), "ceiling"),

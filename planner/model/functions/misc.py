@@ -109,6 +109,7 @@ def _invocation(name: str) -> FunctionSpec:
         kind="scalar",
         data_type=lambda call: original(call).data_type,
         nullable=lambda call: original(call).nullable,
+        null_intolerant=True,
         text=invocation_text,
         pretty=show_name,
         sql=show_sql,

@@ -49,6 +49,7 @@ register(
         lambda call: ArrayType(call.arguments[0].data_type, False),
         check=_check_sequence,
         text="sequence({0}, {1}, {option2}, {zone})",
+        null_for_null=True,
         evaluate=sequence_value,
     ),
 )

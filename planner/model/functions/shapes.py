@@ -168,6 +168,7 @@ def scalar(
     evaluate: Callable[..., object] | None = None,
     deterministic: bool = True,
     null_intolerant: bool | None = None,
+    null_for_null: bool = False,
     codegen: bool = True,
     aliases: tuple[str, ...] = (),
     kind: Kind = "scalar",
@@ -186,7 +187,10 @@ def scalar(
         sql: the same for Spark SQL.
         replacement: what the optimizer puts in its place.
         evaluate: its value: (call, *values); nulls come only if it is not null-intolerant.
-        null_intolerant: default: a scalar that is null where an argument is.
+        null_intolerant: default: a scalar that is null where an argument is. Ask a live Spark:
+            a condition `f(column) IS NOT NULL` shows in its plan whether Spark infers anything
+            about the column.
+        null_for_null: only constant folding knows that a null argument makes the result null.
     """
     wanted = parameters(takes)
 
@@ -195,7 +199,8 @@ def scalar(
         return typed if then is None else then(typed, conf)
 
     if null_intolerant is None:
-        null_intolerant = kind == "scalar" and nullable in (registry.null_if_any, always_null)
+        usual = nullable in (registry.null_if_any, always_null)
+        null_intolerant = kind == "scalar" and usual and not null_for_null
     return FunctionSpec(
         name=name,
         kind=kind,
@@ -209,6 +214,7 @@ def scalar(
         evaluate=evaluate,
         deterministic=deterministic,
         null_intolerant=null_intolerant and replacement is None,
+        null_for_null=null_for_null,
         codegen=codegen,
         aliases=aliases,
     )

@@ -114,6 +114,7 @@ def _trim(name: str, side: str) -> FunctionSpec:
         text="{name}({0}, {option1})",
         pretty=show_pretty,
         sql=show_pretty,
+        null_for_null=True,
         evaluate=lambda call, *values: _trimmed(side, *values),
     )
 
@@ -228,7 +229,7 @@ register(
         _concat_type,
         check=_check_concat,
         text=_concat_text,
-        null_intolerant=True,
+        null_for_null=True,
         evaluate=_concat_value,
     ),
     scalar(
@@ -268,7 +269,10 @@ register(
     scalar("substring_index", "string, string, int", STRING),
     replaced("left", "string|binary, int", _left),
     replaced("right", "string, int", _right),
-    *named(scalar("locate", "string, string, [int=1]", INT, evaluate=_index_of), "position"),
+    *named(
+        scalar("locate", "string, string, [int=1]", INT, evaluate=_index_of, null_intolerant=False),
+        "position",
+    ),
     scalar("instr", "string, string", INT, check=_check_instr, evaluate=_position),
     scalar("find_in_set", "string, string", INT),
     scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded),
