@@ -28,7 +28,6 @@ from ..model.expressions.core import (
 from ..model.expressions.equality import COMMUTATIVE, FLATTENED, MIRRORED
 from ..model.expressions.predicates import split, split_conjuncts
 from ..model.expressions.python_functions import PythonUDF
-from ..model.functions.same_functions import one_name
 from ..model.schemas.types import (
     ArrayType,
     DataType,
@@ -202,7 +201,7 @@ def _field(field: GetStructField, parent: Symbol) -> Symbol:
 
 
 def _call(call: Call, columns: Columns) -> Symbol:
-    name, arguments = one_name(call.name), call.arguments
+    name, arguments = call.spec.one_name, call.arguments
     if name in MIRRORED:
         name, arguments = MIRRORED[name], arguments[::-1]
     if name in FLATTENED:

@@ -201,7 +201,9 @@ class FunctionSpec:
         null_intolerant: any null argument makes the result null (for inferred IsNotNull filters).
         null_for_null: the same, but only constant folding finds it.
         codegen: False where the JVM's code generation falls back and breaks a stage.
-        aliases: other SQL names.
+        aliases: other SQL names, which no text shows.
+        same_as: the name of the function that this is another name of. Calls under both are the
+            same to Spark's semanticEquals; the texts show the name that was written.
         forms: for aggregates, how it is computed; None where it cannot be merged here.
         over_no_rows: an aggregate's value over no rows, as a literal's plain value.
         object_hash: the aggregate is planned as ObjectHashAggregate.
@@ -229,6 +231,7 @@ class FunctionSpec:
     null_for_null: bool = False
     codegen: bool = True
     aliases: tuple[str, ...] = ()
+    same_as: str | None = None
     forms: Callable[[Call], AggregateForms] | None = None
     over_no_rows: object = None
     object_hash: bool = False
@@ -237,6 +240,16 @@ class FunctionSpec:
     null_treatment: bool = False
     result_name: Callable[[Call, Show], str] | None = None
     higher_order: HigherOrder | None = None
+
+    @property
+    def one_name(self) -> str:
+        """The name that stands for all names of the function."""
+        return self.same_as or self.name
+
+
+def one_function(spec: FunctionSpec, *others: FunctionSpec) -> tuple[FunctionSpec, ...]:
+    """A function, and what it is under its other names."""
+    return (spec, *(replace(other, same_as=spec.name) for other in others))
 
 
 _BY_NAME: dict[str, FunctionSpec] = {}

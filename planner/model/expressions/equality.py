@@ -10,7 +10,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..functions.same_functions import one_name
 from ..memo import remembered
 from ..tree import replace
 from .core import (
@@ -132,7 +131,7 @@ def _function_parts(function: LambdaFunction) -> tuple[object, ...]:
 
 
 def _call_parts(call: Call) -> tuple[object, ...]:
-    name, arguments = one_name(call.name), call.arguments
+    name, arguments = call.spec.one_name, call.arguments
     if name in MIRRORED:
         name, arguments = MIRRORED[name], arguments[::-1]
     if name in FLATTENED:

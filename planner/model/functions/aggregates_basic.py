@@ -5,7 +5,16 @@ from __future__ import annotations
 from ..errors import AnalysisError
 from ..expressions.core import TRUE, Call, Expression, Literal
 from ..expressions.evaluation import evaluate
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start
+from ..registry import (
+    AggregateForms,
+    Buffer,
+    Finish,
+    FunctionSpec,
+    Merge,
+    Show,
+    Start,
+    one_function,
+)
 from ..schemas.types import (
     BINARY,
     BOOLEAN,
@@ -139,10 +148,9 @@ def _check_first(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == 2:
         flag = call.arguments[1]
         if not (isinstance(flag, Literal) and isinstance(flag.value, bool)):
-            name = {"first_value": "first", "last_value": "last"}.get(call.name, call.name)
             raise AnalysisError(
                 "_LEGACY_ERROR_TEMP_1210",
-                f"The second argument in {name} should be a boolean literal.",
+                f"The second argument in {call.spec.one_name} should be a boolean literal.",
                 hint=f"Write {call.name}(x, true) to skip nulls.",
             )
         ignore = ignore or flag.value
@@ -349,9 +357,11 @@ SPECS = (
         ),
     ),
     *(_extremum(name) for name in ("min", "max")),
-    *(_boolean(name, "min") for name in ("bool_and", "every")),
-    *(_boolean(name, "max") for name in ("bool_or", "some", "any")),
-    *(_positional(name) for name in ("first", "first_value", "last", "last_value", "any_value")),
+    *one_function(*(_boolean(name, "min") for name in ("bool_and", "every"))),
+    *one_function(*(_boolean(name, "max") for name in ("bool_or", "some", "any"))),
+    *one_function(_positional("first"), _positional("first_value")),
+    *one_function(_positional("last"), _positional("last_value")),
+    _positional("any_value"),
     *(_bits(name) for name in ("bit_and", "bit_or", "bit_xor")),
     *(_by(name) for name in ("max_by", "min_by")),
 )

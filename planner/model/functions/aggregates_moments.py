@@ -11,7 +11,7 @@ from functools import reduce
 
 from ..expressions.core import Call, Expression, Literal
 from ..expressions.predicates import conjunction
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show, one_function
 from ..schemas.types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
 from ..settings.conf import Conf
 from ..tree import replace
@@ -284,8 +284,10 @@ def _spread(at: int) -> Final:
 
 
 SPECS = (
-    *(_central(name, 2, _root(_sample)) for name in ("stddev", "stddev_samp", "std")),
-    *(_central(name, 2, _sample) for name in ("variance", "var_samp")),
+    *one_function(
+        *(_central(name, 2, _root(_sample)) for name in ("stddev_samp", "stddev", "std"))
+    ),
+    *one_function(*(_central(name, 2, _sample) for name in ("var_samp", "variance"))),
     _central("stddev_pop", 2, _root(_population)),
     _central("var_pop", 2, _population),
     # What the optimizer makes of regr_sxx and regr_syy; SQL has no name of its own for it.

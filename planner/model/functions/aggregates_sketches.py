@@ -63,7 +63,7 @@ from .percentages import (
     require_shares,
     shares,
 )
-from .shapes import check_types
+from .shapes import check_types, named
 
 _OBJECT = planned_only(Buffer("buf", BINARY))
 
@@ -325,14 +325,14 @@ SPECS = (
         sql=discrete_sql,
         forms=discrete_forms,
     ),
-    *(
+    *named(
         _object(
-            name,
+            "percentile_approx",
             data_type=_approximate_type,
             check=_check_approximate,
             forms=approximate_forms,
-        )
-        for name in ("percentile_approx", "approx_percentile")
+        ),
+        "approx_percentile",
     ),
     _object(
         "median", data_type=_percentile_type, check=_check_median, replacement=_median, text=None
@@ -352,17 +352,17 @@ SPECS = (
         check=_check_histogram,
         forms=_histogram_forms,
     ),
-    *(
+    *named(
         _object(
-            name,
+            "listagg",
             data_type=first_type,
             check=_check_listagg,
             pretty=_list_name,
             sql=listagg_sql,
             forms=listagg_forms,
             order_sensitive=True,
-        )
-        for name in ("listagg", "string_agg")
+        ),
+        "string_agg",
     ),
     _object("hll_sketch_agg", data_type=always(BINARY), check=_check_sketch, forms=_sketch_forms),
     *(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..expressions.core import Call, Cast, EvalMode, Expression, lit
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, one_function
 from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
@@ -234,4 +234,7 @@ def _spec(name: str) -> FunctionSpec:
     )
 
 
-SPECS = tuple(_spec(name) for name in ("sum", "try_sum", "avg", "mean", "try_avg"))
+SPECS = (
+    *(_spec(name) for name in ("sum", "try_sum", "try_avg")),
+    *one_function(_spec("avg"), _spec("mean")),
+)

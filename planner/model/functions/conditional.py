@@ -23,7 +23,15 @@ from .coercion import cast_to, coerce_to_common, merge_types
 from .comparisons import is_orderable
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import extreme
-from .shapes import check_types, common_reference, never_null, resolve_like, scalar, with_arguments
+from .shapes import (
+    check_types,
+    common_reference,
+    named,
+    never_null,
+    resolve_like,
+    scalar,
+    with_arguments,
+)
 
 
 def _count(call: Call, expected: int) -> None:
@@ -216,8 +224,7 @@ register(
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
     ),
-    _replaced("nvl", 2, _nvl),
-    _replaced("ifnull", 2, _nvl),
+    *named(_replaced("nvl", 2, _nvl), "ifnull"),
     _replaced("nvl2", 3, _nvl2),
     replace(_replaced("nullif", 2, _nullif), check=_check_nullif),
     _replaced("zeroifnull", 1, _zeroifnull),

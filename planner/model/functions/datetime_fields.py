@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal, lit
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, Show, one_function, register
 from ..schemas.types import (
     BYTE,
     DATE,
@@ -160,8 +160,7 @@ register(
         sql="extract(second FROM {0})",
     ),
     _extract_spec("extract"),
-    _extract_spec("date_part"),
-    _extract_spec("datepart"),
+    *one_function(_extract_spec("date_part"), _extract_spec("datepart")),
     _extract_interval("years", INT),
     _extract_interval("months", BYTE),
     _extract_interval("hours", BYTE),

@@ -19,7 +19,16 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from .coercion import cast_to
 from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
-from .shapes import always_null, check_types, conf_of, invoked, like_call, resolve_like, scalar
+from .shapes import (
+    always_null,
+    check_types,
+    conf_of,
+    invoked,
+    like_call,
+    named,
+    resolve_like,
+    scalar,
+)
 
 
 def _hex(call: Call, value: object) -> str:
@@ -153,14 +162,16 @@ register(
         sql=lambda call, show: f"decode({', '.join(show(a) for a in call.arguments)})",
         replacement=_decode,
     ),
-    FunctionSpec(
-        name="to_char",
-        kind="scalar",
-        data_type=lambda call: STRING,
-        check=_to_char,
-        null_intolerant=True,
+    *named(
+        FunctionSpec(
+            name="to_char",
+            kind="scalar",
+            data_type=lambda call: STRING,
+            check=_to_char,
+            null_intolerant=True,
+        ),
+        "to_varchar",
     ),
-    FunctionSpec(name="to_varchar", kind="scalar", data_type=lambda call: STRING, check=_to_char),
     scalar("to_number", "string, string", _number_type, then=_constant_format),
     scalar(
         "try_to_number",

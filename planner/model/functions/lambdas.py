@@ -11,7 +11,7 @@ from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapT
 from ..settings.conf import Conf
 from ..text.text import pretty
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import like_call, with_arguments
+from .shapes import like_call, named, with_arguments
 
 
 def _first(call: Call) -> DataType:
@@ -243,16 +243,16 @@ register(
         lambda call: BOOLEAN,
         _any_nullable,
     ),
-    *(
+    *named(
         _spec(
-            name,
+            "aggregate",
             _AGGREGATE,
             _check_aggregate,
             lambda call: call.arguments[-1].data_type,
             _aggregate_nullable,
             sql=_aggregate_sql,
-        )
-        for name in ("aggregate", "reduce")
+        ),
+        "reduce",
     ),
     _spec(
         "array_sort",

@@ -14,7 +14,7 @@ from decimal import (
 )
 
 from ..expressions.core import Call, Cast, Expression
-from ..registry import FunctionSpec, register
+from ..registry import FunctionSpec, one_function, register
 from ..schemas.types import (
     BYTE,
     DOUBLE,
@@ -213,9 +213,9 @@ def _remainder(call: Call) -> DataType:
 
 def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
     form = f"({{0}} {symbol} {{1}})"
-    return (
-        scalar(symbol, "int|bigint, int", 0, text=form, pretty=form, sql=f"{name}({{args}})"),
+    return one_function(
         scalar(name, "int|bigint, int", 0),
+        scalar(symbol, "int|bigint, int", 0, text=form, pretty=form, sql=f"{name}({{args}})"),
     )
 
 
@@ -288,6 +288,18 @@ def _check_random(call: Call, conf: Conf) -> Expression:
     return check_types(call, ["!int|bigint"] * len(call.arguments), conf)
 
 
+def _random(name: str) -> FunctionSpec:
+    return scalar(
+        name,
+        "",
+        DOUBLE,
+        check=_check_random,
+        deterministic=False,
+        nullable=never_null,
+        null_intolerant=False,
+    )
+
+
 register(
     *(_of_double(name) for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt")),
     *(_of_double(name) for name in ("cos", "cosh", "cot", "csc", "sec", "sin", "sinh", "tan")),
@@ -297,8 +309,9 @@ register(
     *(_of_double(name) for name in ("log10", "log1p", "log2")),
     _of_double("ln", lower=True),
     _of_double("rint", lower=True),
-    _of_double("signum", takes=_DOUBLES),
-    _of_double("sign", lower=True, takes=_DOUBLES),
+    *one_function(
+        _of_double("signum", takes=_DOUBLES), _of_double("sign", lower=True, takes=_DOUBLES)
+    ),
     scalar(
         "log",
         "double, double",
@@ -310,8 +323,7 @@ register(
     ),
     _of_two_doubles("atan2"),
     _of_two_doubles("hypot"),
-    _of_two_doubles("power", math.pow),
-    _of_two_doubles("pow", math.pow, lower=True),
+    *one_function(_of_two_doubles("power", math.pow), _of_two_doubles("pow", math.pow, lower=True)),
     _constant("e", math.e),
     _constant("pi", math.pi),
     scalar(
@@ -346,6 +358,7 @@ register(
     ),
     FunctionSpec(
         name="mod",
+        same_as="%",
         kind="scalar",
         data_type=_remainder,
         nullable=always_null,
@@ -366,16 +379,6 @@ register(
     *_shift("shiftrightunsigned", ">>>"),
     *(_try(name) for name in _OPERATORS),
     scalar("tryeval", "any", 0, nullable=always_null, sql=_try_sql),
-    *(
-        scalar(
-            name,
-            "",
-            DOUBLE,
-            check=_check_random,
-            deterministic=False,
-            nullable=never_null,
-            null_intolerant=False,
-        )
-        for name in ("rand", "randn", "random")
-    ),
+    *named(_random("rand"), "random"),
+    _random("randn"),
 )

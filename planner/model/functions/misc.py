@@ -25,7 +25,16 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from .mismatch import non_foldable, wrong_argument_count
-from .shapes import invocation_text, like_call, never_null, original, replaced, resolve_like, scalar
+from .shapes import (
+    invocation_text,
+    like_call,
+    named,
+    never_null,
+    original,
+    replaced,
+    resolve_like,
+    scalar,
+)
 
 # Spark's release and the revision that it was built from.
 _VERSION = "4.3.0 98bc0212c94705434471627068f41e374ccab143"
@@ -167,9 +176,12 @@ register(
     ),
     scalar("monotonically_increasing_id", "", LONG, deterministic=False, nullable=never_null),
     scalar("uuid", "", STRING, deterministic=False, nullable=never_null),
-    *(
-        scalar(name, "", STRING, nullable=never_null, evaluate=lambda call: getpass.getuser())
-        for name in ("current_user", "user", "session_user")
+    *named(
+        scalar(
+            "current_user", "", STRING, nullable=never_null, evaluate=lambda call: getpass.getuser()
+        ),
+        "user",
+        "session_user",
     ),
     scalar(
         "current_schema",

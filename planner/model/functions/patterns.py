@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, Show, one_function, register
 from ..schemas.types import BOOLEAN, BinaryType
 from ..settings.conf import Conf
 from ..text.text import pretty
@@ -133,26 +133,19 @@ register(
         sql=lambda call, show: _like_sql(call, show).replace(" LIKE ", " ILIKE ", 1),
         replacement=_ilike_replacement,
     ),
-    scalar(
-        "rlike",
-        "string, string",
-        BOOLEAN,
-        text="RLIKE({0}, {1})",
-        pretty="RLIKE({0}, {1})",
-        sql="rlike({0}, {1})",
-        evaluate=found,
-    ),
-    *(
-        scalar(
-            name,
-            "string, string",
-            BOOLEAN,
-            text="RLIKE({0}, {1})",
-            pretty="{upper}({0}, {1})",
-            sql="rlike({0}, {1})",
-            evaluate=found,
+    *one_function(
+        *(
+            scalar(
+                name,
+                "string, string",
+                BOOLEAN,
+                text="RLIKE({0}, {1})",
+                pretty="{upper}({0}, {1})",
+                sql="rlike({0}, {1})",
+                evaluate=found,
+            )
+            for name in ("rlike", "regexp", "regexp_like")
         )
-        for name in ("regexp", "regexp_like")
     ),
     _many_patterns("likeany", "ANY", False),
     _many_patterns("likeall", "ALL", False),

@@ -222,7 +222,7 @@ def scalar(
 
 def named(spec: FunctionSpec, *names: str) -> tuple[FunctionSpec, ...]:
     """The function and its copies under other names, which show as they were written."""
-    return (spec, *(replace(spec, name=name) for name in names))
+    return registry.one_function(spec, *(replace(spec, name=name) for name in names))
 
 
 def replaced(

@@ -258,7 +258,7 @@ register(
     scalar("bit_length", "string|binary", INT),
     scalar("octet_length", "string|binary", INT),
     scalar("ascii", "string", INT),
-    *named(scalar("char", "bigint", STRING), "chr"),
+    *named(scalar("chr", "bigint", STRING), "char"),
     scalar("reverse", "string|binary|array", 0, evaluate=lambda call, s: s[::-1]),
     scalar("repeat", "string, int", STRING, evaluate=lambda call, s, n: s * n),
     scalar("space", "int", STRING, evaluate=lambda call, n: " " * n),
