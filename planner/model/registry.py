@@ -198,6 +198,8 @@ class FunctionSpec:
         evaluate: its value over literals' plain values, for constant folding; None: not folded.
         deterministic: False for rand, uuid, ...
         constant: False where constant arguments make no constant (raise_error).
+        conditional: Spark's ConditionalExpression: of its arguments all but the first are computed
+            for some rows only; `evaluate` gets a function for each, which gives its value.
         null_intolerant: any null argument makes the result null (for inferred IsNotNull filters).
         null_for_null: the same, but only constant folding finds it.
         codegen: False where the JVM's code generation falls back and breaks a stage.
@@ -227,6 +229,7 @@ class FunctionSpec:
     evaluate: Callable[..., object] | None = None
     deterministic: bool = True
     constant: bool = True
+    conditional: bool = False
     null_intolerant: bool = False
     null_for_null: bool = False
     codegen: bool = True

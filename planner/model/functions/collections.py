@@ -22,6 +22,7 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..text.text import pretty
+from . import array_values as values
 from .coercion import (
     cast_to,
     cast_unless_same,
@@ -30,15 +31,6 @@ from .coercion import (
     wider_without_strings,
 )
 from .comparisons import is_orderable
-from .constant_arrays import (
-    distinct_value,
-    flat_value,
-    removed_value,
-    repeated_value,
-    slice_value,
-    sorted_value,
-    union_value,
-)
 from .inputs import parameter
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .operator_values import is_in
@@ -112,8 +104,8 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 2:
         raise wrong_argument_count(call.name, "2", len(call.arguments))
     arrays = all(isinstance(a.data_type, ArrayType) for a in call.arguments)
-    values = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
-    if values is None:
+    sides = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
+    if sides is None:
         names = type_names([a.data_type for a in call.arguments])
         raise type_mismatch(
             "BINARY_ARRAY_DIFF_TYPES",
@@ -121,7 +113,7 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
             f'Input to function `{call.name}` should have been two "ARRAY" with same element '
             f"type, but it's {names}.",
         )
-    return with_arguments(call, values)
+    return with_arguments(call, sides)
 
 
 def merged(call: Call) -> DataType:
@@ -288,8 +280,8 @@ register(
         null_intolerant=True,
         evaluate=_contained,
     ),
-    scalar("array_position", "array, any", LONG, check=_with_element()),
-    scalar("array_remove", "array, any", 0, check=_with_element(), evaluate=removed_value),
+    scalar("array_position", "array, any", LONG, check=_with_element(), evaluate=values.position),
+    scalar("array_remove", "array, any", 0, check=_with_element(), evaluate=values.removed_value),
     scalar(
         "array_append",
         "array, any",
@@ -314,11 +306,12 @@ register(
         text="array_insert({args}, false)",
         nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
         null_intolerant=False,
+        evaluate=values.inserted,
     ),
-    scalar("array_distinct", "array", 0, evaluate=distinct_value),
-    _set_operation("array_union", union_value),
-    _set_operation("array_intersect"),
-    _set_operation("array_except"),
+    scalar("array_distinct", "array", 0, evaluate=values.distinct_value),
+    _set_operation("array_union", values.union_value),
+    _set_operation("array_intersect", values.common),
+    _set_operation("array_except", values.without),
     scalar(
         "arrays_overlap",
         "array, array",
@@ -326,6 +319,7 @@ register(
         check=_two_arrays,
         nullable=_nullable_elements,
         null_intolerant=True,
+        evaluate=values.overlap,
     ),
     scalar(
         "arrays_zip",
@@ -342,15 +336,30 @@ register(
         check=_array_join,
         text="array_join({0}, {1}, {option2})",
         null_intolerant=False,
+        evaluate=values.joined_items,
     ),
-    scalar("array_max", "array", _first_element, then=_ordered, nullable=always_null),
-    scalar("array_min", "array", _first_element, then=_ordered, nullable=always_null),
+    scalar(
+        "array_max",
+        "array",
+        _first_element,
+        then=_ordered,
+        nullable=always_null,
+        evaluate=values.extreme_item(max),
+    ),
+    scalar(
+        "array_min",
+        "array",
+        _first_element,
+        then=_ordered,
+        nullable=always_null,
+        evaluate=values.extreme_item(min),
+    ),
     scalar(
         "array_repeat",
         "any, !int",
         lambda call: ArrayType(call.arguments[0].data_type, call.arguments[0].nullable),
         nullable=lambda call: call.arguments[1].nullable,
-        evaluate=repeated_value,
+        evaluate=values.repeated_value,
         null_intolerant=False,
     ),
     replaced("array_compact", "array", _compact),
@@ -361,10 +370,10 @@ register(
         _flattened,
         nullable=null_or_holds_null,
         null_intolerant=True,
-        evaluate=flat_value,
+        evaluate=values.flat_value,
     ),
-    scalar("slice", "array, int, int", 0, evaluate=slice_value),
-    scalar("sort_array", "array, [boolean=true]", 0, then=_ordered, evaluate=sorted_value),
+    scalar("slice", "array, int, int", 0, evaluate=values.slice_value),
+    scalar("sort_array", "array, [boolean=true]", 0, then=_ordered, evaluate=values.sorted_value),
     scalar("shuffle", "array", 0, deterministic=False, null_intolerant=False),
     replaced("get", "array, int", _get, sql="get({args})"),
 )

@@ -21,6 +21,7 @@ from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, merge_types
 from .comparisons import is_orderable
+from .math_values import unless_nan
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import extreme
 from .shapes import (
@@ -195,7 +196,8 @@ register(
         data_type=_branches,
         nullable=_branch_nullable,
         check=_check_if,
-        evaluate=lambda call, test, yes, no: yes if test else no,
+        conditional=True,
+        evaluate=lambda call, test, yes, no: yes() if test() else no(),
         text=_if_text,
         pretty=lambda call, show: f"(IF({', '.join(show(a) for a in call.arguments)}))",
         sql=lambda call, show: f"if({', '.join(show(a) for a in call.arguments)})",
@@ -206,7 +208,8 @@ register(
         data_type=_merged,
         nullable=_all_nullable,
         check=_same_types(1),
-        evaluate=lambda call, *values: next((v for v in values if v is not None), None),
+        conditional=True,
+        evaluate=lambda call, *values: next((v for f in values if (v := f()) is not None), None),
     ),
     FunctionSpec(
         name="greatest",
@@ -234,7 +237,8 @@ register(
         kind="scalar",
         data_type=lambda call: call.arguments[0].data_type,
         check=_check_nanvl,
-        null_intolerant=False,
+        conditional=True,
+        evaluate=unless_nan,
     ),
     # What the planner itself puts around expressions.
     scalar("knownnullable", "any", 0, nullable=lambda call: True, sql="{0}"),

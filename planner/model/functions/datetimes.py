@@ -28,6 +28,7 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..text.literal_text import session_time_zone
 from ..tree import replace
+from . import time_values as values
 from .cast_values import MICROS
 from .coercion import cast_to
 from .datetime_fields import EPOCH
@@ -67,6 +68,7 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
         check=check,
         nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
         text="{name}({args}, {zone}, {ansi})",
+        evaluate=values.unix_timestamp,
     )
 
 
@@ -245,9 +247,24 @@ register(
         "timestamp, timestamp, [boolean=true]",
         DOUBLE,
         text="months_between({args}, {zone})",
+        evaluate=values.months_between,
     ),
-    scalar("next_day", "date, string", DATE, text="next_day({args}, {ansi})", nullable=always_null),
-    scalar("trunc", "date, string", DATE, nullable=always_null, null_for_null=True),
+    scalar(
+        "next_day",
+        "date, string",
+        DATE,
+        text="next_day({args}, {ansi})",
+        nullable=always_null,
+        evaluate=values.next_day,
+    ),
+    scalar(
+        "trunc",
+        "date, string",
+        DATE,
+        nullable=always_null,
+        null_for_null=True,
+        evaluate=values.trunc,
+    ),
     scalar(
         "date_trunc",
         "string, timestamp|nanos",
@@ -255,6 +272,7 @@ register(
         text="date_trunc({args}, {zone})",
         nullable=always_null,
         null_for_null=True,
+        evaluate=values.date_trunc,
     ),
     _unit_function("timestampadd", ["bigint", "anytimestamp"], 2),
     _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG),
@@ -283,13 +301,18 @@ register(
     _unix_timestamp("to_unix_timestamp", now=False),
     # Texts.
     scalar(
-        "date_format", "timestamp|time|nanos, string", STRING, text="date_format({args}, {zone})"
+        "date_format",
+        "timestamp|time|nanos, string",
+        STRING,
+        text="date_format({args}, {zone})",
+        evaluate=values.date_format,
     ),
     scalar(
         "from_unixtime",
         f"bigint, [string={_UNIX_FORMAT}]",
         STRING,
         text="from_unixtime({args}, {zone})",
+        evaluate=values.from_unixtime,
         nullable=always_null,
     ),
     # Made of parts.

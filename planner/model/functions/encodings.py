@@ -29,6 +29,7 @@ from .shapes import (
     resolve_like,
     scalar,
 )
+from .text_values import unhex
 
 
 def _hex(call: Call, value: object) -> str:
@@ -149,7 +150,15 @@ register(
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
     scalar("hex", "bigint|binary|string", STRING, evaluate=_hex),
-    scalar("unhex", "string", BINARY, text=_unhex_text, sql=_unhex_sql, nullable=always_null),
+    scalar(
+        "unhex",
+        "string",
+        BINARY,
+        text=_unhex_text,
+        sql=_unhex_sql,
+        nullable=always_null,
+        evaluate=unhex,
+    ),
     scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
     scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),

@@ -25,6 +25,7 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..text.text import pretty
 from ..tree import replace
+from .json_values import from_json, get_json_object, schema_of_json
 from .mismatch import non_foldable, type_mismatch, wrong_argument_count
 from .shapes import (
     always_null,
@@ -337,9 +338,24 @@ register(
         "sha",
     ),
     scalar("sha2", "binary, int", STRING, nullable=always_null, evaluate=_sha2_value),
-    scalar("get_json_object", "!string, !string", STRING, nullable=always_null, null_for_null=True),
-    scalar("schema_of_json", "!string, [any]", STRING, check=_check_schema_of),
-    _from_spec("from_json", "false", codegen=False, nullable=always_null),
+    scalar(
+        "get_json_object",
+        "!string, !string",
+        STRING,
+        nullable=always_null,
+        null_for_null=True,
+        evaluate=get_json_object,
+    ),
+    scalar(
+        "schema_of_json",
+        "!string, [any]",
+        STRING,
+        check=_check_schema_of,
+        evaluate=schema_of_json,
+    ),
+    replace(
+        _from_spec("from_json", "false", codegen=False, nullable=always_null), evaluate=from_json
+    ),
     _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
     scalar(
         "to_json",

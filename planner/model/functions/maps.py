@@ -204,8 +204,8 @@ register(
     # Maps.
     # What the planner itself puts around grouping keys.
     scalar("mapsort", "map", 0, sql=_sorted_sql),
-    scalar("map_keys", "map", _keys),
-    scalar("map_values", "map", _values),
+    scalar("map_keys", "map", _keys, evaluate=lambda call, pairs: tuple(key for key, _ in pairs)),
+    scalar("map_values", "map", _values, evaluate=lambda call, pairs: tuple(v for _, v in pairs)),
     scalar("map_entries", "map", _entries),
     scalar(
         "map_contains_key",
@@ -215,7 +215,12 @@ register(
         replacement=_contains_key,
     ),
     scalar("map_concat", "map...", merged, check=_check_map_concat, null_intolerant=False),
-    scalar("map_from_arrays", "array, array", _map_of),
+    scalar(
+        "map_from_arrays",
+        "array, array",
+        _map_of,
+        evaluate=lambda call, keys, values: tuple(zip(keys, values, strict=True)),
+    ),
     scalar(
         "map_from_entries",
         "any",

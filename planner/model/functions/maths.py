@@ -27,6 +27,7 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..tree import replace
+from . import math_values as values
 from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
 from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
@@ -47,7 +48,7 @@ _DOUBLES = "double|yearmonth|daytime"
 
 def _of_double(
     name: str,
-    evaluate: Callable[[float], float] | None = None,
+    evaluate: Callable[[float], object] | None = None,
     *,
     lower: bool = False,
     takes: str = "double",
@@ -301,16 +302,26 @@ def _random(name: str) -> FunctionSpec:
 
 
 register(
-    *(_of_double(name) for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt")),
-    *(_of_double(name) for name in ("cos", "cosh", "cot", "csc", "sec", "sin", "sinh", "tan")),
-    *(_of_double(name) for name in ("tanh", "degrees", "radians", "expm1")),
+    *(_of_double(name) for name in ("acosh", "asinh", "atanh")),
+    *(_of_double(name, getattr(math, name)) for name in ("cos", "cosh", "sin", "sinh", "tan")),
+    *(_of_double(name, getattr(math, name)) for name in ("tanh", "atan", "degrees", "radians")),
+    _of_double("acos", values.within_one(math.acos)),
+    _of_double("asin", values.within_one(math.asin)),
+    _of_double("cot", lambda x: 1 / math.tan(x)),
+    _of_double("csc", lambda x: 1 / math.sin(x)),
+    _of_double("sec", lambda x: 1 / math.cos(x)),
+    _of_double("cbrt", values.cube_root),
+    _of_double("expm1", math.expm1),
     _of_double("exp", math.exp),
     _of_double("sqrt", math.sqrt),
-    *(_of_double(name) for name in ("log10", "log1p", "log2")),
-    _of_double("ln", lower=True),
-    _of_double("rint", lower=True),
+    _of_double("log10", values.log_above(math.log10)),
+    _of_double("log1p", values.log_above(math.log1p, -1.0)),
+    _of_double("log2", values.log_above(lambda x: math.log(x) / math.log(2))),
+    _of_double("ln", values.log_above(math.log), lower=True),
+    _of_double("rint", values.rint, lower=True),
     *one_function(
-        _of_double("signum", takes=_DOUBLES), _of_double("sign", lower=True, takes=_DOUBLES)
+        _of_double("signum", values.sign, takes=_DOUBLES),
+        _of_double("sign", values.sign, lower=True, takes=_DOUBLES),
     ),
     scalar(
         "log",
@@ -320,9 +331,10 @@ register(
         text="LOG({args})",
         pretty="LOG({args})",
         nullable=always_null,
+        evaluate=values.log,
     ),
-    _of_two_doubles("atan2"),
-    _of_two_doubles("hypot"),
+    _of_two_doubles("atan2", math.atan2),
+    _of_two_doubles("hypot", math.hypot),
     *one_function(_of_two_doubles("power", math.pow), _of_two_doubles("pow", math.pow, lower=True)),
     _constant("e", math.e),
     _constant("pi", math.pi),
@@ -346,7 +358,7 @@ register(
     ),
     *named(_ceil("ceil"), "ceiling"),
     _ceil("floor"),
-    scalar("factorial", "int", LONG, nullable=always_null),
+    scalar("factorial", "int", LONG, nullable=always_null, evaluate=values.factorial),
     FunctionSpec(
         name="pmod",
         kind="scalar",
@@ -372,7 +384,7 @@ register(
         LONG,
         nullable=always_null,
     ),
-    scalar("bit_count", "!integral|boolean", INT),
+    scalar("bit_count", "!integral|boolean", INT, evaluate=values.bit_count),
     *named(scalar("bit_get", "integral, int", BYTE), "getbit"),
     *_shift("shiftleft", "<<"),
     *_shift("shiftright", ">>"),

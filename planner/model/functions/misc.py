@@ -24,6 +24,7 @@ from ..schemas.types import (
     FloatType,
 )
 from ..settings.conf import Conf
+from .json_values import invoked
 from .mismatch import non_foldable, wrong_argument_count
 from .shapes import (
     invocation_text,
@@ -119,6 +120,7 @@ def _invocation(name: str) -> FunctionSpec:
         data_type=lambda call: original(call).data_type,
         nullable=lambda call: original(call).nullable,
         null_intolerant=True,
+        evaluate=invoked,
         text=invocation_text,
         pretty=show_name,
         sql=show_sql,

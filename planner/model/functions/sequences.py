@@ -7,8 +7,8 @@ from ..registry import register
 from ..schemas.types import DATE, TIMESTAMP, ArrayType, IntegralType
 from ..settings.conf import Conf
 from ..text.text import pretty
+from .array_values import sequence_value
 from .coercion import coerce_to_common, implicit
-from .constant_arrays import sequence_value
 from .mismatch import type_mismatch, wrong_argument_count
 from .shapes import scalar, with_arguments
 

@@ -15,6 +15,7 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
+from . import text_values as values
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
 from .mismatch import diff_types, unexpected_type, wrong_argument_count
@@ -40,10 +41,10 @@ def _check_concat(call: Call, conf: Conf) -> Expression:
     """All arrays, all binary, or all strings."""
     types = [a.data_type for a in call.arguments]
     if types and all(isinstance(t, ArrayType) for t in types):
-        values = coerce_to_common(call.arguments, conf)
-        if values is None:
+        arrays = coerce_to_common(call.arguments, conf)
+        if arrays is None:
             raise diff_types(call, choice=True)
-        return with_arguments(call, values)
+        return with_arguments(call, arrays)
     if types and all(isinstance(t, BinaryType) for t in types):
         return call
     text = parameter("string")
@@ -71,10 +72,10 @@ def _concat_text(call: Call, show: Show) -> str:
     return f"concat({', '.join(show(a) for a in call.arguments)})"
 
 
-def _concat_value(call: Call, *values: object) -> object:
+def _concat_value(call: Call, *parts: object) -> object:
     if isinstance(call.data_type, ArrayType):
-        return tuple(item for value in values for item in value)  # type: ignore[attr-defined]
-    return "".join(str(value) for value in values)
+        return tuple(item for part in parts for item in part)  # type: ignore[attr-defined]
+    return "".join(str(part) for part in parts)
 
 
 def _check_concat_ws(call: Call, conf: Conf) -> Expression:
@@ -115,7 +116,7 @@ def _trim(name: str, side: str) -> FunctionSpec:
         pretty=show_pretty,
         sql=show_pretty,
         null_for_null=True,
-        evaluate=lambda call, *values: _trimmed(side, *values),
+        evaluate=lambda call, *texts: _trimmed(side, *texts),
     )
 
 
@@ -239,6 +240,7 @@ register(
         check=_check_concat_ws,
         nullable=lambda call: call.arguments[0].nullable,
         null_intolerant=False,
+        evaluate=values.joined,
     ),
     scalar(
         "elt",
@@ -255,10 +257,10 @@ register(
         "character_length",
         "len",
     ),
-    scalar("bit_length", "string|binary", INT),
-    scalar("octet_length", "string|binary", INT),
-    scalar("ascii", "string", INT),
-    *named(scalar("chr", "bigint", STRING), "char"),
+    scalar("bit_length", "string|binary", INT, evaluate=lambda call, s: 8 * values.octets(s)),
+    scalar("octet_length", "string|binary", INT, evaluate=lambda call, s: values.octets(s)),
+    scalar("ascii", "string", INT, evaluate=lambda call, s: ord(s[0]) if s else 0),
+    *named(scalar("chr", "bigint", STRING, evaluate=values.character), "char"),
     scalar("reverse", "string|binary|array", 0, evaluate=lambda call, s: s[::-1]),
     scalar("repeat", "string, int", STRING, evaluate=lambda call, s, n: s * n),
     scalar("space", "int", STRING, evaluate=lambda call, n: " " * n),
@@ -266,7 +268,7 @@ register(
         scalar("substring", f"string|binary, int, [int={MAX_INT}]", 0, evaluate=_substring),
         "substr",
     ),
-    scalar("substring_index", "string, string, int", STRING),
+    scalar("substring_index", "string, string, int", STRING, evaluate=values.substring_index),
     replaced("left", "string|binary, int", _left),
     replaced("right", "string, int", _right),
     *named(
@@ -284,9 +286,15 @@ register(
         STRING,
         evaluate=lambda call, s, a, b: s.replace(a, b) if a else s,
     ),
-    scalar("translate", "string, string, string", STRING),
-    scalar("soundex", "!string", STRING),
-    scalar("levenshtein", "string, string, [int]", INT, text="levenshtein({0}, {1}, {option2})"),
+    scalar("translate", "string, string, string", STRING, evaluate=values.translated),
+    scalar("soundex", "!string", STRING, evaluate=values.soundex),
+    scalar(
+        "levenshtein",
+        "string, string, [int]",
+        INT,
+        text="levenshtein({0}, {1}, {option2})",
+        evaluate=values.levenshtein,
+    ),
     scalar("format_number", "numeric, int|string", STRING, nullable=always_null),
     *named(
         scalar(
@@ -295,6 +303,7 @@ register(
             STRING,
             nullable=lambda call: call.arguments[0].nullable,
             null_intolerant=False,
+            evaluate=values.formatted,
         ),
         "printf",
     ),
