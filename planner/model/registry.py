@@ -214,6 +214,36 @@ class FunctionSpec:
         null_treatment: it takes IGNORE NULLS and RESPECT NULLS.
         result_name: the name of an aggregate's result in plans where that is not its text.
         higher_order: where it takes lambdas.
+        parameter_names: what named arguments call its parameters; none: it takes no names.
+        literal: SQL may leave out its parentheses (current_date).
+        predicate: Spark's Predicate, an operator whose class says that it is a boolean.
+        commutative: the order of the arguments makes no difference to the value.
+        associative: nor does the way in which calls of it are nested.
+        mirror: the comparison that says the same of the arguments in reverse order.
+        negation: the comparison that is true where this one is false.
+        ansi_free: ANSI mode makes no difference to the value.
+        ansi_error: the condition of the error that ANSI mode raises over ordinary bad data.
+        tolerant: the function to use instead of one that raises such an error.
+        tagging: Spark's TaggingExpression: the argument as it is, with something known of it.
+        constructor: makes a struct, a map or an array of its arguments.
+        extracts: takes a part out of an array or a map (Spark's ExtractValue and ElementAt).
+        costly: a filter of it does not go below the Project that computes its argument.
+        pushed_into_branches: of how many arguments a call goes into the branches of an IF that is
+            one of them, if the others are constants (Spark's PushFoldableIntoBranches).
+        short_circuits: the arguments after the first are computed for some rows only.
+        source_filter: the name of the filter in which Spark hands the condition to data sources.
+        current_time: gives the time of the query, on streams that of the batch.
+        reads_clock: when the value depends on the session's time zone: where an instant is
+            among the arguments or the result, never, always, or for intervals of days and more.
+        collection_generator: Spark's CollectionGenerator: makes no row of an empty collection.
+        rank_like: the columns that the window is ordered by become its arguments.
+        limits_groups: a filter that bounds it limits the rows of each window partition.
+        duplicate_agnostic: an aggregate whose result is the same if rows come twice.
+        order_irrelevant: whether an aggregate's result is the same in any order of the rows:
+            never, where the argument is no floating-point number (`exact`), always.
+        state: what an aggregate's buffer holds; aggregates of the same word share it.
+        state_object: the kind of object that a buffer holds as bytes, if it does.
+        used_at_the_end: positions of arguments that the buffer does not depend on.
     """
 
     name: str
@@ -243,6 +273,33 @@ class FunctionSpec:
     null_treatment: bool = False
     result_name: Callable[[Call, Show], str] | None = None
     higher_order: HigherOrder | None = None
+    parameter_names: tuple[str, ...] = ()
+    literal: bool = False
+    predicate: bool = False
+    commutative: bool = False
+    associative: bool = False
+    mirror: str | None = None
+    negation: str | None = None
+    ansi_free: bool = False
+    ansi_error: str | None = None
+    tolerant: str | None = None
+    tagging: bool = False
+    constructor: bool = False
+    extracts: bool = False
+    costly: bool = False
+    pushed_into_branches: tuple[int, ...] = ()
+    short_circuits: bool = False
+    source_filter: str | None = None
+    current_time: bool = False
+    reads_clock: Literal["of instants", "never", "always", "of days"] = "of instants"
+    collection_generator: bool = False
+    rank_like: bool = False
+    limits_groups: bool = False
+    duplicate_agnostic: bool = False
+    order_irrelevant: Literal["never", "exact", "always"] = "never"
+    state: str | None = None
+    state_object: str | None = None
+    used_at_the_end: tuple[int, ...] = ()
 
     @property
     def one_name(self) -> str:

@@ -265,6 +265,8 @@ register(
         sql=_array_item_sql,
         evaluate=_item_value,
         null_intolerant=True,
+        extracts=True,
+        ansi_error="INVALID_ARRAY_INDEX",
     ),
     FunctionSpec(
         name="get_map_value",
@@ -277,6 +279,7 @@ register(
         sql=_item,
         evaluate=_item_value,
         null_intolerant=True,
+        extracts=True,
     ),
     FunctionSpec(
         name="array",
@@ -285,6 +288,8 @@ register(
         nullable=never_null,
         check=_check_array,
         evaluate=lambda call, *values: values,
+        constructor=True,
+        reads_clock="never",
     ),
     FunctionSpec(
         name="map",
@@ -293,6 +298,8 @@ register(
         nullable=never_null,
         check=_check_map,
         evaluate=_map_value,
+        constructor=True,
+        reads_clock="never",
     ),
     FunctionSpec(
         name="named_struct",
@@ -304,6 +311,9 @@ register(
         text=_struct_text,
         pretty=_struct_pretty,
         sql=_struct_sql,
+        ansi_free=True,
+        constructor=True,
+        reads_clock="never",
     ),
     FunctionSpec(
         name="struct",
@@ -312,5 +322,6 @@ register(
         nullable=never_null,
         check=_check_struct,
         text=_struct_text,
+        reads_clock="never",
     ),
 )

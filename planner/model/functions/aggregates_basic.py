@@ -119,6 +119,8 @@ def _extremum(name: str) -> FunctionSpec:
         nullable=nullable,
         check=_check_ordered,
         forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
+        duplicate_agnostic=True,
+        order_irrelevant="always",
     )
 
 
@@ -131,6 +133,7 @@ def _boolean(name: str, target: str) -> FunctionSpec:
         check=_check_boolean,
         replacement=lambda call: Call(name=target, arguments=call.arguments),
         forms=lambda call: simple_forms(Buffer(target, BOOLEAN), call, target),
+        state=target,
     )
 
 
@@ -198,6 +201,8 @@ def _positional(name: str) -> FunctionSpec:
         pretty=_one_argument,
         sql=_first_sql,
         replacement=_any_value if name == "any_value" else None,
+        state="first" if name == "any_value" else None,
+        duplicate_agnostic=True,
         forms=_first_forms,
         order_sensitive=True,
         null_treatment=True,
@@ -232,6 +237,8 @@ def _bits(name: str) -> FunctionSpec:
         nullable=nullable,
         check=_check_bits,
         forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
+        duplicate_agnostic=name != "bit_xor",
+        order_irrelevant="always",
     )
 
 
@@ -344,6 +351,7 @@ SPECS = (
         check=_check_count,
         forms=_count_forms,
         over_no_rows=0,
+        order_irrelevant="always",
     ),
     FunctionSpec(
         name="count_if",

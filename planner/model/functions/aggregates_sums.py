@@ -231,6 +231,8 @@ def _spec(name: str) -> FunctionSpec:
         nullable=nullable,
         check=_check,
         forms=_sum_forms if is_sum else _avg_forms,
+        order_irrelevant="exact",
+        state=None if is_sum else "sum and count",
     )
 
 

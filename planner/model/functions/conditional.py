@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, register
@@ -111,8 +112,7 @@ def _replaced(
     name: str,
     count: int,
     build: Callable[[Call], Expression],
-    *,
-    aliases: tuple[str, ...] = (),
+    **fields: Any,
 ) -> FunctionSpec:
     """A function that stands for another expression: its type and nullability are that one's."""
 
@@ -128,7 +128,7 @@ def _replaced(
         nullable=lambda call: build(call).nullable,
         check=check,
         replacement=build,
-        aliases=aliases,
+        **fields,
     )
 
 
@@ -201,6 +201,9 @@ register(
         text=_if_text,
         pretty=lambda call, show: f"(IF({', '.join(show(a) for a in call.arguments)}))",
         sql=lambda call, show: f"if({', '.join(show(a) for a in call.arguments)})",
+        ansi_free=True,
+        reads_clock="never",
+        short_circuits=True,
     ),
     FunctionSpec(
         name="coalesce",
@@ -210,6 +213,9 @@ register(
         check=_same_types(1),
         conditional=True,
         evaluate=lambda call, *values: next((v for f in values if (v := f()) is not None), None),
+        ansi_free=True,
+        reads_clock="never",
+        short_circuits=True,
     ),
     FunctionSpec(
         name="greatest",
@@ -218,6 +224,10 @@ register(
         evaluate=extreme(1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        reads_clock="never",
     ),
     FunctionSpec(
         name="least",
@@ -226,10 +236,17 @@ register(
         evaluate=extreme(-1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        reads_clock="never",
     ),
-    *named(_replaced("nvl", 2, _nvl), "ifnull"),
-    _replaced("nvl2", 3, _nvl2),
-    replace(_replaced("nullif", 2, _nullif), check=_check_nullif),
+    *named(_replaced("nvl", 2, _nvl, reads_clock="never", short_circuits=True), "ifnull"),
+    _replaced("nvl2", 3, _nvl2, reads_clock="never", short_circuits=True),
+    replace(
+        _replaced("nullif", 2, _nullif, reads_clock="never", short_circuits=True),
+        check=_check_nullif,
+    ),
     _replaced("zeroifnull", 1, _zeroifnull),
     _replaced("nullifzero", 1, _nullifzero),
     FunctionSpec(
@@ -239,10 +256,20 @@ register(
         check=_check_nanvl,
         conditional=True,
         evaluate=unless_nan,
+        pushed_into_branches=(2,),
+        short_circuits=True,
     ),
     # What the planner itself puts around expressions.
-    scalar("knownnullable", "any", 0, nullable=lambda call: True, sql="{0}"),
-    scalar("knownnotnull", "any", 0, nullable=never_null, sql="{0}"),
-    scalar("knownfloatingpointnormalized", "any", 0, sql="{0}"),
+    scalar(
+        "knownnullable",
+        "any",
+        0,
+        nullable=lambda call: True,
+        sql="{0}",
+        ansi_free=True,
+        tagging=True,
+    ),
+    scalar("knownnotnull", "any", 0, nullable=never_null, sql="{0}", tagging=True),
+    scalar("knownfloatingpointnormalized", "any", 0, sql="{0}", tagging=True),
     scalar("normalizenanandzero", "double|float", 0, sql="{0}"),
 )

@@ -227,6 +227,7 @@ register(
         pretty="{0} + {1}",
         sql="({0} + {1})",
         evaluate=values.add_interval,
+        reads_clock="of days",
     ),
     scalar(
         "timestamp_add_ym_interval",
@@ -268,6 +269,7 @@ register(
         pretty="{0} - {1}",
         sql="({0} - {1})",
         replacement=sub_replacement,
+        reads_clock="of days",
     ),
     scalar(
         "extractansiintervaldays",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, null_if_any, register
@@ -72,8 +73,8 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
     )
 
 
-def _current(name: str, result: DataType, shown: str) -> FunctionSpec:
-    return scalar(name, "", result, nullable=never_null, text=shown)
+def _current(name: str, result: DataType, shown: str, **fields: Any) -> FunctionSpec:
+    return scalar(name, "", result, nullable=never_null, text=shown, current_time=True, **fields)
 
 
 def _check_convert(call: Call, conf: Conf) -> Expression:
@@ -206,9 +207,9 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
 
 register(
     # Now. The optimizer puts the batch's time in their place.
-    _current("current_timestamp", TIMESTAMP, "current_timestamp()"),
+    _current("current_timestamp", TIMESTAMP, "current_timestamp()", literal=True),
     _current("now", TIMESTAMP, "now()"),
-    _current("localtimestamp", TIMESTAMP_NTZ, "localtimestamp({zone})"),
+    _current("localtimestamp", TIMESTAMP_NTZ, "localtimestamp({zone})", reads_clock="always"),
     scalar(
         "current_timezone",
         "",
@@ -223,6 +224,9 @@ register(
         nullable=never_null,
         text="current_date({zone})",
         aliases=("curdate",),
+        current_time=True,
+        reads_clock="always",
+        literal=True,
     ),
     # Arithmetic.
     scalar(
@@ -232,6 +236,7 @@ register(
         check=_check_date_add,
         evaluate=lambda call, d, n: d + n,
         aliases=("dateadd",),
+        pushed_into_branches=(2,),
     ),
     scalar(
         "date_sub",
@@ -239,9 +244,21 @@ register(
         DATE,
         check=_check_date_add,
         evaluate=lambda call, d, n: d - n,
+        pushed_into_branches=(2,),
     ),
-    *named(scalar("datediff", "date, date", INT, evaluate=lambda call, a, b: a - b), "date_diff"),
-    scalar("add_months", "date, int|yearmonth", DATE, evaluate=add_months),
+    *named(
+        scalar(
+            "datediff",
+            "date, date",
+            INT,
+            evaluate=lambda call, a, b: a - b,
+            pushed_into_branches=(2,),
+        ),
+        "date_diff",
+    ),
+    scalar(
+        "add_months", "date, int|yearmonth", DATE, evaluate=add_months, pushed_into_branches=(2,)
+    ),
     scalar(
         "months_between",
         "timestamp, timestamp, [boolean=true]",
@@ -282,11 +299,33 @@ register(
     # Numbers.
     scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
     scalar("date_from_unix_date", "int", DATE, evaluate=lambda call, n: n),
-    scalar("unix_micros", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t),
-    scalar("unix_millis", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t // 1000),
-    scalar("unix_seconds", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t // MICROS),
-    scalar("timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n),
-    scalar("timestamp_millis", "integral", TIMESTAMP, evaluate=lambda call, n: n * 1000),
+    scalar(
+        "unix_micros", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t, reads_clock="never"
+    ),
+    scalar(
+        "unix_millis",
+        "!anytimestamp|nanos",
+        LONG,
+        evaluate=lambda call, t: t // 1000,
+        reads_clock="never",
+    ),
+    scalar(
+        "unix_seconds",
+        "!anytimestamp|nanos",
+        LONG,
+        evaluate=lambda call, t: t // MICROS,
+        reads_clock="never",
+    ),
+    scalar(
+        "timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n, reads_clock="never"
+    ),
+    scalar(
+        "timestamp_millis",
+        "integral",
+        TIMESTAMP,
+        evaluate=lambda call, n: n * 1000,
+        reads_clock="never",
+    ),
     scalar(
         "timestamp_seconds",
         "!numeric",
@@ -296,6 +335,7 @@ register(
         ),
         null_intolerant=True,
         evaluate=lambda call, n: int(n * MICROS),
+        reads_clock="never",
     ),
     _unix_timestamp("unix_timestamp", now=True),
     _unix_timestamp("to_unix_timestamp", now=False),

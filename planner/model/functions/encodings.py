@@ -149,7 +149,7 @@ register(
     # Encodings.
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
-    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex),
+    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex, pushed_into_branches=(1,)),
     scalar(
         "unhex",
         "string",
@@ -158,8 +158,15 @@ register(
         sql=_unhex_sql,
         nullable=always_null,
         evaluate=unhex,
+        pushed_into_branches=(1,),
     ),
-    scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
+    scalar(
+        "bin",
+        "bigint",
+        STRING,
+        evaluate=lambda call, n: format(n % 2**64, "b"),
+        pushed_into_branches=(1,),
+    ),
     scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
     FunctionSpec(

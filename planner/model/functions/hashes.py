@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
@@ -67,6 +68,7 @@ def _hash(name: str, result: DataType) -> FunctionSpec:
         nullable=never_null,
         text="{name}({args}, 42)",
         null_intolerant=False,
+        reads_clock="never",
     )
 
 
@@ -242,7 +244,7 @@ def _from_name(call: Call, show: Show) -> str:
 
 
 def _from_spec(
-    name: str, last: str, *, codegen: bool, nullable: Callable[[Call], bool]
+    name: str, last: str, *, codegen: bool, nullable: Callable[[Call], bool], **fields: Any
 ) -> FunctionSpec:
     return scalar(
         name,
@@ -254,6 +256,8 @@ def _from_spec(
         sql=_from_sql,
         nullable=nullable,
         codegen=codegen,
+        reads_clock="always",
+        **fields,
     )
 
 
@@ -353,9 +357,7 @@ register(
         check=_check_schema_of,
         evaluate=schema_of_json,
     ),
-    replace(
-        _from_spec("from_json", "false", codegen=False, nullable=always_null), evaluate=from_json
-    ),
+    _from_spec("from_json", "false", codegen=False, nullable=always_null, evaluate=from_json),
     _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
     scalar(
         "to_json",
@@ -367,6 +369,7 @@ register(
         sql=_to_sql,
         nullable=always_null,
         replacement=_to_json,
+        reads_clock="always",
     ),
     scalar(
         "to_csv",
@@ -377,6 +380,7 @@ register(
         pretty="to_csv({0})",
         sql=_to_sql,
         nullable=always_null,
+        reads_clock="always",
     ),
     invoked(
         "json_array_length",

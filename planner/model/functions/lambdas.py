@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
@@ -212,6 +213,7 @@ def _spec(
     codegen: bool = True,
     text: Callable[[Call, Show], str] | None = None,
     sql: Callable[[Call, Show], str] | None = None,
+    **fields: Any,
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
@@ -223,12 +225,13 @@ def _spec(
         sql=sql,
         codegen=codegen,
         higher_order=lambdas,
+        **fields,
     )
 
 
 register(
-    _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed),
-    _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), _first),
+    _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed, reads_clock="never"),
+    _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), _first, reads_clock="never"),
     _spec(
         "exists",
         _OF_ARRAYS,

@@ -192,6 +192,9 @@ register(
         sql=_element_sql,
         evaluate=_element_value,
         null_intolerant=True,
+        extracts=True,
+        reads_clock="never",
+        ansi_error="INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
     ),
     FunctionSpec(
         name="try_element_at",

@@ -8,8 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    ROUND_HALF_UP,
+    Decimal,
+    localcontext,
+)
 
 from ..expressions.core import Call
+from ..schemas.types import DecimalType, IntegralType
+from ..tree import replace
 
 
 def log_above(function: Callable[[float], float], least: float = 0.0) -> Callable[[float], object]:
@@ -59,3 +69,40 @@ def unless_nan(call: Call, value: Callable[[], object], other: Callable[[], obje
     """`nanvl`."""
     x = value()
     return other() if isinstance(x, float) and math.isnan(x) else x
+
+
+_ROUNDING = {
+    "round": ROUND_HALF_UP,
+    "bround": ROUND_HALF_EVEN,
+    "ceil": ROUND_CEILING,
+    "floor": ROUND_FLOOR,
+}
+
+
+def rounded(call: Call, value: object, scale: int | None) -> object:
+    """The number to so many digits behind the point, in the way of the function."""
+    if value is None or scale is None:
+        return None
+    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
+    if not exact.is_finite():
+        return value
+    step = Decimal(1).scaleb(-scale)
+    kind = call.data_type
+    with localcontext() as context:
+        context.prec = 400
+        whole_steps = (exact / step).to_integral_value(rounding=_ROUNDING[call.name]) * step
+        if isinstance(kind, DecimalType):
+            return whole_steps.quantize(Decimal(1).scaleb(-kind.scale))
+    return int(whole_steps) if isinstance(kind, IntegralType) else float(whole_steps)
+
+
+def whole(call: Call, value: float | Decimal, scale: int = 0) -> object:
+    """`ceil` or `floor`, of one argument or to so many digits."""
+    if len(call.arguments) == 2:
+        return rounded(replace(call, name=_floor_or_ceil(call)), value, scale)
+    number = math.floor(value) if _floor_or_ceil(call) == "floor" else math.ceil(value)
+    return Decimal(number) if isinstance(call.data_type, DecimalType) else number
+
+
+def _floor_or_ceil(call: Call) -> str:
+    return "floor" if call.name == "floor" else "ceil"

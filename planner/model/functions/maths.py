@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import (
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    ROUND_HALF_EVEN,
-    ROUND_HALF_UP,
-    Decimal,
-    localcontext,
-)
 
 from ..expressions.core import Call, Cast, Expression
 from ..registry import FunctionSpec, one_function, register
@@ -22,7 +14,6 @@ from ..schemas.types import (
     LONG,
     DataType,
     DecimalType,
-    IntegralType,
     NumericType,
 )
 from ..settings.conf import Conf
@@ -63,6 +54,7 @@ def _of_double(
         pretty=form,
         nullable=always_null,
         evaluate=None if evaluate is None else (lambda call, value: evaluate(value)),
+        pushed_into_branches=(1,),
     )
 
 
@@ -77,6 +69,7 @@ def _of_two_doubles(
         text=form,
         pretty=form,
         evaluate=None if evaluate is None else (lambda call, a, b: evaluate(a, b)),
+        pushed_into_branches=(2,),
     )
 
 
@@ -125,30 +118,6 @@ def _constant_scale(call: Call, conf: Conf) -> Expression:
     raise non_foldable(call, "scale", "INT", scale)
 
 
-_ROUNDING = {
-    "round": ROUND_HALF_UP,
-    "bround": ROUND_HALF_EVEN,
-    "ceil": ROUND_CEILING,
-    "floor": ROUND_FLOOR,
-}
-
-
-def _round_value(call: Call, value: object, scale: int | None) -> object:
-    if value is None or scale is None:
-        return None
-    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
-    if not exact.is_finite():
-        return value
-    step = Decimal(1).scaleb(-scale)
-    kind = call.data_type
-    with localcontext() as context:
-        context.prec = 400
-        rounded = (exact / step).to_integral_value(rounding=_ROUNDING[call.name]) * step
-        if isinstance(kind, DecimalType):
-            return rounded.quantize(Decimal(1).scaleb(-kind.scale))
-    return int(rounded) if isinstance(kind, IntegralType) else float(rounded)
-
-
 def _check_ceil(call: Call, conf: Conf) -> Expression:
     """One argument: a whole number; two: a decimal, as many digits behind as asked for."""
     if len(call.arguments) not in (1, 2):
@@ -169,17 +138,6 @@ def _ceil_type(call: Call) -> DataType:
     return LONG
 
 
-def _ceil_value(call: Call, value: float | Decimal, scale: int = 0) -> object:
-    if len(call.arguments) == 2:
-        return _round_value(replace(call, name=_floor_or_ceil(call)), value, scale)
-    whole = math.floor(value) if _floor_or_ceil(call) == "floor" else math.ceil(value)
-    return Decimal(whole) if isinstance(call.data_type, DecimalType) else whole
-
-
-def _floor_or_ceil(call: Call) -> str:
-    return "floor" if call.name == "floor" else "ceil"
-
-
 def _ceil(name: str) -> FunctionSpec:
     def form(call: Call, show: Callable[[Expression], str]) -> str:
         shown = ", ".join(show(a) for a in call.arguments)
@@ -195,7 +153,8 @@ def _ceil(name: str) -> FunctionSpec:
         text=form,
         pretty=form,
         null_intolerant=True,
-        evaluate=_ceil_value,
+        evaluate=values.whole,
+        pushed_into_branches=(1, 2),
     )
 
 
@@ -215,8 +174,16 @@ def _remainder(call: Call) -> DataType:
 def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
     form = f"({{0}} {symbol} {{1}})"
     return one_function(
-        scalar(name, "int|bigint, int", 0),
-        scalar(symbol, "int|bigint, int", 0, text=form, pretty=form, sql=f"{name}({{args}})"),
+        scalar(name, "int|bigint, int", 0, pushed_into_branches=(2,)),
+        scalar(
+            symbol,
+            "int|bigint, int",
+            0,
+            text=form,
+            pretty=form,
+            sql=f"{name}({{args}})",
+            pushed_into_branches=(2,),
+        ),
     )
 
 
@@ -332,6 +299,7 @@ register(
         pretty="LOG({args})",
         nullable=always_null,
         evaluate=values.log,
+        pushed_into_branches=(2,),
     ),
     _of_two_doubles("atan2", math.atan2),
     _of_two_doubles("hypot", math.hypot),
@@ -345,7 +313,8 @@ register(
         then=_constant_scale,
         nullable=always_null,
         null_for_null=True,
-        evaluate=_round_value,
+        evaluate=values.rounded,
+        pushed_into_branches=(2,),
     ),
     scalar(
         "bround",
@@ -354,11 +323,19 @@ register(
         then=_constant_scale,
         nullable=always_null,
         null_for_null=True,
-        evaluate=_round_value,
+        evaluate=values.rounded,
+        pushed_into_branches=(2,),
     ),
     *named(_ceil("ceil"), "ceiling"),
     _ceil("floor"),
-    scalar("factorial", "int", LONG, nullable=always_null, evaluate=values.factorial),
+    scalar(
+        "factorial",
+        "int",
+        LONG,
+        nullable=always_null,
+        evaluate=values.factorial,
+        pushed_into_branches=(1,),
+    ),
     FunctionSpec(
         name="pmod",
         kind="scalar",
@@ -367,6 +344,9 @@ register(
         check=_check_pmod,
         null_intolerant=True,
         evaluate=pmod,
+        pushed_into_branches=(2,),
+        ansi_error="REMAINDER_BY_ZERO",
+        tolerant="try_mod",
     ),
     FunctionSpec(
         name="mod",
@@ -377,6 +357,9 @@ register(
         check=_check_pmod,
         evaluate=ARITHMETIC["%"],
         null_intolerant=True,
+        pushed_into_branches=(2,),
+        ansi_error="REMAINDER_BY_ZERO",
+        tolerant="try_mod",
     ),
     scalar(
         "width_bucket",

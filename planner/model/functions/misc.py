@@ -180,7 +180,12 @@ register(
     scalar("uuid", "", STRING, deterministic=False, nullable=never_null),
     *named(
         scalar(
-            "current_user", "", STRING, nullable=never_null, evaluate=lambda call: getpass.getuser()
+            "current_user",
+            "",
+            STRING,
+            nullable=never_null,
+            evaluate=lambda call: getpass.getuser(),
+            literal=True,
         ),
         "user",
         "session_user",

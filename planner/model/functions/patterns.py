@@ -109,6 +109,9 @@ def _part_of(name: str, shown: str, evaluate: Callable[[Call, str, str], bool]) 
         check=check,
         text=f"{shown}({{0}}, {{1}})",
         evaluate=evaluate,
+        ansi_free=True,
+        pushed_into_branches=(2,),
+        source_filter=f"String{shown}",
     )
 
 
@@ -122,6 +125,9 @@ register(
         pretty=_like_text,
         sql=_like_sql,
         evaluate=like,
+        pushed_into_branches=(2,),
+        costly=True,
+        predicate=True,
     ),
     scalar(
         "ilike",
@@ -132,6 +138,8 @@ register(
         pretty=_ilike_pretty,
         sql=lambda call, show: _like_sql(call, show).replace(" LIKE ", " ILIKE ", 1),
         replacement=_ilike_replacement,
+        costly=True,
+        predicate=True,
     ),
     *one_function(
         *(
@@ -143,6 +151,9 @@ register(
                 pretty="{upper}({0}, {1})",
                 sql="rlike({0}, {1})",
                 evaluate=found,
+                predicate=True,
+                costly=True,
+                pushed_into_branches=(2,),
             )
             for name in ("rlike", "regexp", "regexp_like")
         )

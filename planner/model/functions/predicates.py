@@ -63,6 +63,12 @@ def _logic_spec(name: str) -> FunctionSpec:
         pretty=show_logic,
         sql=show_logic,
         evaluate=values.both if name == "and" else values.either,
+        predicate=True,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        short_circuits=True,
+        reads_clock="never",
     )
 
 
@@ -148,6 +154,9 @@ register(
         null_intolerant=True,
         evaluate=lambda call, value: not value,
         aliases=("!",),
+        ansi_free=True,
+        predicate=True,
+        reads_clock="never",
     ),
     scalar(
         "isnull",
@@ -157,6 +166,10 @@ register(
         pretty="({0} IS NULL)",
         sql="({0} IS NULL)",
         evaluate=lambda call, value: value is None,
+        ansi_free=True,
+        pushed_into_branches=(1,),
+        predicate=True,
+        reads_clock="never",
     ),
     scalar(
         "isnotnull",
@@ -166,6 +179,10 @@ register(
         pretty="({0} IS NOT NULL)",
         sql="({0} IS NOT NULL)",
         evaluate=lambda call, value: value is not None,
+        ansi_free=True,
+        pushed_into_branches=(1,),
+        predicate=True,
+        reads_clock="never",
     ),
     scalar(
         "isnan",
@@ -183,6 +200,10 @@ register(
         pretty=_in_pretty,
         sql=_in_pretty,
         evaluate=values.is_in,
+        ansi_free=True,
+        predicate=True,
+        reads_clock="never",
+        short_circuits=True,
     ),
     FunctionSpec(
         name="inset",
@@ -192,6 +213,8 @@ register(
         pretty=_in_pretty,
         sql=_in_pretty,
         evaluate=values.is_in,
+        ansi_free=True,
+        reads_clock="never",
     ),
     FunctionSpec(
         name="between",
@@ -199,5 +222,7 @@ register(
         data_type=lambda call: BOOLEAN,
         check=_check_between,
         replacement=between_replacement,
+        predicate=True,
+        reads_clock="never",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .. import registry
 from ..expressions.core import AttributeReference, Call, Expression, Literal, lit
@@ -172,6 +173,7 @@ def scalar(
     codegen: bool = True,
     aliases: tuple[str, ...] = (),
     kind: Kind = "scalar",
+    **fields: Any,
 ) -> FunctionSpec:
     """A function of fixed parameter types.
 
@@ -191,6 +193,7 @@ def scalar(
             a condition `f(column) IS NOT NULL` shows in its plan whether Spark infers anything
             about the column.
         null_for_null: only constant folding knows that a null argument makes the result null.
+        fields: other fields of FunctionSpec.
     """
     wanted = parameters(takes)
 
@@ -217,6 +220,7 @@ def scalar(
         null_for_null=null_for_null,
         codegen=codegen,
         aliases=aliases,
+        **fields,
     )
 
 

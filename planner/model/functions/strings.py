@@ -116,6 +116,7 @@ def _trim(name: str, side: str) -> FunctionSpec:
         pretty=show_pretty,
         sql=show_pretty,
         null_for_null=True,
+        pushed_into_branches=(1,),
         evaluate=lambda call, *texts: _trimmed(side, *texts),
     )
 
@@ -217,13 +218,23 @@ def _regexp_substr(call: Call) -> Expression:
 
 
 register(
-    *named(scalar("upper", "string", STRING, evaluate=lambda call, s: s.upper()), "ucase"),
-    *named(scalar("lower", "string", STRING, evaluate=lambda call, s: s.lower()), "lcase"),
+    *named(
+        scalar(
+            "upper", "string", STRING, evaluate=lambda call, s: s.upper(), pushed_into_branches=(1,)
+        ),
+        "ucase",
+    ),
+    *named(
+        scalar(
+            "lower", "string", STRING, evaluate=lambda call, s: s.lower(), pushed_into_branches=(1,)
+        ),
+        "lcase",
+    ),
     _trim("trim", "BOTH"),
     _trim("ltrim", "LEADING"),
     _trim("rtrim", "TRAILING"),
     replaced("btrim", "string, [string]", _btrim),
-    scalar("initcap", "string", STRING, evaluate=_initcap),
+    scalar("initcap", "string", STRING, evaluate=_initcap, pushed_into_branches=(1,)),
     scalar(
         "concat",
         "any...",
@@ -252,15 +263,36 @@ register(
         null_intolerant=False,
     ),
     *named(
-        scalar("length", "string|binary", INT, evaluate=lambda call, s: len(s)),
+        scalar(
+            "length",
+            "string|binary",
+            INT,
+            evaluate=lambda call, s: len(s),
+            pushed_into_branches=(1,),
+        ),
         "char_length",
         "character_length",
         "len",
     ),
-    scalar("bit_length", "string|binary", INT, evaluate=lambda call, s: 8 * values.octets(s)),
+    scalar(
+        "bit_length",
+        "string|binary",
+        INT,
+        evaluate=lambda call, s: 8 * values.octets(s),
+        pushed_into_branches=(1,),
+    ),
     scalar("octet_length", "string|binary", INT, evaluate=lambda call, s: values.octets(s)),
-    scalar("ascii", "string", INT, evaluate=lambda call, s: ord(s[0]) if s else 0),
-    *named(scalar("chr", "bigint", STRING, evaluate=values.character), "char"),
+    scalar(
+        "ascii",
+        "string",
+        INT,
+        evaluate=lambda call, s: ord(s[0]) if s else 0,
+        pushed_into_branches=(1,),
+    ),
+    *named(
+        scalar("chr", "bigint", STRING, evaluate=values.character, pushed_into_branches=(1,)),
+        "char",
+    ),
     scalar("reverse", "string|binary|array", 0, evaluate=lambda call, s: s[::-1]),
     scalar("repeat", "string, int", STRING, evaluate=lambda call, s, n: s * n),
     scalar("space", "int", STRING, evaluate=lambda call, n: " " * n),
@@ -276,7 +308,7 @@ register(
         "position",
     ),
     scalar("instr", "string, string", INT, check=_check_instr, evaluate=_position),
-    scalar("find_in_set", "string, string", INT),
+    scalar("find_in_set", "string, string", INT, pushed_into_branches=(2,)),
     scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded),
     scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded),
     scalar("overlay", "string|binary, string|binary, int, [int=-1]", 0),
@@ -287,7 +319,7 @@ register(
         evaluate=lambda call, s, a, b: s.replace(a, b) if a else s,
     ),
     scalar("translate", "string, string, string", STRING, evaluate=values.translated),
-    scalar("soundex", "!string", STRING, evaluate=values.soundex),
+    scalar("soundex", "!string", STRING, evaluate=values.soundex, pushed_into_branches=(1,)),
     scalar(
         "levenshtein",
         "string, string, [int]",
@@ -313,6 +345,7 @@ register(
         STRING,
         null_intolerant=False,
         nullable=always_null,
+        parameter_names=("str", "upperChar", "lowerChar", "digitChar", "otherChar"),
     ),
     invoked("quote", "string", STRING, "ExpressionImplUtils.quote"),
     invoked("luhn_check", "string", BOOLEAN, "ExpressionImplUtils.isLuhnNumber"),
