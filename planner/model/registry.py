@@ -214,7 +214,11 @@ class FunctionSpec:
         null_treatment: it takes IGNORE NULLS and RESPECT NULLS.
         result_name: the name of an aggregate's result in plans where that is not its text.
         higher_order: where it takes lambdas.
-        parameter_names: what named arguments call its parameters; none: it takes no names.
+        named_parameters: the parameters' names with their defaults (None: it must be given), where
+            the function takes arguments by name.
+        parsed_operands: the least and the greatest number of operands of which SQL's parser builds
+            the expression itself, without a look at the functions.
+        nulls_in_arguments: SQL's grammar takes IGNORE NULLS among its arguments, too.
         literal: SQL may leave out its parentheses (current_date).
         predicate: Spark's Predicate, an operator whose class says that it is a boolean.
         commutative: the order of the arguments makes no difference to the value.
@@ -244,6 +248,12 @@ class FunctionSpec:
         state: what an aggregate's buffer holds; aggregates of the same word share it.
         state_object: the kind of object that a buffer holds as bytes, if it does.
         used_at_the_end: positions of arguments that the buffer does not depend on.
+        treats_alike: what an engine makes of one argument says what it makes of all.
+        constant_text: what a constant text among the arguments is: something that the function
+            reads in its own way, data like any other, or one of these patterns and formats.
+        constant_number: a constant number among the arguments decides what is computed.
+        options_hold: what a call's options are: values that decide what is computed, names, what
+            the result's type says, that and then values, or a method of the JVM's.
     """
 
     name: str
@@ -273,7 +283,9 @@ class FunctionSpec:
     null_treatment: bool = False
     result_name: Callable[[Call, Show], str] | None = None
     higher_order: HigherOrder | None = None
-    parameter_names: tuple[str, ...] = ()
+    named_parameters: tuple[tuple[str, Expression | None], ...] = ()
+    parsed_operands: tuple[int, int] | None = None
+    nulls_in_arguments: bool = False
     literal: bool = False
     predicate: bool = False
     commutative: bool = False
@@ -300,6 +312,10 @@ class FunctionSpec:
     state: str | None = None
     state_object: str | None = None
     used_at_the_end: tuple[int, ...] = ()
+    treats_alike: bool = False
+    constant_text: Literal["read", "data", "regex", "like", "time format"] = "read"
+    constant_number: bool = False
+    options_hold: Literal["values", "names", "type", "type and values", "method"] = "values"
 
     @property
     def one_name(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from ..model.registry import find
 from .cursor import NAMES, STOP_WORDS, Node
 from .forms import FormParser
 
@@ -22,7 +23,7 @@ class CallParser(FormParser):
         if not self._match(TokenType.R_PAREN):
             distinct = self._quantifier()
             arguments = self._list(self._parse_argument)
-            if name.lower() in ("first", "last", "any_value") and self._word("IGNORE", "NULLS"):
+            if self._takes_nulls(name) and self._word("IGNORE", "NULLS"):
                 self._expect(TokenType.R_PAREN)
                 call = exp.Anonymous(this=name, expressions=arguments)
                 return self._call_suffixes(start, exp.IgnoreNulls(this=self._mark(start, call)))
@@ -30,6 +31,10 @@ class CallParser(FormParser):
         if distinct:
             arguments = [exp.Distinct(expressions=arguments)]
         return self._call_suffixes(start, exp.Anonymous(this=name, expressions=arguments))
+
+    def _takes_nulls(self, name: str) -> bool:
+        spec = find(name.lower())
+        return spec is not None and spec.nulls_in_arguments
 
     def _quantifier(self) -> bool:
         """DISTINCT or ALL before arguments; True for DISTINCT."""

@@ -267,6 +267,7 @@ register(
         null_intolerant=True,
         extracts=True,
         ansi_error="INVALID_ARRAY_INDEX",
+        constant_text="data",
     ),
     FunctionSpec(
         name="get_map_value",
@@ -280,6 +281,7 @@ register(
         evaluate=_item_value,
         null_intolerant=True,
         extracts=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="array",
@@ -290,6 +292,8 @@ register(
         evaluate=lambda call, *values: values,
         constructor=True,
         reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="map",
@@ -300,6 +304,8 @@ register(
         evaluate=_map_value,
         constructor=True,
         reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="named_struct",
@@ -314,6 +320,9 @@ register(
         ansi_free=True,
         constructor=True,
         reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
+        options_hold="names",
     ),
     FunctionSpec(
         name="struct",
@@ -323,5 +332,8 @@ register(
         check=_check_struct,
         text=_struct_text,
         reads_clock="never",
+        parsed_operands=(1, 2147483647),
+        treats_alike=True,
+        constant_text="data",
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import AnalysisError
 from ..expressions.core import TRUE, Call, Expression, Literal
 from ..expressions.evaluation import evaluate
@@ -121,6 +123,7 @@ def _extremum(name: str) -> FunctionSpec:
         forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
         duplicate_agnostic=True,
         order_irrelevant="always",
+        constant_text="data",
     )
 
 
@@ -190,7 +193,7 @@ def _first_sql(call: Call, show: Show) -> str:
     return f"{call.name}({shown}, true)" if ignores_nulls(call) else f"{call.name}({shown})"
 
 
-def _positional(name: str) -> FunctionSpec:
+def _positional(name: str, **fields: Any) -> FunctionSpec:
     return FunctionSpec(
         name=name,
         kind="aggregate",
@@ -207,6 +210,7 @@ def _positional(name: str) -> FunctionSpec:
         order_sensitive=True,
         null_treatment=True,
         result_name=_first_result_name,
+        **fields,
     )
 
 
@@ -337,6 +341,7 @@ def _by(name: str) -> FunctionSpec:
         text=_by_text,
         pretty=_one_argument,
         forms=_by_forms,
+        constant_text="data",
     )
 
 
@@ -352,6 +357,7 @@ SPECS = (
         forms=_count_forms,
         over_no_rows=0,
         order_irrelevant="always",
+        constant_text="data",
     ),
     FunctionSpec(
         name="count_if",
@@ -367,9 +373,15 @@ SPECS = (
     *(_extremum(name) for name in ("min", "max")),
     *one_function(*(_boolean(name, "min") for name in ("bool_and", "every"))),
     *one_function(*(_boolean(name, "max") for name in ("bool_or", "some", "any"))),
-    *one_function(_positional("first"), _positional("first_value")),
-    *one_function(_positional("last"), _positional("last_value")),
-    _positional("any_value"),
+    *one_function(
+        _positional("first", nulls_in_arguments=True, constant_text="data"),
+        _positional("first_value"),
+    ),
+    *one_function(
+        _positional("last", nulls_in_arguments=True, constant_text="data"),
+        _positional("last_value"),
+    ),
+    _positional("any_value", nulls_in_arguments=True, constant_text="data"),
     *(_bits(name) for name in ("bit_and", "bit_or", "bit_xor")),
     *(_by(name) for name in ("max_by", "min_by")),
 )

@@ -113,6 +113,7 @@ def _collect(name: str, *aliases: str, duplicate_agnostic: bool = False) -> Func
         result_name=_collect_result_name,
         duplicate_agnostic=duplicate_agnostic,
         state_object="array",
+        constant_text="data",
     )
 
 

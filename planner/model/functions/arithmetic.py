@@ -219,6 +219,7 @@ register(
         reads_clock="of days",
         ansi_error="ARITHMETIC_OVERFLOW",
         tolerant="try_add",
+        parsed_operands=(1, 2),
     ),
     _operator(
         "-",
@@ -228,6 +229,7 @@ register(
         reads_clock="of days",
         ansi_error="ARITHMETIC_OVERFLOW",
         tolerant="try_subtract",
+        parsed_operands=(1, 2),
     ),
     _operator(
         "*",
@@ -238,6 +240,7 @@ register(
         associative=True,
         ansi_error="ARITHMETIC_OVERFLOW",
         tolerant="try_multiply",
+        parsed_operands=(2, 2),
     ),
     _operator(
         "/",
@@ -246,6 +249,7 @@ register(
         nullable=always_null,
         ansi_error="DIVIDE_BY_ZERO",
         tolerant="try_divide",
+        parsed_operands=(2, 2),
     ),
     _operator(
         "%",
@@ -254,6 +258,7 @@ register(
         nullable=always_null,
         ansi_error="REMAINDER_BY_ZERO",
         tolerant="try_mod",
+        parsed_operands=(2, 2),
     ),
     _operator(
         "div",
@@ -262,10 +267,35 @@ register(
         nullable=always_null,
         ansi_error="DIVIDE_BY_ZERO",
         tolerant="try_divide",
+        parsed_operands=(2, 2),
     ),
-    _operator("&", _check_bits, _first, commutative=True, associative=True, ansi_free=True),
-    _operator("|", _check_bits, _first, commutative=True, associative=True, ansi_free=True),
-    _operator("^", _check_bits, _first, commutative=True, associative=True, ansi_free=True),
+    _operator(
+        "&",
+        _check_bits,
+        _first,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "|",
+        _check_bits,
+        _first,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "^",
+        _check_bits,
+        _first,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        parsed_operands=(2, 2),
+    ),
     scalar(
         "~",
         "integral",
@@ -274,6 +304,7 @@ register(
         pretty="~{0}",
         sql="(~{0})",
         evaluate=lambda call, value: ~value,
+        parsed_operands=(1, 1),
     ),
     scalar(
         "negative",
@@ -283,6 +314,7 @@ register(
         pretty=_negative_text,
         sql="(- {0})",
         evaluate=values.negative,
+        parsed_operands=(1, 1),
     ),
     scalar(
         "positive",
@@ -292,6 +324,7 @@ register(
         pretty="(+ {0})",
         sql="(+ {0})",
         replacement=lambda call: call.arguments[0],
+        parsed_operands=(1, 1),
     ),
     scalar(
         "abs", "numeric|daytime|yearmonth", 0, evaluate=values.absolute, pushed_into_branches=(1,)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import AnalysisError
-from ..expressions.core import Alias, AttributeReference, Call, Expression, GetStructField, lit
+from ..expressions.core import Call, Expression, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..schemas.types import (
@@ -17,8 +18,6 @@ from ..schemas.types import (
     ArrayType,
     DataType,
     NullType,
-    StructField,
-    StructType,
 )
 from ..settings.conf import Conf
 from ..text.text import pretty
@@ -120,36 +119,6 @@ def merged(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
 
 
-def _zipped_names(call: Call) -> list[str]:
-    if call.options:
-        return [str(name) for name in call.options]
-    names = []
-    for position, argument in enumerate(call.arguments):
-        match argument:
-            case AttributeReference(name=name) | Alias(name=name) | GetStructField(name=name):
-                names.append(name)
-            case _:
-                names.append(str(position))
-    return names
-
-
-def _check_zip(call: Call, conf: Conf) -> Expression:
-    typed = check_types(call, ["array"] * len(call.arguments), conf)
-    return like_call(typed, "arrays_zip", *typed.arguments, options=tuple(_zipped_names(typed)))
-
-
-def _zipped(call: Call) -> DataType:
-    fields = tuple(
-        StructField(name, element_of(argument), True)
-        for name, argument in zip(_zipped_names(call), call.arguments, strict=True)
-    )
-    return ArrayType(StructType(fields), False)
-
-
-def _zip_text(call: Call, show: Show) -> str:
-    return f"arrays_zip({', '.join([*(show(a) for a in call.arguments), *_zipped_names(call)])})"
-
-
 def _flattened(call: Call) -> DataType:
     outer = call.arguments[0].data_type
     if isinstance(outer, ArrayType) and isinstance(outer.element_type, ArrayType):
@@ -247,8 +216,8 @@ def _get(call: Call) -> Expression:
     return replace(like_call(call, "get_array_item", *call.arguments), ansi=False)
 
 
-def _set_operation(name: str, evaluate: Callable[..., object] | None = None) -> FunctionSpec:
-    return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate)
+def _set_operation(name: str, evaluate: Callable[..., object], **fields: Any) -> FunctionSpec:
+    return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate, **fields)
 
 
 def _nullable_elements(call: Call) -> bool:
@@ -282,9 +251,24 @@ register(
         null_intolerant=True,
         evaluate=_contained,
         reads_clock="never",
+        constant_text="data",
     ),
-    scalar("array_position", "array, any", LONG, check=_with_element(), evaluate=values.position),
-    scalar("array_remove", "array, any", 0, check=_with_element(), evaluate=values.removed_value),
+    scalar(
+        "array_position",
+        "array, any",
+        LONG,
+        check=_with_element(),
+        evaluate=values.position,
+        constant_text="data",
+    ),
+    scalar(
+        "array_remove",
+        "array, any",
+        0,
+        check=_with_element(),
+        evaluate=values.removed_value,
+        constant_text="data",
+    ),
     scalar(
         "array_append",
         "array, any",
@@ -292,6 +276,7 @@ register(
         check=_with_element(),
         nullable=lambda call: call.arguments[0].nullable,
         replacement=lambda call: _insert(call, -1),
+        constant_text="data",
     ),
     scalar(
         "array_prepend",
@@ -300,6 +285,7 @@ register(
         check=_with_element(),
         nullable=lambda call: call.arguments[0].nullable,
         replacement=lambda call: _insert(call, 1),
+        constant_text="data",
     ),
     scalar(
         "array_insert",
@@ -310,9 +296,10 @@ register(
         nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
         null_intolerant=False,
         evaluate=values.inserted,
+        constant_text="data",
     ),
     scalar("array_distinct", "array", 0, evaluate=values.distinct_value, reads_clock="never"),
-    _set_operation("array_union", values.union_value),
+    _set_operation("array_union", values.union_value, treats_alike=True),
     _set_operation("array_intersect", values.common),
     _set_operation("array_except", values.without),
     scalar(
@@ -325,14 +312,6 @@ register(
         evaluate=values.overlap,
     ),
     scalar(
-        "arrays_zip",
-        "array...",
-        _zipped,
-        check=_check_zip,
-        text=_zip_text,
-        null_intolerant=False,
-    ),
-    scalar(
         "array_join",
         "array, string, [string]",
         STRING,
@@ -341,6 +320,7 @@ register(
         null_intolerant=False,
         evaluate=values.joined_items,
         costly=True,
+        constant_text="data",
     ),
     scalar(
         "array_max",
@@ -367,6 +347,7 @@ register(
         nullable=lambda call: call.arguments[1].nullable,
         evaluate=values.repeated_value,
         null_intolerant=False,
+        constant_text="data",
     ),
     replaced("array_compact", "array", _compact),
     scalar("knownnotcontainsnull", "array", _without_nulls, sql="{0}", tagging=True),

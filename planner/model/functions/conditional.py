@@ -204,6 +204,8 @@ register(
         ansi_free=True,
         reads_clock="never",
         short_circuits=True,
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="coalesce",
@@ -216,6 +218,8 @@ register(
         ansi_free=True,
         reads_clock="never",
         short_circuits=True,
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="greatest",
@@ -228,6 +232,8 @@ register(
         associative=True,
         ansi_free=True,
         reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="least",
@@ -240,11 +246,26 @@ register(
         associative=True,
         ansi_free=True,
         reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
-    *named(_replaced("nvl", 2, _nvl, reads_clock="never", short_circuits=True), "ifnull"),
-    _replaced("nvl2", 3, _nvl2, reads_clock="never", short_circuits=True),
+    *named(
+        _replaced(
+            "nvl",
+            2,
+            _nvl,
+            reads_clock="never",
+            short_circuits=True,
+            treats_alike=True,
+            constant_text="data",
+        ),
+        "ifnull",
+    ),
+    _replaced("nvl2", 3, _nvl2, reads_clock="never", short_circuits=True, constant_text="data"),
     replace(
-        _replaced("nullif", 2, _nullif, reads_clock="never", short_circuits=True),
+        _replaced(
+            "nullif", 2, _nullif, reads_clock="never", short_circuits=True, constant_text="data"
+        ),
         check=_check_nullif,
     ),
     _replaced("zeroifnull", 1, _zeroifnull),

@@ -121,6 +121,7 @@ def _extract_spec(name: str) -> FunctionSpec:
         nullable=lambda call: _extract(call).nullable,
         check=check,
         pretty=None if name == "date_part" else show_from,
+        parsed_operands=(2, 2) if name == "extract" else None,
         replacement=_extract,
     )
 

@@ -346,6 +346,7 @@ register(
         STRING,
         text="date_format({args}, {zone})",
         evaluate=values.date_format,
+        constant_text="time format",
     ),
     scalar(
         "from_unixtime",
@@ -354,6 +355,7 @@ register(
         text="from_unixtime({args}, {zone})",
         evaluate=values.from_unixtime,
         nullable=always_null,
+        constant_text="time format",
     ),
     # Made of parts.
     scalar(

@@ -171,20 +171,24 @@ register(
         _check_explode,
         _exploded,
         collection_generator=True,
-        parameter_names=("collection",),
+        named_parameters=(("collection", None),),
     ),
-    _generator("explode_outer", _check_explode, _exploded, parameter_names=("collection",)),
+    _generator(
+        "explode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
+    ),
     _generator(
         "posexplode",
         _check_explode,
         _exploded,
         collection_generator=True,
-        parameter_names=("collection",),
+        named_parameters=(("collection", None),),
     ),
-    _generator("posexplode_outer", _check_explode, _exploded, parameter_names=("collection",)),
+    _generator(
+        "posexplode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
+    ),
     _generator("inline", _check_inline, _inlined, collection_generator=True),
     _generator("inline_outer", _check_inline, _inlined),
-    _generator("stack", _check_stack, _stacked),
+    _generator("stack", _check_stack, _stacked, treats_alike=True),
     _generator("replicaterows", None, _replicated, codegen=False),
-    _generator("json_tuple", _check_json_tuple, _json_columns),
+    _generator("json_tuple", _check_json_tuple, _json_columns, constant_number=True),
 )

@@ -195,6 +195,7 @@ register(
         extracts=True,
         reads_clock="never",
         ansi_error="INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+        constant_text="data",
     ),
     FunctionSpec(
         name="try_element_at",
@@ -216,8 +217,16 @@ register(
         BOOLEAN,
         check=_check_contains_key,
         replacement=_contains_key,
+        constant_text="data",
     ),
-    scalar("map_concat", "map...", merged, check=_check_map_concat, null_intolerant=False),
+    scalar(
+        "map_concat",
+        "map...",
+        merged,
+        check=_check_map_concat,
+        null_intolerant=False,
+        treats_alike=True,
+    ),
     scalar(
         "map_from_arrays",
         "array, array",

@@ -144,7 +144,7 @@ register(
     *(
         FunctionSpec(
             name=name, kind="window", data_type=_first, nullable=lambda call: True,
-            check=_check_offset, text=_offset_text, null_treatment=True,
+            check=_check_offset, text=_offset_text, null_treatment=True, constant_text="data",
         )
         for name in ("lag", "lead")
     ),

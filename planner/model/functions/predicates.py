@@ -69,6 +69,8 @@ def _logic_spec(name: str) -> FunctionSpec:
         ansi_free=True,
         short_circuits=True,
         reads_clock="never",
+        parsed_operands=(2, 2),
+        treats_alike=True,
     )
 
 
@@ -157,6 +159,7 @@ register(
         ansi_free=True,
         predicate=True,
         reads_clock="never",
+        parsed_operands=(1, 1),
     ),
     scalar(
         "isnull",
@@ -170,6 +173,7 @@ register(
         pushed_into_branches=(1,),
         predicate=True,
         reads_clock="never",
+        parsed_operands=(1, 1),
     ),
     scalar(
         "isnotnull",
@@ -183,6 +187,7 @@ register(
         pushed_into_branches=(1,),
         predicate=True,
         reads_clock="never",
+        parsed_operands=(1, 1),
     ),
     scalar(
         "isnan",
@@ -204,6 +209,9 @@ register(
         predicate=True,
         reads_clock="never",
         short_circuits=True,
+        parsed_operands=(1, 2147483647),
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="inset",
@@ -215,6 +223,8 @@ register(
         evaluate=values.is_in,
         ansi_free=True,
         reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="between",

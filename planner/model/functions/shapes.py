@@ -238,6 +238,7 @@ def replaced(
     pretty: Text | str | None = None,
     sql: Text | str | None = None,
     evaluate: Callable[..., object] | None = None,
+    **fields: Any,
 ) -> FunctionSpec:
     """A function that the optimizer replaces: its type and nullability are the replacement's."""
     wanted = parameters(takes)
@@ -258,6 +259,7 @@ def replaced(
         sql=template(sql),
         replacement=build,
         evaluate=evaluate,
+        **fields,
     )
 
 

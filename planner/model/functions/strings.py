@@ -19,7 +19,6 @@ from . import text_values as values
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
 from .mismatch import diff_types, unexpected_type, wrong_argument_count
-from .pattern_values import extracted, with_matches_replaced
 from .shapes import (
     always_null,
     check_types,
@@ -34,7 +33,13 @@ from .shapes import (
 MAX_INT = 2**31 - 1
 
 
-_TEXTS = ArrayType(STRING, False)
+_MASK = (
+    ("str", None),
+    ("upperChar", lit("X")),
+    ("lowerChar", lit("x")),
+    ("digitChar", lit("n")),
+    ("otherChar", Literal(value=None, type_=STRING)),
+)
 
 
 def _check_concat(call: Call, conf: Conf) -> Expression:
@@ -117,6 +122,8 @@ def _trim(name: str, side: str) -> FunctionSpec:
         sql=show_pretty,
         null_for_null=True,
         pushed_into_branches=(1,),
+        constant_text="data",
+        parsed_operands=(1, 2) if name == "trim" else None,
         evaluate=lambda call, *texts: _trimmed(side, *texts),
     )
 
@@ -157,12 +164,6 @@ def _minus(call: Call, length: Expression) -> Expression:
     return like_call(call, "negative", length)
 
 
-def _split_part(call: Call) -> Expression:
-    text, delimiter, part = call.arguments
-    parts = like_call(call, "stringsplitsql", text, delimiter)
-    return like_call(call, "element_at", parts, part, options=("",)) if call else parts
-
-
 def _index_of(
     call: Call, needle: str | None, text: str | None, start: int | None = 1
 ) -> int | None:
@@ -193,13 +194,6 @@ def _initcap(call: Call, text: str) -> str:
     return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
-def _split(call: Call, text: str, pattern: str, limit: int) -> tuple[str, ...]:
-    """Where the pattern is one plain character."""
-    if limit > 0 or len(pattern) != 1 or pattern in "\\.[]{}()*+-?^$|":
-        raise ValueError(pattern)
-    return tuple(text.split(pattern))
-
-
 def _padded(call: Call, text: str, length: int, pad: str) -> str:
     if length <= len(text) or not pad:
         return text[: max(length, 0)]
@@ -207,33 +201,33 @@ def _padded(call: Call, text: str, length: int, pad: str) -> str:
     return fill + text if call.name == "lpad" else text + fill
 
 
-def _regexp_count(call: Call) -> Expression:
-    found = like_call(call, "regexp_extract_all", *call.arguments, lit(0))
-    return like_call(call, "size", found, options=("null",))
-
-
-def _regexp_substr(call: Call) -> Expression:
-    found = like_call(call, "regexp_extract", *call.arguments, lit(0))
-    return like_call(call, "nullif", found, lit(""))
-
-
 register(
     *named(
         scalar(
-            "upper", "string", STRING, evaluate=lambda call, s: s.upper(), pushed_into_branches=(1,)
+            "upper",
+            "string",
+            STRING,
+            evaluate=lambda call, s: s.upper(),
+            pushed_into_branches=(1,),
+            constant_text="data",
         ),
         "ucase",
     ),
     *named(
         scalar(
-            "lower", "string", STRING, evaluate=lambda call, s: s.lower(), pushed_into_branches=(1,)
+            "lower",
+            "string",
+            STRING,
+            evaluate=lambda call, s: s.lower(),
+            pushed_into_branches=(1,),
+            constant_text="data",
         ),
         "lcase",
     ),
     _trim("trim", "BOTH"),
     _trim("ltrim", "LEADING"),
     _trim("rtrim", "TRAILING"),
-    replaced("btrim", "string, [string]", _btrim),
+    replaced("btrim", "string, [string]", _btrim, constant_text="data"),
     scalar("initcap", "string", STRING, evaluate=_initcap, pushed_into_branches=(1,)),
     scalar(
         "concat",
@@ -243,6 +237,9 @@ register(
         text=_concat_text,
         null_for_null=True,
         evaluate=_concat_value,
+        parsed_operands=(2, 2),
+        treats_alike=True,
+        constant_text="data",
     ),
     scalar(
         "concat_ws",
@@ -252,6 +249,7 @@ register(
         nullable=lambda call: call.arguments[0].nullable,
         null_intolerant=False,
         evaluate=values.joined,
+        constant_text="data",
     ),
     scalar(
         "elt",
@@ -261,6 +259,7 @@ register(
         text="elt({args}, {ansi})",
         nullable=always_null,
         null_intolerant=False,
+        treats_alike=True,
     ),
     *named(
         scalar(
@@ -269,6 +268,7 @@ register(
             INT,
             evaluate=lambda call, s: len(s),
             pushed_into_branches=(1,),
+            constant_text="data",
         ),
         "char_length",
         "character_length",
@@ -297,28 +297,56 @@ register(
     scalar("repeat", "string, int", STRING, evaluate=lambda call, s, n: s * n),
     scalar("space", "int", STRING, evaluate=lambda call, n: " " * n),
     *named(
-        scalar("substring", f"string|binary, int, [int={MAX_INT}]", 0, evaluate=_substring),
+        scalar(
+            "substring",
+            f"string|binary, int, [int={MAX_INT}]",
+            0,
+            evaluate=_substring,
+            constant_text="data",
+        ),
         "substr",
     ),
-    scalar("substring_index", "string, string, int", STRING, evaluate=values.substring_index),
-    replaced("left", "string|binary, int", _left),
-    replaced("right", "string, int", _right),
+    scalar(
+        "substring_index",
+        "string, string, int",
+        STRING,
+        evaluate=values.substring_index,
+        constant_text="data",
+    ),
+    replaced("left", "string|binary, int", _left, constant_text="data"),
+    replaced("right", "string, int", _right, constant_text="data"),
     *named(
-        scalar("locate", "string, string, [int=1]", INT, evaluate=_index_of, null_intolerant=False),
+        scalar(
+            "locate",
+            "string, string, [int=1]",
+            INT,
+            evaluate=_index_of,
+            null_intolerant=False,
+            constant_text="data",
+        ),
         "position",
     ),
-    scalar("instr", "string, string", INT, check=_check_instr, evaluate=_position),
-    scalar("find_in_set", "string, string", INT, pushed_into_branches=(2,)),
-    scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded),
-    scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded),
-    scalar("overlay", "string|binary, string|binary, int, [int=-1]", 0),
+    scalar(
+        "instr", "string, string", INT, check=_check_instr, evaluate=_position, constant_text="data"
+    ),
+    scalar("find_in_set", "string, string", INT, pushed_into_branches=(2,), constant_text="data"),
+    scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded, constant_text="data"),
+    scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded, constant_text="data"),
+    scalar("overlay", "string|binary, string|binary, int, [int=-1]", 0, parsed_operands=(3, 4)),
     scalar(
         "replace",
         "string, string, [string='']",
         STRING,
         evaluate=lambda call, s, a, b: s.replace(a, b) if a else s,
+        constant_text="data",
     ),
-    scalar("translate", "string, string, string", STRING, evaluate=values.translated),
+    scalar(
+        "translate",
+        "string, string, string",
+        STRING,
+        evaluate=values.translated,
+        constant_text="data",
+    ),
     scalar("soundex", "!string", STRING, evaluate=values.soundex, pushed_into_branches=(1,)),
     scalar(
         "levenshtein",
@@ -326,8 +354,11 @@ register(
         INT,
         text="levenshtein({0}, {1}, {option2})",
         evaluate=values.levenshtein,
+        constant_text="data",
     ),
-    scalar("format_number", "numeric, int|string", STRING, nullable=always_null),
+    scalar(
+        "format_number", "numeric, int|string", STRING, nullable=always_null, constant_number=True
+    ),
     *named(
         scalar(
             "format_string",
@@ -336,6 +367,7 @@ register(
             nullable=lambda call: call.arguments[0].nullable,
             null_intolerant=False,
             evaluate=values.formatted,
+            treats_alike=True,
         ),
         "printf",
     ),
@@ -345,7 +377,7 @@ register(
         STRING,
         null_intolerant=False,
         nullable=always_null,
-        parameter_names=("str", "upperChar", "lowerChar", "digitChar", "otherChar"),
+        named_parameters=_MASK,
     ),
     invoked("quote", "string", STRING, "ExpressionImplUtils.quote"),
     invoked("luhn_check", "string", BOOLEAN, "ExpressionImplUtils.isLuhnNumber"),
@@ -362,17 +394,4 @@ register(
         "ExpressionImplUtils.getSentences",
         nullable=always_null,
     ),
-    # Splitting.
-    scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split),
-    scalar("stringsplitsql", "string, string", _TEXTS),
-    replaced("split_part", "string, string, int", _split_part, sql="split_part({args})"),
-    # Regular expressions.
-    scalar("regexp_extract", "string, string, [int=1]", STRING, evaluate=extracted),
-    scalar("regexp_extract_all", "string, string, [int=1]", ArrayType(STRING, True)),
-    scalar(
-        "regexp_replace", "string, string, string, [int=1]", STRING, evaluate=with_matches_replaced
-    ),
-    scalar("regexp_instr", "string, string, [int=0]", INT),
-    replaced("regexp_count", "string, string", _regexp_count),
-    replaced("regexp_substr", "string, string", _regexp_substr),
 )
