@@ -232,8 +232,8 @@ class FunctionSpec:
         constructor: makes a struct, a map or an array of its arguments.
         extracts: takes a part out of an array or a map (Spark's ExtractValue and ElementAt).
         costly: a filter of it does not go below the Project that computes its argument.
-        pushed_into_branches: of how many arguments a call goes into the branches of an IF that is
-            one of them, if the others are constants (Spark's PushFoldableIntoBranches).
+        pushed_into_branches: a call goes into the branches of an IF that is its argument, beside
+            at most a constant (Spark's PushFoldableIntoBranches).
         short_circuits: the arguments after the first are computed for some rows only.
         source_filter: the name of the filter in which Spark hands the condition to data sources.
         current_time: gives the time of the query, on streams that of the batch.
@@ -299,7 +299,7 @@ class FunctionSpec:
     constructor: bool = False
     extracts: bool = False
     costly: bool = False
-    pushed_into_branches: tuple[int, ...] = ()
+    pushed_into_branches: bool = False
     short_circuits: bool = False
     source_filter: str | None = None
     current_time: bool = False

@@ -190,7 +190,7 @@ def _operator(
         sql=_infix_sql,
         null_intolerant=True,
         evaluate=values.ARITHMETIC.get(name),
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
         **fields,
     )
 
@@ -327,6 +327,6 @@ register(
         parsed_operands=(1, 1),
     ),
     scalar(
-        "abs", "numeric|daytime|yearmonth", 0, evaluate=values.absolute, pushed_into_branches=(1,)
+        "abs", "numeric|daytime|yearmonth", 0, evaluate=values.absolute, pushed_into_branches=True
     ),
 )

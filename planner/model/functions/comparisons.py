@@ -185,7 +185,7 @@ def _comparison(name: str, **fields: Any) -> FunctionSpec:
         evaluate=values.COMPARISONS[name],
         predicate=True,
         ansi_free=True,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
         reads_clock="never",
         **fields,
     )

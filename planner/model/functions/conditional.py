@@ -277,7 +277,6 @@ register(
         check=_check_nanvl,
         conditional=True,
         evaluate=unless_nan,
-        pushed_into_branches=(2,),
         short_circuits=True,
     ),
     # What the planner itself puts around expressions.

@@ -236,7 +236,7 @@ register(
         check=_check_date_add,
         evaluate=lambda call, d, n: d + n,
         aliases=("dateadd",),
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
     ),
     scalar(
         "date_sub",
@@ -244,7 +244,7 @@ register(
         DATE,
         check=_check_date_add,
         evaluate=lambda call, d, n: d - n,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
     ),
     *named(
         scalar(
@@ -252,12 +252,12 @@ register(
             "date, date",
             INT,
             evaluate=lambda call, a, b: a - b,
-            pushed_into_branches=(2,),
+            pushed_into_branches=True,
         ),
         "date_diff",
     ),
     scalar(
-        "add_months", "date, int|yearmonth", DATE, evaluate=add_months, pushed_into_branches=(2,)
+        "add_months", "date, int|yearmonth", DATE, evaluate=add_months, pushed_into_branches=True
     ),
     scalar(
         "months_between",

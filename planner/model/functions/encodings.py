@@ -184,7 +184,7 @@ register(
     # Encodings.
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
-    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex, pushed_into_branches=(1,)),
+    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex, pushed_into_branches=True),
     scalar(
         "unhex",
         "string",
@@ -193,14 +193,14 @@ register(
         sql=_unhex_sql,
         nullable=always_null,
         evaluate=unhex,
-        pushed_into_branches=(1,),
+        pushed_into_branches=True,
     ),
     scalar(
         "bin",
         "bigint",
         STRING,
         evaluate=lambda call, n: format(n % 2**64, "b"),
-        pushed_into_branches=(1,),
+        pushed_into_branches=True,
     ),
     scalar(
         "conv",

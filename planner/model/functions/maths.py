@@ -54,7 +54,7 @@ def _of_double(
         pretty=form,
         nullable=always_null,
         evaluate=None if evaluate is None else (lambda call, value: evaluate(value)),
-        pushed_into_branches=(1,),
+        pushed_into_branches=True,
     )
 
 
@@ -69,7 +69,7 @@ def _of_two_doubles(
         text=form,
         pretty=form,
         evaluate=None if evaluate is None else (lambda call, a, b: evaluate(a, b)),
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
     )
 
 
@@ -154,7 +154,7 @@ def _ceil(name: str) -> FunctionSpec:
         pretty=form,
         null_intolerant=True,
         evaluate=values.whole,
-        pushed_into_branches=(1, 2),
+        pushed_into_branches=True,
     )
 
 
@@ -174,7 +174,7 @@ def _remainder(call: Call) -> DataType:
 def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
     form = f"({{0}} {symbol} {{1}})"
     return one_function(
-        scalar(name, "int|bigint, int", 0, pushed_into_branches=(2,)),
+        scalar(name, "int|bigint, int", 0),
         scalar(
             symbol,
             "int|bigint, int",
@@ -182,7 +182,6 @@ def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
             text=form,
             pretty=form,
             sql=f"{name}({{args}})",
-            pushed_into_branches=(2,),
         ),
     )
 
@@ -299,7 +298,7 @@ register(
         pretty="LOG({args})",
         nullable=always_null,
         evaluate=values.log,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
     ),
     _of_two_doubles("atan2", math.atan2),
     _of_two_doubles("hypot", math.hypot),
@@ -314,7 +313,7 @@ register(
         nullable=always_null,
         null_for_null=True,
         evaluate=values.rounded,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
     ),
     scalar(
         "bround",
@@ -324,7 +323,7 @@ register(
         nullable=always_null,
         null_for_null=True,
         evaluate=values.rounded,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
     ),
     *named(_ceil("ceil"), "ceiling"),
     _ceil("floor"),
@@ -334,7 +333,7 @@ register(
         LONG,
         nullable=always_null,
         evaluate=values.factorial,
-        pushed_into_branches=(1,),
+        pushed_into_branches=True,
     ),
     FunctionSpec(
         name="pmod",
@@ -344,7 +343,7 @@ register(
         check=_check_pmod,
         null_intolerant=True,
         evaluate=pmod,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
         ansi_error="REMAINDER_BY_ZERO",
         tolerant="try_mod",
     ),
@@ -357,7 +356,7 @@ register(
         check=_check_pmod,
         evaluate=ARITHMETIC["%"],
         null_intolerant=True,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
         ansi_error="REMAINDER_BY_ZERO",
         tolerant="try_mod",
     ),

@@ -114,7 +114,7 @@ def _part_of(name: str, shown: str, evaluate: Callable[[Call, str, str], bool]) 
         text=f"{shown}({{0}}, {{1}})",
         evaluate=evaluate,
         ansi_free=True,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
         constant_text="data",
         source_filter=f"String{shown}",
     )
@@ -153,7 +153,7 @@ register(
         pretty=_like_text,
         sql=_like_sql,
         evaluate=like,
-        pushed_into_branches=(2,),
+        pushed_into_branches=True,
         costly=True,
         predicate=True,
         parsed_operands=(2, 3),
@@ -187,7 +187,7 @@ register(
                 costly=True,
                 constant_text="regex",
                 parsed_operands=(2, 2) if name == "rlike" else None,
-                pushed_into_branches=(2,),
+                pushed_into_branches=True,
             )
             for name in ("rlike", "regexp", "regexp_like")
         )

@@ -15,12 +15,9 @@ def push_into_branches(expression: Expression) -> Expression:
     if isinstance(expression, Cast | GetStructField):
         return _pushed(expression, 0)
     assert isinstance(expression, Call)
-    count = len(expression.arguments)
-    if count not in expression.spec.pushed_into_branches:
-        return expression
-    if count == 1:
+    if len(expression.arguments) == 1:
         return _pushed(expression, 0)
-    if count == 2:
+    if len(expression.arguments) == 2:
         left, right = expression.arguments
         if right.foldable:
             pushed = _pushed(expression, 0)

@@ -70,7 +70,7 @@ REWRITES: tuple[tuple[Rewrite, Of, tuple[type[Expression], ...]], ...] = (
     (simplify_conditionals, frozenset(("if",)), (CaseWhen,)),
     (
         branches.push_into_branches,
-        lambda spec: bool(spec.pushed_into_branches),
+        lambda spec: spec.pushed_into_branches,
         (Cast, GetStructField),
     ),
     (remove_positive, frozenset(("positive",)), ()),
