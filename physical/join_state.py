@@ -27,7 +27,6 @@ Columns = Sequence[AttributeReference]
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _SUMS = ("+", "timestamp_add_interval")
 _DIFFERENCES = ("-", "datetime_sub")
-_BOUNDS = ("<", "<=", ">", ">=")
 
 
 class _NotLinear(Exception):
@@ -84,7 +83,7 @@ def value_watermark(
 
 
 def _limit(part: Expression, kept: Columns, other: Columns, watermark_ms: int) -> int | None:
-    if not isinstance(part, Call) or part.name not in _BOUNDS:
+    if not isinstance(part, Call) or part.spec.negation is None:
         return None
     one, two = part.arguments
     small, large = (one, two) if part.name in ("<", "<=") else (two, one)

@@ -6,23 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from ..planner.model.expressions.core import AttributeReference, Call, Expression, Literal
+from ..planner.model.registry import lookup
 from ..planner.model.schemas.types import DateType, TimestampType
 from ..planner.model.text.literal_text import literal_text
 from .subqueries import PlannedSubquery
-
-_COMPARISONS = {
-    "=": ("EqualTo", "EqualTo"),
-    "<=>": ("EqualNullSafe", "EqualNullSafe"),
-    "<": ("LessThan", "GreaterThan"),
-    "<=": ("LessThanOrEqual", "GreaterThanOrEqual"),
-    ">": ("GreaterThan", "LessThan"),
-    ">=": ("GreaterThanOrEqual", "LessThanOrEqual"),
-}
-_TEXTS = {
-    "startswith": "StringStartsWith",
-    "endswith": "StringEndsWith",
-    "contains": "StringContains",
-}
 
 
 def source_filters(conditions: Sequence[Expression]) -> list[str]:
@@ -65,11 +52,12 @@ def _text(condition: Expression) -> str | None:
 
 
 def _compared(operator: str, name: str, value: Expression, *, flipped: bool) -> str | None:
-    if operator in _COMPARISONS:
-        return f"{_COMPARISONS[operator][flipped]}({name},{_value(value)})"
-    if operator in _TEXTS and not flipped:
-        return f"{_TEXTS[operator]}({name},{_value(value)})"
-    return None
+    spec = lookup(operator)
+    if flipped:
+        if spec.mirror is None:
+            return None
+        spec = lookup(spec.mirror)
+    return None if spec.source_filter is None else f"{spec.source_filter}({name},{_value(value)})"
 
 
 def _value(value: Expression) -> str:

@@ -12,14 +12,12 @@ from ..planner.model.expressions.core import Call, Expression, Literal
 from ..planner.model.schemas.types import DateType, TimestampNTZType, TimestampType
 from ..planner.model.tree import replace
 
-NOW = ("current_timestamp", "now", "localtimestamp", "current_date")
-
 
 def with_batch_time(plan: SparkPlan, timestamp_ms: int) -> SparkPlan:
     """The plan with the batch's time, in milliseconds since 1970, as a constant."""
 
     def fixed(expression: Expression) -> Expression:
-        if isinstance(expression, Call) and expression.name in NOW:
+        if isinstance(expression, Call) and expression.spec.current_time:
             return _constant(expression, timestamp_ms)
         if isinstance(expression, PlannedSubquery):
             return with_plan(expression, with_batch_time(expression.computed.child, timestamp_ms))

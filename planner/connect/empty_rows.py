@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from ..model.expressions.core import AggregateExpression, Alias
 from ..model.plans.logical import Aggregate
 from ..model.plans.query_plan import LogicalPlan
+from ..model.registry import find
 from .analyze import schema_of
 from .places import Message
 from .types import to_proto
@@ -35,7 +36,8 @@ def _counts(expression: object) -> bool:
     inner = expression.child if isinstance(expression, Alias) else expression
     if isinstance(inner, AggregateExpression):
         inner = inner.function
-    return getattr(inner, "name", "").lower() in ("count", "count_if", "approx_count_distinct")
+    spec = find(getattr(inner, "name", "").lower())
+    return spec is not None and spec.over_no_rows == 0
 
 
 def empty_text(plan: LogicalPlan, *, vertical: bool) -> list[Message]:

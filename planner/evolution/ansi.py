@@ -10,7 +10,7 @@ from .report import Finding
 from .side import Side
 
 _ANSI = "spark.sql.ansi.enabled"
-_DIVISIONS = ("/", "div", "%", "pmod")
+_BY_ZERO = ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO")
 
 
 def ansi_turned_on(was: Side, now: Side) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ def _raises(part: Expression) -> str | None:
             and not child.foldable
         ):
             return "CAST_INVALID_INPUT"
-        case Call(name=name, arguments=(_, divisor), ansi=True) if name in _DIVISIONS:
+        case Call(arguments=(_, divisor), ansi=True, spec=spec) if spec.ansi_error in _BY_ZERO:
             return None if isinstance(divisor, Literal) else "DIVIDE_BY_ZERO"
         case Call(name="element_at" | "getarrayitem", ansi=True):
             return "INVALID_ARRAY_INDEX_IN_ELEMENT_AT"

@@ -10,8 +10,6 @@ from ..model.registry import find
 if TYPE_CHECKING:
     from .symbols import Symbol
 
-_COMPARISONS = ("=", "<", "<=", "in")
-
 
 def one_of(parts: Sequence[Symbol]) -> tuple[Symbol, ...] | None:
     """What `x = 1 OR x = 2` compares: x, then the constants; None if it is something else."""
@@ -43,10 +41,13 @@ def without_implied(filters: frozenset[Symbol]) -> frozenset[Symbol]:
 def _never_null(condition: Symbol) -> Iterator[Hashable]:
     """What is not null in rows that a comparison lets through."""
     match condition:
-        case ("call", str(name), _, _, (one, *rest)) if name in _COMPARISONS:
-            compared = (one,) if name == "in" else (one, *rest)
-            for part in compared:
-                yield from _needed(part)
+        case ("call", "in", _, _, (one, *_)):
+            yield from _needed(one)
+        case ("call", str(name), _, _, tuple(sides)):
+            spec = find(name)
+            if spec is not None and spec.mirror is not None and spec.null_intolerant:
+                for side in sides:
+                    yield from _needed(side)
 
 
 def _needed(value: Hashable) -> Iterator[Hashable]:

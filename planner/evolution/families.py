@@ -4,40 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from ..model.registry import find
 from .symbols import Symbol
 
-# One name for the functions whose buffers hold the same numbers.
-_FAMILIES: dict[str, str] = {
-    **dict.fromkeys(("stddev_samp", "stddev_pop", "var_samp", "var_pop"), "second moment"),
-    **dict.fromkeys(("covar_pop", "covar_samp"), "covariance"),
-    **dict.fromkeys(("corr", "regr_r2"), "correlation"),
-    **dict.fromkeys(("regr_slope", "regr_intercept"), "regression"),
-    **dict.fromkeys(("percentile", "percentile_cont", "percentile_disc", "median"), "counts"),
-    **dict.fromkeys(("avg", "try_avg"), "sum and count"),
-    "any_value": "first",
-    "bool_and": "min",
-    "bool_or": "max",
-}
-# Arguments that are used only when the result is made of the buffer, by position.
-_FOR_THE_RESULT: dict[str, tuple[int, ...]] = {
-    "percentile": (1,),
-    "percentile_cont": (1,),
-    "percentile_disc": (1,),
-    "percentile_approx": (1,),
-    "listagg": (1,),
-}
-# Functions whose buffer is an object in bytes, by the kind of object.
-_OBJECTS: dict[str, str] = {
-    **dict.fromkeys(("collect_list", "collect_set", "array_agg"), "array"),
-    **dict.fromkeys(("counts", "mode"), "counts"),
-    "percentile_approx": "quantiles",
-    "approx_percentile": "quantiles",
-    "listagg": "texts",
-    "histogram_numeric": "histogram",
-    "count_min_sketch": "count-min sketch",
-    "bitmap_construct_agg": "bitmap",
-    "hll_sketch_agg": "hll sketch",
-}
+_COUNTS = "counts"
+"""The state of percentiles: values with how often each came."""
 
 
 def state_symbol(aggregate: Symbol) -> Symbol:
@@ -49,9 +20,11 @@ def state_symbol(aggregate: Symbol) -> Symbol:
 def _in_state(function: Hashable) -> Hashable:
     match function:
         case ("call", str(name), zone, options, tuple(arguments)):
-            unused = _FOR_THE_RESULT.get(name, ())
-            kept = tuple(a for i, a in enumerate(arguments) if i not in unused)
-            return ("call", _FAMILIES.get(name, name), zone, options, kept)
+            spec = find(name)
+            if spec is None:
+                return function
+            kept = tuple(a for i, a in enumerate(arguments) if i not in spec.used_at_the_end)
+            return ("call", spec.state or name, zone, options, kept)
         case _:
             return function
 
@@ -65,7 +38,14 @@ def serves(was: Symbol, now: Symbol) -> bool:
 def readable(was: Symbol, now: Symbol) -> bool:
     """Whether the bytes that one function stored can be read by another."""
     old, new = _parts(was)[0], _parts(now)[0]
-    return _OBJECTS.get(str(old)) == _OBJECTS.get(str(new))
+    return _object(str(old)) == _object(str(new))
+
+
+def _object(state: str) -> str | None:
+    spec = find(state)
+    if spec is None:
+        return _COUNTS if state == _COUNTS else None
+    return spec.state_object
 
 
 def overwritten(buffer: Symbol) -> bool:

@@ -25,10 +25,9 @@ from ..model.expressions.core import (
     LambdaVariable,
     Literal,
 )
-from ..model.expressions.equality import COMMUTATIVE, FLATTENED, MIRRORED
+from ..model.expressions.equality import operands
 from ..model.expressions.predicates import split, split_conjuncts
 from ..model.expressions.python_functions import PythonUDF
-from ..model.functions.same_functions import one_name
 from ..model.schemas.types import (
     ArrayType,
     DataType,
@@ -45,13 +44,6 @@ Symbol = tuple[Hashable, ...]
 """Nested tuples; the first item names what it is."""
 Columns = Mapping[int, Symbol]
 """What each column is, by its expression id."""
-
-_TRANSPARENT = (
-    "knownnullable",
-    "knownnotnull",
-    "normalizenanandzero",
-    "knownfloatingpointnormalized",
-)
 
 
 def symbol(expression: Expression, columns: Columns) -> Symbol:
@@ -72,7 +64,9 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
         case PythonUDF():
             parts = tuple(symbol(a, columns) for a in expression.arguments)
             return ("python", code_of(expression), expression.names, kind(expression.type_), *parts)
-        case Call(name=name, arguments=(child,)) if name in _TRANSPARENT:
+        case Call(arguments=(child,), spec=spec) if (
+            spec.tagging or spec.name == "normalizenanandzero"
+        ):
             return symbol(child, columns)
         case Call(spec=spec) if spec.replacement is not None:
             return symbol(spec.replacement(expression), columns)
@@ -202,16 +196,15 @@ def _field(field: GetStructField, parent: Symbol) -> Symbol:
 
 
 def _call(call: Call, columns: Columns) -> Symbol:
-    name, arguments = one_name(call.name), call.arguments
-    if name in MIRRORED:
-        name, arguments = MIRRORED[name], arguments[::-1]
-    if name in FLATTENED:
+    spec = call.spec
+    name, arguments = operands(call)
+    if spec.associative:
         arguments = tuple(part for a in arguments for part in split(a, name))
     parts = [symbol(argument, columns) for argument in arguments]
     compared = one_of(parts) if name == "or" else None
     if name == "inset" or compared is not None:
         name, parts = "in", list(compared or parts)
-    if name in COMMUTATIVE:
+    if spec.commutative and name != "in":
         parts.sort(key=order_key)
     elif name == "in":
         parts[1:] = sorted(parts[1:], key=order_key)

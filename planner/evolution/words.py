@@ -9,7 +9,7 @@ from ..model.expressions.core import AttributeReference
 from ..model.expressions.intervals import interval_text
 from .symbols import Symbol
 
-_INFIX = ("+", "-", "*", "/", "%", "=", "<=>", "<", "<=", "and", "or", "div")
+_WORDS_BETWEEN = ("and", "or", "div")
 _LONGEST = 160
 
 
@@ -29,7 +29,7 @@ def text_of(value: Hashable) -> str:
             return f"bound of window({_times_text(inner)}, {interval_text(0, 0, slides[0])})"
         case ("call", "isnotnull", _, _, (one,)):
             return f"{text_of(one)} IS NOT NULL"
-        case ("call", str(name), _, _, (one, two)) if name in _INFIX:
+        case ("call", str(name), _, _, (one, two)) if _is_infix(name):
             return f"({text_of(one)} {name.upper()} {text_of(two)})"
         case ("call", "count", _, _, ()):
             return "count(*)"
@@ -54,6 +54,10 @@ def text_of(value: Hashable) -> str:
             return ", ".join(map(text_of, value))
         case _:
             return str(value)
+
+
+def _is_infix(name: str) -> bool:
+    return not name.isidentifier() or name in _WORDS_BETWEEN
 
 
 def _filter_text(rows: Hashable) -> str:

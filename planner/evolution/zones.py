@@ -18,35 +18,6 @@ from ..model.schemas.types import (
 
 _WALL_CLOCK = (StringType, DateType, TimestampNTZType)
 _DAY_MICROS = 86_400_000_000
-_ADDITIONS = ("+", "-", "timestamp_add_interval", "datetime_sub")
-# Functions that compare, choose or put together instants and read nothing off a clock.
-_INSTANTS = frozenset(
-    (
-        *(
-            "=",
-            "<=>",
-            "<",
-            "<=",
-            ">",
-            ">=",
-            "!=",
-            "<>",
-            "and",
-            "or",
-            "not",
-            "in",
-            "inset",
-            "between",
-        ),
-        *("isnull", "isnotnull", "coalesce", "nvl", "nvl2", "nullif", "if", "greatest", "least"),
-        *("named_struct", "struct", "array", "map", "hash", "xxhash64", "element_at", "size"),
-        *("unix_micros", "unix_millis", "unix_seconds", "timestamp_micros", "timestamp_millis"),
-        *("timestamp_seconds", "assert_true", "explode", "posexplode", "inline", "sort_array"),
-        *("array_contains", "array_distinct", "array_max", "array_min", "transform", "filter"),
-    )
-)
-_FORMATS = frozenset(("to_json", "from_json", "to_csv", "from_csv", "to_xml", "from_xml"))
-_CLOCKS = frozenset(("current_date", "curdate", "localtimestamp"))
 
 
 def cast_reads_clock(cast: Cast) -> bool:
@@ -61,11 +32,12 @@ def cast_reads_clock(cast: Cast) -> bool:
 
 def call_reads_clock(call: Call) -> bool:
     """Whether a function's value depends on the zone: mostly where it has to do with instants."""
-    if call.name in _FORMATS or call.name in _CLOCKS:
+    spec = call.spec
+    if spec.reads_clock == "always":
         return True
-    if call.spec.kind != "scalar" or call.name in _INSTANTS:
+    if spec.kind != "scalar" or spec.reads_clock == "never":
         return False
-    if call.name in _ADDITIONS:
+    if spec.reads_clock == "of days":
         return any(_may_hold_days(a) for a in call.arguments)
     types = [a.data_type for a in call.arguments]
     return reads_instant(call.data_type) or any(map(reads_instant, types))

@@ -198,10 +198,14 @@ class FunctionSpec:
         evaluate: its value over literals' plain values, for constant folding; None: not folded.
         deterministic: False for rand, uuid, ...
         constant: False where constant arguments make no constant (raise_error).
+        conditional: Spark's ConditionalExpression: of its arguments all but the first are computed
+            for some rows only; `evaluate` gets a function for each, which gives its value.
         null_intolerant: any null argument makes the result null (for inferred IsNotNull filters).
         null_for_null: the same, but only constant folding finds it.
         codegen: False where the JVM's code generation falls back and breaks a stage.
-        aliases: other SQL names.
+        aliases: other SQL names, which no text shows.
+        same_as: the name of the function that this is another name of. Calls under both are the
+            same to Spark's semanticEquals; the texts show the name that was written.
         forms: for aggregates, how it is computed; None where it cannot be merged here.
         over_no_rows: an aggregate's value over no rows, as a literal's plain value.
         object_hash: the aggregate is planned as ObjectHashAggregate.
@@ -210,6 +214,46 @@ class FunctionSpec:
         null_treatment: it takes IGNORE NULLS and RESPECT NULLS.
         result_name: the name of an aggregate's result in plans where that is not its text.
         higher_order: where it takes lambdas.
+        named_parameters: the parameters' names with their defaults (None: it must be given), where
+            the function takes arguments by name.
+        parsed_operands: the least and the greatest number of operands of which SQL's parser builds
+            the expression itself, without a look at the functions.
+        nulls_in_arguments: SQL's grammar takes IGNORE NULLS among its arguments, too.
+        literal: SQL may leave out its parentheses (current_date).
+        predicate: Spark's Predicate, an operator whose class says that it is a boolean.
+        commutative: the order of the arguments makes no difference to the value.
+        associative: nor does the way in which calls of it are nested.
+        mirror: the comparison that says the same of the arguments in reverse order.
+        negation: the comparison that is true where this one is false.
+        ansi_free: ANSI mode makes no difference to the value.
+        ansi_error: the condition of the error that ANSI mode raises over ordinary bad data.
+        tolerant: the function to use instead of one that raises such an error.
+        tagging: Spark's TaggingExpression: the argument as it is, with something known of it.
+        constructor: makes a struct, a map or an array of its arguments.
+        extracts: takes a part out of an array or a map (Spark's ExtractValue and ElementAt).
+        costly: a filter of it does not go below the Project that computes its argument.
+        pushed_into_branches: a call goes into the branches of an IF that is its argument, beside
+            at most a constant (Spark's PushFoldableIntoBranches).
+        short_circuits: the arguments after the first are computed for some rows only.
+        source_filter: the name of the filter in which Spark hands the condition to data sources.
+        current_time: gives the time of the query, on streams that of the batch.
+        reads_clock: when the value depends on the session's time zone: where an instant is
+            among the arguments or the result, never, always, or for intervals of days and more.
+        collection_generator: Spark's CollectionGenerator: makes no row of an empty collection.
+        rank_like: the columns that the window is ordered by become its arguments.
+        limits_groups: a filter that bounds it limits the rows of each window partition.
+        duplicate_agnostic: an aggregate whose result is the same if rows come twice.
+        order_irrelevant: whether an aggregate's result is the same in any order of the rows:
+            never, where the argument is no floating-point number (`exact`), always.
+        state: what an aggregate's buffer holds; aggregates of the same word share it.
+        state_object: the kind of object that a buffer holds as bytes, if it does.
+        used_at_the_end: positions of arguments that the buffer does not depend on.
+        treats_alike: what an engine makes of one argument says what it makes of all.
+        constant_text: what a constant text among the arguments is: something that the function
+            reads in its own way, data like any other, or one of these patterns and formats.
+        constant_number: a constant number among the arguments decides what is computed.
+        options_hold: what a call's options are: values that decide what is computed, names, what
+            the result's type says, that and then values, or a method of the JVM's.
     """
 
     name: str
@@ -225,10 +269,12 @@ class FunctionSpec:
     evaluate: Callable[..., object] | None = None
     deterministic: bool = True
     constant: bool = True
+    conditional: bool = False
     null_intolerant: bool = False
     null_for_null: bool = False
     codegen: bool = True
     aliases: tuple[str, ...] = ()
+    same_as: str | None = None
     forms: Callable[[Call], AggregateForms] | None = None
     over_no_rows: object = None
     object_hash: bool = False
@@ -237,6 +283,49 @@ class FunctionSpec:
     null_treatment: bool = False
     result_name: Callable[[Call, Show], str] | None = None
     higher_order: HigherOrder | None = None
+    named_parameters: tuple[tuple[str, Expression | None], ...] = ()
+    parsed_operands: tuple[int, int] | None = None
+    nulls_in_arguments: bool = False
+    literal: bool = False
+    predicate: bool = False
+    commutative: bool = False
+    associative: bool = False
+    mirror: str | None = None
+    negation: str | None = None
+    ansi_free: bool = False
+    ansi_error: str | None = None
+    tolerant: str | None = None
+    tagging: bool = False
+    constructor: bool = False
+    extracts: bool = False
+    costly: bool = False
+    pushed_into_branches: bool = False
+    short_circuits: bool = False
+    source_filter: str | None = None
+    current_time: bool = False
+    reads_clock: Literal["of instants", "never", "always", "of days"] = "of instants"
+    collection_generator: bool = False
+    rank_like: bool = False
+    limits_groups: bool = False
+    duplicate_agnostic: bool = False
+    order_irrelevant: Literal["never", "exact", "always"] = "never"
+    state: str | None = None
+    state_object: str | None = None
+    used_at_the_end: tuple[int, ...] = ()
+    treats_alike: bool = False
+    constant_text: Literal["read", "data", "regex", "like", "time format"] = "read"
+    constant_number: bool = False
+    options_hold: Literal["values", "names", "type", "type and values", "method"] = "values"
+
+    @property
+    def one_name(self) -> str:
+        """The name that stands for all names of the function."""
+        return self.same_as or self.name
+
+
+def one_function(spec: FunctionSpec, *others: FunctionSpec) -> tuple[FunctionSpec, ...]:
+    """A function, and what it is under its other names."""
+    return (spec, *(replace(other, same_as=spec.name) for other in others))
 
 
 _BY_NAME: dict[str, FunctionSpec] = {}
@@ -252,25 +341,11 @@ def register(*specs: FunctionSpec) -> None:
             _BY_NAME[name] = spec
 
 
-def amend(name: str, *, null_intolerant: bool, null_for_null: bool = False) -> None:
-    """Correct what a registered function says of itself, under its name and aliases.
-
-    Raises:
-        KeyError: nothing is registered under the name.
-    """
-    spec = _BY_NAME[name]
-    new = replace(spec, null_intolerant=null_intolerant, null_for_null=null_for_null)
-    for other, known in list(_BY_NAME.items()):
-        if known is spec:
-            _BY_NAME[other] = new
-
-
 def _load() -> None:
     global _LOADED
     if not _LOADED:
         _LOADED = True
-        # Corrects what the package before it registers.
-        importlib.import_module(".functions.null_intolerance", __package__)
+        importlib.import_module(".functions", __package__)
 
 
 def find(name: str) -> FunctionSpec | None:

@@ -14,6 +14,7 @@ from ..model.expressions.unresolved import (
     UnresolvedStar,
 )
 from ..model.expressions.windows import WindowExpression
+from ..model.registry import find
 from ..model.schemas.types import STRING
 from ..model.settings.conf import Conf
 from ..model.text.text import pretty
@@ -75,7 +76,8 @@ class CallParser(ConstantParser):
         if not self.take(")"):
             distinct = self._is_distinct()
             arguments = self.listed(self.argument)
-            if name.lower() in ("first", "last", "any_value") and self.take("IGNORE", "NULLS"):
+            spec = find(name.lower())
+            if spec is not None and spec.nulls_in_arguments and self.take("IGNORE", "NULLS"):
                 ignore_nulls = True
             self.need(")")
         if name.upper() == "IDENTIFIER" and (parts := identifier(arguments)):

@@ -30,9 +30,6 @@ from ..model.schemas.types import (
 )
 from ..model.tree import replace
 
-# Calls that are normalised part by part, unless they are numbers themselves.
-_BY_PARTS = frozenset(("named_struct", "array", "map", "if", "coalesce"))
-
 
 def normalize_floats(key: Expression) -> Expression:
     """A named grouping key with its floats normalised; itself if it has none.
@@ -77,7 +74,7 @@ def _normalized(value: Expression) -> Expression:
         return value
     if isinstance(data_type, FloatType | DoubleType):
         return _known(Call(name="normalizenanandzero", arguments=(value,)))
-    if isinstance(value, Call) and value.name in _BY_PARTS:
+    if isinstance(value, Call) and (value.spec.constructor or value.spec.conditional):
         # A struct is no longer the one that was written.
         options = () if value.name == "named_struct" else value.options
         return replace(value, options=options, arguments=tuple(map(_normalized, value.arguments)))

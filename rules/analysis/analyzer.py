@@ -60,6 +60,7 @@ from ...planner.model.plans.relations import (
 )
 from ...planner.model.plans.set_operations import SetOperation
 from ...planner.model.plans.unpivot import UnresolvedUnpivot
+from ...planner.model.registry import find
 from ...planner.model.schemas.types import BOOLEAN
 from ...planner.model.text.logical_text import tree_text
 from ...planner.model.tree import replace
@@ -99,14 +100,11 @@ from .windows.time_windows import expand_windows
 Names = dict[str, CTERelationDef]
 
 
-_COMPARISONS = ("=", "<=>", "<", "<=", ">", ">=", "between", "in", "like", "rlike", "ilike")
-_PREDICATES = frozenset((*_COMPARISONS, "and", "or", "not", "isnull", "isnotnull", "exists"))
-
-
 def _is_predicate(condition: Expression) -> bool:
     """Whether the condition's form says that it is a boolean; HAVING casts any other."""
     if isinstance(condition, UnresolvedFunction):
-        return condition.name.lower() in _PREDICATES
+        spec = find(condition.name.lower())
+        return spec is not None and (spec.predicate or spec.name == "exists")
     return isinstance(condition, InSubquery | Exists)
 
 

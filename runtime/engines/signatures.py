@@ -34,6 +34,7 @@ from ...planner.model.expressions.core import (
     Literal,
 )
 from ...planner.model.expressions.windows import PreciseTimestampConversion
+from ...planner.model.registry import find
 from ...planner.model.schemas.types import (
     ArrayType,
     DataType,
@@ -43,48 +44,6 @@ from ...planner.model.schemas.types import (
     StructType,
 )
 from ...planner.model.text.spark_sql import cast_function
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-VARIADIC = _words(
-    """and or array coalesce concat greatest least hash xxhash64 in inset map named_struct struct
-    map_concat array_union arrays_zip atleastnnonnulls stack elt format_string printf if nvl
-    ifnull"""
-)
-"""Functions that treat each argument alike: a signature per kind of argument."""
-
-_ANY_TEXT = _words(
-    """= <=> < <= > >= in inset concat concat_ws coalesce if nvl ifnull nvl2 nullif greatest least
-    contains startswith endswith instr locate position replace translate lpad rpad trim ltrim rtrim
-    btrim array map struct named_struct hash xxhash64 upper lower length array_contains array_append
-    array_prepend array_remove array_position array_insert element_at get_map_value map_contains_key
-    find_in_set substring_index split_part array_join equal_null levenshtein lag lead max min first
-    last any_value max_by min_by collect_list collect_set count array_repeat left right substring
-    case get_array_item"""
-)
-"""Functions to which a constant text is data like any other, and no format."""
-
-_BY_VALUE = _words(
-    """sha2 conv format_number regexp_extract regexp_extract_all regexp_instr regexp_replace
-    json_tuple"""
-)
-"""Functions for which a constant number decides what is computed."""
-
-_FORMATTED = _words("date_format from_unixtime")
-"""Functions that write a time in a format: part by part, each by itself. (Readers do not.)"""
-
-_PATTERNS = _words(
-    """rlike regexp regexp_like regexp_extract regexp_extract_all regexp_replace regexp_count
-    regexp_instr regexp_substr split stringsplitsql"""
-)
-_LIKE = _words("like ilike likeall likeany notlikeall notlikeany")
-_RESULTS = _words("from_json from_csv makedecimal")
-_METHODS = _words("invoke static_invoke")
-_NAMES_ONLY = _words("named_struct arrays_zip makedecimal pythonudf")
-"""Functions whose options are names, what their result's type says, or a user's own code."""
 
 
 @dataclass(frozen=True, order=True)
@@ -156,12 +115,12 @@ def _of_call(call: Call) -> tuple[Signature, ...]:
         tokens = tokens[1::2]
     elif call.name == "if":
         tokens = tokens[1:]
-    if call.name in VARIADIC:
+    if call.spec.treats_alike:
         each = sorted({token for one in tokens for token in one})
         choices: Iterable[tuple[str, ...]] = ((token,) for token in each) if each else ((),)
     else:
         choices = product(*tokens)
-    name = str(call.options[0]) if call.name in _METHODS else call.name
+    name = str(call.options[0]) if call.spec.options_hold == "method" else call.name
     options = _options(call)
     results = _results(call)
     return tuple(
@@ -174,19 +133,20 @@ def _of_call(call: Call) -> tuple[Signature, ...]:
 def _options(call: Call) -> str:
     """The options that decide what is computed."""
     options = call.options
-    if call.name in _NAMES_ONLY:
-        return ""
-    if call.name in _METHODS:
-        options = options[3:]
-    elif call.name in _RESULTS:
-        options = tuple(option for option in options[1:] if option)
+    match call.spec.options_hold:
+        case "names" | "type":
+            return ""
+        case "method":
+            options = options[3:]
+        case "type and values":
+            options = tuple(option for option in options[1:] if option)
     return "".join(f"; {getattr(option, 'simple', option)}" for option in options)
 
 
 def _results(call: Call) -> tuple[str, ...]:
     """What is written of the result's type where the arguments' kinds do not decide it."""
     data_type = call.data_type
-    if call.name in _RESULTS:
+    if call.spec.options_hold in ("type", "type and values"):
         return tuple(f" -> {kind}" for kind in kinds(data_type))
     if isinstance(data_type, DecimalType):
         # At 38 digits Spark may have cut the scale: another computation than below.
@@ -222,18 +182,22 @@ def _constant_kind(literal: Literal, kind: str) -> str:
 
 def _by_value(name: str, position: int, literal: Literal) -> tuple[str, ...]:
     """A constant as the table writes it where its value matters, else nothing."""
-    value = literal.value
+    value, spec = literal.value, find(name)
     if isinstance(value, str) and isinstance(literal.data_type, StringType):
-        if name in _PATTERNS and position == 1:
-            return tuple(f"=regex {feature}" for feature in pattern_features(value))
-        if name in _LIKE and position > 0:
-            return ("=like escaped",) if "\\" in value else ("=like",)
-        if name in _FORMATTED and position > 0:
-            return tuple(f"=format {run}" for run in format_runs(value))
-        if name in _ANY_TEXT or (name == "regexp_replace" and not re.search(r"[$\\]", value)):
+        # CASE is no function: what it gives is data.
+        match "data" if name == "case" else "read" if spec is None else spec.constant_text:
+            case "regex" if position == 1:
+                return tuple(f"=regex {feature}" for feature in pattern_features(value))
+            case "like" if position > 0:
+                return ("=like escaped",) if "\\" in value else ("=like",)
+            case "time format" if position > 0:
+                return tuple(f"=format {run}" for run in format_runs(value))
+            case "data":
+                return ()
+        if name == "regexp_replace" and not re.search(r"[$\\]", value):
             return ()
         return (f"={value!r}",)
-    return (f"={value!r}",) if name in _BY_VALUE else ()
+    return (f"={value!r}",) if spec is not None and spec.constant_number else ()
 
 
 def format_runs(text: str) -> tuple[str, ...]:

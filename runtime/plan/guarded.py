@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from ...planner.model.expressions.core import Call, CaseWhen, Expression
 
-_NAMES = "and or if coalesce in nvl ifnull nvl2 nullif nanvl"
-_GUARDING = frozenset(_NAMES.split())
-"""Functions that compute their later arguments for some rows only."""
-
 
 def guarded_arguments(part: Expression) -> tuple[Expression, ...]:
     """What Spark computes only where the parts before it leave the answer open."""
     match part:
         case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
             return (*conditions[1:], *values, *(() if otherwise is None else (otherwise,)))
-        case Call(name=name, arguments=arguments) if name in _GUARDING:
+        case Call(arguments=arguments, spec=spec) if spec.short_circuits:
             return arguments[1:]
         case _:
             return ()

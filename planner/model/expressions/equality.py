@@ -10,7 +10,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ..functions.same_functions import one_name
 from ..memo import remembered
 from ..tree import replace
 from .core import (
@@ -27,14 +26,6 @@ from .core import (
 )
 from .predicates import split
 from .subqueries import SubqueryExpression
-
-COMMUTATIVE = frozenset(("+", "*", "and", "or", "=", "<=>", "&", "|", "^", "greatest", "least"))
-FLATTENED = frozenset(("+", "*", "and", "or", "&", "|", "^", "greatest", "least"))
-MIRRORED = {">": "<", ">=": "<="}
-_WITHOUT_ERRORS = COMMUTATIVE - {"+", "*"} | {
-    *("<", "<=", "not", "isnull", "isnotnull", "in", "inset", "if", "coalesce", "size"),
-    *("startswith", "endswith", "contains", "named_struct", "knownnullable"),
-}
 
 _IDS = ("expr_id", "result_id")
 _WITHOUT_MEANING = ("codegen_stage", "plan_id")
@@ -131,20 +122,27 @@ def _function_parts(function: LambdaFunction) -> tuple[object, ...]:
     return ("lambda", len(function.parameters), canonical(body))
 
 
+def operands(call: Call) -> tuple[str, tuple[Expression, ...]]:
+    """The one name of a function, and its arguments: of `a > b` it is `<` of b and a."""
+    spec = call.spec
+    if spec.mirror is not None and spec.mirror < spec.name:
+        return spec.mirror, call.arguments[::-1]
+    return spec.one_name, call.arguments
+
+
 def _call_parts(call: Call) -> tuple[object, ...]:
-    name, arguments = one_name(call.name), call.arguments
-    if name in MIRRORED:
-        name, arguments = MIRRORED[name], arguments[::-1]
-    if name in FLATTENED:
+    spec = call.spec
+    name, arguments = operands(call)
+    if spec.associative:
         keys = [canonical(part) for argument in arguments for part in split(argument, name)]
     else:
         keys = [canonical(argument) for argument in arguments]
-    if name in COMMUTATIVE:
+    if spec.commutative:
         keys.sort(key=hash)
     elif name == "in":
         keys[1:] = sorted(keys[1:], key=hash)
     # Whether an error stops the query makes a difference to the value, but not for these.
-    ansi = name in _WITHOUT_ERRORS or call.ansi
+    ansi = spec.ansi_free or call.ansi
     return ("call", name, ansi, call.options, *keys)
 
 

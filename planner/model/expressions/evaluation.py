@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from functools import partial
 
 from ..registry import NotFolded
 from ..schemas.types import StructType
@@ -48,13 +47,13 @@ def _call(call: Call) -> object:
     spec = call.spec
     if spec.kind != "scalar" or not spec.deterministic:
         raise NotFolded
-    function = spec.evaluate or _values().get(spec.name)
+    function = spec.evaluate
     if spec.replacement is not None and function is None:
         return _value(spec.replacement(call))
     if function is None and not spec.null_for_null:
         raise NotFolded
-    if spec.name in _LAZY:
-        return _LAZY[spec.name](call)
+    if function is not None and spec.conditional:
+        return function(call, *(partial(_value, argument) for argument in call.arguments))
     values = [_value(argument) for argument in call.arguments]
     if (spec.null_intolerant or spec.null_for_null) and any(value is None for value in values):
         return None
@@ -64,28 +63,3 @@ def _call(call: Call) -> object:
         return function(call, *values)
     except (ArithmeticError, ValueError, LookupError):
         raise NotFolded from None
-
-
-@cache
-def _values() -> dict[str, Callable[..., object]]:
-    # Imported late: the functions' modules import this one.
-    from ..functions.constant_json import JSON_VALUES
-    from ..functions.constant_values import VALUES
-
-    return VALUES | JSON_VALUES
-
-
-def _lazy_if(call: Call) -> object:
-    condition, yes, no = call.arguments
-    return _value(yes) if _value(condition) is True else _value(no)
-
-
-def _lazy_coalesce(call: Call) -> object:
-    for argument in call.arguments:
-        value = _value(argument)
-        if value is not None:
-            return value
-    return None
-
-
-_LAZY = {"if": _lazy_if, "coalesce": _lazy_coalesce}

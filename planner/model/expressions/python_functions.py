@@ -47,6 +47,7 @@ class PythonUDF(Call):
     def spec(self) -> FunctionSpec:
         return FunctionSpec(
             name=PYTHON_FUNCTION,
+            options_hold="names",
             kind="aggregate" if self.kind == "grouped aggregate" else "scalar",
             data_type=lambda call: self.type_,
             nullable=lambda call: True,

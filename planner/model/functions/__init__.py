@@ -30,9 +30,6 @@ from . import sequences as sequences
 from . import sketches as sketches
 from . import strings as strings
 from . import struct_updates as struct_updates
-from .null_intolerance import correct
 from .shapes import resolve as resolve
-
-correct()
 
 __all__ = ["resolve"]

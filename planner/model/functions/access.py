@@ -265,6 +265,9 @@ register(
         sql=_array_item_sql,
         evaluate=_item_value,
         null_intolerant=True,
+        extracts=True,
+        ansi_error="INVALID_ARRAY_INDEX",
+        constant_text="data",
     ),
     FunctionSpec(
         name="get_map_value",
@@ -277,6 +280,8 @@ register(
         sql=_item,
         evaluate=_item_value,
         null_intolerant=True,
+        extracts=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="array",
@@ -285,6 +290,10 @@ register(
         nullable=never_null,
         check=_check_array,
         evaluate=lambda call, *values: values,
+        constructor=True,
+        reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="map",
@@ -293,6 +302,10 @@ register(
         nullable=never_null,
         check=_check_map,
         evaluate=_map_value,
+        constructor=True,
+        reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="named_struct",
@@ -304,6 +317,12 @@ register(
         text=_struct_text,
         pretty=_struct_pretty,
         sql=_struct_sql,
+        ansi_free=True,
+        constructor=True,
+        reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
+        options_hold="names",
     ),
     FunctionSpec(
         name="struct",
@@ -312,5 +331,9 @@ register(
         nullable=never_null,
         check=_check_struct,
         text=_struct_text,
+        reads_clock="never",
+        parsed_operands=(1, 2147483647),
+        treats_alike=True,
+        constant_text="data",
     ),
 )

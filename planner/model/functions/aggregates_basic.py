@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import AnalysisError
 from ..expressions.core import TRUE, Call, Expression, Literal
 from ..expressions.evaluation import evaluate
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start
+from ..registry import (
+    AggregateForms,
+    Buffer,
+    Finish,
+    FunctionSpec,
+    Merge,
+    Show,
+    Start,
+    one_function,
+)
 from ..schemas.types import (
     BINARY,
     BOOLEAN,
@@ -110,6 +121,9 @@ def _extremum(name: str) -> FunctionSpec:
         nullable=nullable,
         check=_check_ordered,
         forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
+        duplicate_agnostic=True,
+        order_irrelevant="always",
+        constant_text="data",
     )
 
 
@@ -122,6 +136,7 @@ def _boolean(name: str, target: str) -> FunctionSpec:
         check=_check_boolean,
         replacement=lambda call: Call(name=target, arguments=call.arguments),
         forms=lambda call: simple_forms(Buffer(target, BOOLEAN), call, target),
+        state=target,
     )
 
 
@@ -139,10 +154,9 @@ def _check_first(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == 2:
         flag = call.arguments[1]
         if not (isinstance(flag, Literal) and isinstance(flag.value, bool)):
-            name = {"first_value": "first", "last_value": "last"}.get(call.name, call.name)
             raise AnalysisError(
                 "_LEGACY_ERROR_TEMP_1210",
-                f"The second argument in {name} should be a boolean literal.",
+                f"The second argument in {call.spec.one_name} should be a boolean literal.",
                 hint=f"Write {call.name}(x, true) to skip nulls.",
             )
         ignore = ignore or flag.value
@@ -179,7 +193,7 @@ def _first_sql(call: Call, show: Show) -> str:
     return f"{call.name}({shown}, true)" if ignores_nulls(call) else f"{call.name}({shown})"
 
 
-def _positional(name: str) -> FunctionSpec:
+def _positional(name: str, **fields: Any) -> FunctionSpec:
     return FunctionSpec(
         name=name,
         kind="aggregate",
@@ -190,10 +204,13 @@ def _positional(name: str) -> FunctionSpec:
         pretty=_one_argument,
         sql=_first_sql,
         replacement=_any_value if name == "any_value" else None,
+        state="first" if name == "any_value" else None,
+        duplicate_agnostic=True,
         forms=_first_forms,
         order_sensitive=True,
         null_treatment=True,
         result_name=_first_result_name,
+        **fields,
     )
 
 
@@ -224,6 +241,8 @@ def _bits(name: str) -> FunctionSpec:
         nullable=nullable,
         check=_check_bits,
         forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
+        duplicate_agnostic=name != "bit_xor",
+        order_irrelevant="always",
     )
 
 
@@ -326,6 +345,7 @@ def _by(name: str) -> FunctionSpec:
         text=_by_text,
         pretty=_one_argument,
         forms=_by_forms,
+        constant_text="data",
     )
 
 
@@ -340,6 +360,8 @@ SPECS = (
         check=_check_count,
         forms=_count_forms,
         over_no_rows=0,
+        order_irrelevant="always",
+        constant_text="data",
     ),
     FunctionSpec(
         name="count_if",
@@ -353,9 +375,17 @@ SPECS = (
         ),
     ),
     *(_extremum(name) for name in ("min", "max")),
-    *(_boolean(name, "min") for name in ("bool_and", "every")),
-    *(_boolean(name, "max") for name in ("bool_or", "some", "any")),
-    *(_positional(name) for name in ("first", "first_value", "last", "last_value", "any_value")),
+    *one_function(*(_boolean(name, "min") for name in ("bool_and", "every"))),
+    *one_function(*(_boolean(name, "max") for name in ("bool_or", "some", "any"))),
+    *one_function(
+        _positional("first", nulls_in_arguments=True, constant_text="data"),
+        _positional("first_value"),
+    ),
+    *one_function(
+        _positional("last", nulls_in_arguments=True, constant_text="data"),
+        _positional("last_value"),
+    ),
+    _positional("any_value", nulls_in_arguments=True, constant_text="data"),
     *(_bits(name) for name in ("bit_and", "bit_or", "bit_xor")),
     *(_by(name) for name in ("max_by", "min_by")),
 )

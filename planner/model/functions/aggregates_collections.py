@@ -94,7 +94,7 @@ def _collect_sql_suffix(call: Call) -> str:
     return "" if _ignores_nulls(call) else " RESPECT NULLS"
 
 
-def _collect(name: str, *aliases: str) -> FunctionSpec:
+def _collect(name: str, *aliases: str, duplicate_agnostic: bool = False) -> FunctionSpec:
     return FunctionSpec(
         name=name,
         kind="aggregate",
@@ -111,6 +111,9 @@ def _collect(name: str, *aliases: str) -> FunctionSpec:
         sql_suffix=_collect_sql_suffix,
         null_treatment=True,
         result_name=_collect_result_name,
+        duplicate_agnostic=duplicate_agnostic,
+        state_object="array",
+        constant_text="data",
     )
 
 
@@ -193,7 +196,7 @@ def _register(value: Expression, bits: int) -> Expression:
 
 SPECS = (
     _collect("collect_list", "array_agg"),
-    _collect("collect_set"),
+    _collect("collect_set", duplicate_agnostic=True),
     FunctionSpec(
         name="approx_count_distinct",
         kind="aggregate",

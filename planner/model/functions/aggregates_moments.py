@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Any
 
 from ..expressions.core import Call, Expression, Literal
 from ..expressions.predicates import conjunction
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show, one_function
 from ..schemas.types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
 from ..settings.conf import Conf
 from ..tree import replace
@@ -107,7 +108,7 @@ def _less_one(value: Expression) -> Expression:
     return call_of("-", value, double(1.0))
 
 
-def _central(name: str, moments: int, final: Final) -> FunctionSpec:
+def _central(name: str, moments: int, final: Final, **fields: Any) -> FunctionSpec:
     """A function of one column; `final` over n, mean, m2, m3, m4, as many as there are."""
     size = moments + 1
 
@@ -128,11 +129,13 @@ def _central(name: str, moments: int, final: Final) -> FunctionSpec:
         nullable=nullable,
         check=doubles(1),
         forms=forms,
+        order_irrelevant="exact",
+        **fields,
     )
 
 
 def _paired(
-    name: str, size: int, final: Final, plan: tuple[Buffer, ...] | None = None
+    name: str, size: int, final: Final, plan: tuple[Buffer, ...] | None = None, **fields: Any
 ) -> FunctionSpec:
     """A function of two columns; `final` over n, the means, ck and the moments of both."""
 
@@ -153,6 +156,7 @@ def _paired(
         nullable=nullable,
         check=doubles(2),
         forms=forms,
+        **fields,
     )
 
 
@@ -284,21 +288,35 @@ def _spread(at: int) -> Final:
 
 
 SPECS = (
-    *(_central(name, 2, _root(_sample)) for name in ("stddev", "stddev_samp", "std")),
-    *(_central(name, 2, _sample) for name in ("variance", "var_samp")),
-    _central("stddev_pop", 2, _root(_population)),
-    _central("var_pop", 2, _population),
+    *one_function(
+        *(
+            _central(name, 2, _root(_sample), state="second moment")
+            for name in ("stddev_samp", "stddev", "std")
+        )
+    ),
+    *one_function(
+        *(_central(name, 2, _sample, state="second moment") for name in ("var_samp", "variance"))
+    ),
+    _central("stddev_pop", 2, _root(_population), state="second moment"),
+    _central("var_pop", 2, _population, state="second moment"),
     # What the optimizer makes of regr_sxx and regr_syy; SQL has no name of its own for it.
     replace(_central("regrreplacement", 2, _spread(2)), sql=_spread_sql),
     _central("skewness", 3, _skewness),
     _central("kurtosis", 4, _kurtosis),
-    _paired("covar_pop", 4, lambda c: when(_above(c[0], 0), _ratio(c[3], c[0]))),
-    _paired("covar_samp", 4, lambda c: when(_above(c[0], 1), _ratio(c[3], _less_one(c[0])))),
-    _paired("corr", 6, _correlation),
-    _paired("regr_r2", 6, _determination),
+    _paired(
+        "covar_pop", 4, lambda c: when(_above(c[0], 0), _ratio(c[3], c[0])), state="covariance"
+    ),
+    _paired(
+        "covar_samp",
+        4,
+        lambda c: when(_above(c[0], 1), _ratio(c[3], _less_one(c[0]))),
+        state="covariance",
+    ),
+    _paired("corr", 6, _correlation, state="correlation"),
+    _paired("regr_r2", 6, _determination, state="correlation"),
     _paired("regr_sxy", 4, _spread(3)),
-    _paired("regr_slope", 6, _slope, _FIT_BUFFERS),
-    _paired("regr_intercept", 6, _intercept, _FIT_BUFFERS),
+    _paired("regr_slope", 6, _slope, _FIT_BUFFERS, state="regression"),
+    _paired("regr_intercept", 6, _intercept, _FIT_BUFFERS, state="regression"),
     _replaced("regr_count", LONG, _regr_count),
     _replaced("regr_avgx", DOUBLE, _mean_of(1)),
     _replaced("regr_avgy", DOUBLE, _mean_of(0)),

@@ -63,7 +63,7 @@ from .percentages import (
     require_shares,
     shares,
 )
-from .shapes import check_types
+from .shapes import check_types, named
 
 _OBJECT = planned_only(Buffer("buf", BINARY))
 
@@ -307,6 +307,9 @@ SPECS = (
         text=_percentile_text,
         sql=percentile_sql,
         forms=percentile_forms,
+        state="counts",
+        used_at_the_end=(1,),
+        state_object="counts",
     ),
     _object(
         "percentile_cont",
@@ -315,6 +318,9 @@ SPECS = (
         replacement=_continuous,
         text=_ordered_pretty,
         pretty=_ordered_pretty,
+        state="counts",
+        used_at_the_end=(1,),
+        state_object="counts",
     ),
     _object(
         "percentile_disc",
@@ -324,18 +330,29 @@ SPECS = (
         pretty=_ordered_pretty,
         sql=discrete_sql,
         forms=discrete_forms,
+        state="counts",
+        used_at_the_end=(1,),
+        state_object="counts",
     ),
-    *(
+    *named(
         _object(
-            name,
+            "percentile_approx",
             data_type=_approximate_type,
             check=_check_approximate,
             forms=approximate_forms,
-        )
-        for name in ("percentile_approx", "approx_percentile")
+            used_at_the_end=(1,),
+            state_object="quantiles",
+        ),
+        "approx_percentile",
     ),
     _object(
-        "median", data_type=_percentile_type, check=_check_median, replacement=_median, text=None
+        "median",
+        data_type=_percentile_type,
+        check=_check_median,
+        replacement=_median,
+        text=None,
+        state="counts",
+        state_object="counts",
     ),
     _object(
         "mode",
@@ -345,26 +362,36 @@ SPECS = (
         pretty=_one_name,
         sql=mode_sql,
         forms=mode_forms,
+        state_object="counts",
     ),
     _object(
         "histogram_numeric",
         data_type=_histogram_type,
         check=_check_histogram,
         forms=_histogram_forms,
+        state_object="histogram",
     ),
-    *(
+    *named(
         _object(
-            name,
+            "listagg",
             data_type=first_type,
             check=_check_listagg,
             pretty=_list_name,
             sql=listagg_sql,
             forms=listagg_forms,
             order_sensitive=True,
-        )
-        for name in ("listagg", "string_agg")
+            used_at_the_end=(1,),
+            state_object="texts",
+        ),
+        "string_agg",
     ),
-    _object("hll_sketch_agg", data_type=always(BINARY), check=_check_sketch, forms=_sketch_forms),
+    _object(
+        "hll_sketch_agg",
+        data_type=always(BINARY),
+        check=_check_sketch,
+        forms=_sketch_forms,
+        state_object="hll sketch",
+    ),
     *(
         FunctionSpec(
             name=name,

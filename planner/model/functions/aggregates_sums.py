@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..expressions.core import Call, Cast, EvalMode, Expression, lit
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, one_function
 from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
@@ -231,7 +231,12 @@ def _spec(name: str) -> FunctionSpec:
         nullable=nullable,
         check=_check,
         forms=_sum_forms if is_sum else _avg_forms,
+        order_irrelevant="exact",
+        state=None if is_sum else "sum and count",
     )
 
 
-SPECS = tuple(_spec(name) for name in ("sum", "try_sum", "avg", "mean", "try_avg"))
+SPECS = (
+    *(_spec(name) for name in ("sum", "try_sum", "try_avg")),
+    *one_function(_spec("avg"), _spec("mean")),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, lookup, null_if_any, register
@@ -176,7 +177,7 @@ def _operator(
     result: Callable[[Call], DataType],
     *,
     nullable: Callable[[Call], bool] = null_if_any,
-    aliases: tuple[str, ...] = (),
+    **fields: Any,
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
@@ -189,7 +190,8 @@ def _operator(
         sql=_infix_sql,
         null_intolerant=True,
         evaluate=values.ARITHMETIC.get(name),
-        aliases=aliases,
+        pushed_into_branches=True,
+        **fields,
     )
 
 
@@ -207,15 +209,93 @@ def _long(call: Call) -> DataType:
 
 
 register(
-    _operator("+", _check_plus, _result(_sum_type), nullable=_decimal_nullable),
-    _operator("-", _check_minus, _result(_sum_type), nullable=_decimal_nullable),
-    _operator("*", _check_times, _result(_product_type), nullable=_decimal_nullable),
-    _operator("/", _check_divide, _result(_quotient_type), nullable=always_null),
-    _operator("%", _check_numeric, _result(_remainder_type), nullable=always_null),
-    _operator("div", _check_div, _long, nullable=always_null),
-    _operator("&", _check_bits, _first),
-    _operator("|", _check_bits, _first),
-    _operator("^", _check_bits, _first),
+    _operator(
+        "+",
+        _check_plus,
+        _result(_sum_type),
+        nullable=_decimal_nullable,
+        commutative=True,
+        associative=True,
+        reads_clock="of days",
+        ansi_error="ARITHMETIC_OVERFLOW",
+        tolerant="try_add",
+        parsed_operands=(1, 2),
+    ),
+    _operator(
+        "-",
+        _check_minus,
+        _result(_sum_type),
+        nullable=_decimal_nullable,
+        reads_clock="of days",
+        ansi_error="ARITHMETIC_OVERFLOW",
+        tolerant="try_subtract",
+        parsed_operands=(1, 2),
+    ),
+    _operator(
+        "*",
+        _check_times,
+        _result(_product_type),
+        nullable=_decimal_nullable,
+        commutative=True,
+        associative=True,
+        ansi_error="ARITHMETIC_OVERFLOW",
+        tolerant="try_multiply",
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "/",
+        _check_divide,
+        _result(_quotient_type),
+        nullable=always_null,
+        ansi_error="DIVIDE_BY_ZERO",
+        tolerant="try_divide",
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "%",
+        _check_numeric,
+        _result(_remainder_type),
+        nullable=always_null,
+        ansi_error="REMAINDER_BY_ZERO",
+        tolerant="try_mod",
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "div",
+        _check_div,
+        _long,
+        nullable=always_null,
+        ansi_error="DIVIDE_BY_ZERO",
+        tolerant="try_divide",
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "&",
+        _check_bits,
+        _first,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "|",
+        _check_bits,
+        _first,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        parsed_operands=(2, 2),
+    ),
+    _operator(
+        "^",
+        _check_bits,
+        _first,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        parsed_operands=(2, 2),
+    ),
     scalar(
         "~",
         "integral",
@@ -224,6 +304,7 @@ register(
         pretty="~{0}",
         sql="(~{0})",
         evaluate=lambda call, value: ~value,
+        parsed_operands=(1, 1),
     ),
     scalar(
         "negative",
@@ -233,6 +314,7 @@ register(
         pretty=_negative_text,
         sql="(- {0})",
         evaluate=values.negative,
+        parsed_operands=(1, 1),
     ),
     scalar(
         "positive",
@@ -242,6 +324,9 @@ register(
         pretty="(+ {0})",
         sql="(+ {0})",
         replacement=lambda call: call.arguments[0],
+        parsed_operands=(1, 1),
     ),
-    scalar("abs", "numeric|daytime|yearmonth", 0, evaluate=values.absolute),
+    scalar(
+        "abs", "numeric|daytime|yearmonth", 0, evaluate=values.absolute, pushed_into_branches=True
+    ),
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import AnalysisError
-from ..expressions.core import Alias, AttributeReference, Call, Expression, GetStructField, lit
+from ..expressions.core import Call, Expression, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..schemas.types import (
@@ -17,11 +18,10 @@ from ..schemas.types import (
     ArrayType,
     DataType,
     NullType,
-    StructField,
-    StructType,
 )
 from ..settings.conf import Conf
 from ..text.text import pretty
+from . import array_values as values
 from .coercion import (
     cast_to,
     cast_unless_same,
@@ -30,15 +30,6 @@ from .coercion import (
     wider_without_strings,
 )
 from .comparisons import is_orderable
-from .constant_arrays import (
-    distinct_value,
-    flat_value,
-    removed_value,
-    repeated_value,
-    slice_value,
-    sorted_value,
-    union_value,
-)
 from .inputs import parameter
 from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .operator_values import is_in
@@ -112,8 +103,8 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) != 2:
         raise wrong_argument_count(call.name, "2", len(call.arguments))
     arrays = all(isinstance(a.data_type, ArrayType) for a in call.arguments)
-    values = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
-    if values is None:
+    sides = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
+    if sides is None:
         names = type_names([a.data_type for a in call.arguments])
         raise type_mismatch(
             "BINARY_ARRAY_DIFF_TYPES",
@@ -121,41 +112,11 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
             f'Input to function `{call.name}` should have been two "ARRAY" with same element '
             f"type, but it's {names}.",
         )
-    return with_arguments(call, values)
+    return with_arguments(call, sides)
 
 
 def merged(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
-
-
-def _zipped_names(call: Call) -> list[str]:
-    if call.options:
-        return [str(name) for name in call.options]
-    names = []
-    for position, argument in enumerate(call.arguments):
-        match argument:
-            case AttributeReference(name=name) | Alias(name=name) | GetStructField(name=name):
-                names.append(name)
-            case _:
-                names.append(str(position))
-    return names
-
-
-def _check_zip(call: Call, conf: Conf) -> Expression:
-    typed = check_types(call, ["array"] * len(call.arguments), conf)
-    return like_call(typed, "arrays_zip", *typed.arguments, options=tuple(_zipped_names(typed)))
-
-
-def _zipped(call: Call) -> DataType:
-    fields = tuple(
-        StructField(name, element_of(argument), True)
-        for name, argument in zip(_zipped_names(call), call.arguments, strict=True)
-    )
-    return ArrayType(StructType(fields), False)
-
-
-def _zip_text(call: Call, show: Show) -> str:
-    return f"arrays_zip({', '.join([*(show(a) for a in call.arguments), *_zipped_names(call)])})"
 
 
 def _flattened(call: Call) -> DataType:
@@ -255,8 +216,8 @@ def _get(call: Call) -> Expression:
     return replace(like_call(call, "get_array_item", *call.arguments), ansi=False)
 
 
-def _set_operation(name: str, evaluate: Callable[..., object] | None = None) -> FunctionSpec:
-    return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate)
+def _set_operation(name: str, evaluate: Callable[..., object], **fields: Any) -> FunctionSpec:
+    return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate, **fields)
 
 
 def _nullable_elements(call: Call) -> bool:
@@ -275,6 +236,8 @@ register(
             sql=_size_sql,
             nullable=lambda call: not _size_of_null(call) and null_if_any(call),
             evaluate=_size_value,
+            ansi_free=True,
+            reads_clock="never",
         ),
         "cardinality",
     ),
@@ -285,10 +248,27 @@ register(
         BOOLEAN,
         check=_with_element(),
         nullable=_nullable_elements,
+        null_intolerant=True,
         evaluate=_contained,
+        reads_clock="never",
+        constant_text="data",
     ),
-    scalar("array_position", "array, any", LONG, check=_with_element()),
-    scalar("array_remove", "array, any", 0, check=_with_element(), evaluate=removed_value),
+    scalar(
+        "array_position",
+        "array, any",
+        LONG,
+        check=_with_element(),
+        evaluate=values.position,
+        constant_text="data",
+    ),
+    scalar(
+        "array_remove",
+        "array, any",
+        0,
+        check=_with_element(),
+        evaluate=values.removed_value,
+        constant_text="data",
+    ),
     scalar(
         "array_append",
         "array, any",
@@ -296,6 +276,7 @@ register(
         check=_with_element(),
         nullable=lambda call: call.arguments[0].nullable,
         replacement=lambda call: _insert(call, -1),
+        constant_text="data",
     ),
     scalar(
         "array_prepend",
@@ -304,6 +285,7 @@ register(
         check=_with_element(),
         nullable=lambda call: call.arguments[0].nullable,
         replacement=lambda call: _insert(call, 1),
+        constant_text="data",
     ),
     scalar(
         "array_insert",
@@ -313,15 +295,22 @@ register(
         text="array_insert({args}, false)",
         nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
         null_intolerant=False,
+        evaluate=values.inserted,
+        constant_text="data",
     ),
-    scalar("array_distinct", "array", 0, evaluate=distinct_value),
-    _set_operation("array_union", union_value),
-    _set_operation("array_intersect"),
-    _set_operation("array_except"),
+    scalar("array_distinct", "array", 0, evaluate=values.distinct_value, reads_clock="never"),
+    _set_operation("array_union", values.union_value, treats_alike=True),
+    _set_operation("array_intersect", values.common),
+    _set_operation("array_except", values.without),
     scalar(
-        "arrays_overlap", "array, array", BOOLEAN, check=_two_arrays, nullable=_nullable_elements
+        "arrays_overlap",
+        "array, array",
+        BOOLEAN,
+        check=_two_arrays,
+        nullable=_nullable_elements,
+        null_intolerant=True,
+        evaluate=values.overlap,
     ),
-    scalar("arrays_zip", "array...", _zipped, check=_check_zip, text=_zip_text),
     scalar(
         "array_join",
         "array, string, [string]",
@@ -329,29 +318,56 @@ register(
         check=_array_join,
         text="array_join({0}, {1}, {option2})",
         null_intolerant=False,
+        evaluate=values.joined_items,
+        costly=True,
+        constant_text="data",
     ),
-    scalar("array_max", "array", _first_element, then=_ordered, nullable=always_null),
-    scalar("array_min", "array", _first_element, then=_ordered, nullable=always_null),
+    scalar(
+        "array_max",
+        "array",
+        _first_element,
+        then=_ordered,
+        nullable=always_null,
+        evaluate=values.extreme_item(max),
+        reads_clock="never",
+    ),
+    scalar(
+        "array_min",
+        "array",
+        _first_element,
+        then=_ordered,
+        nullable=always_null,
+        evaluate=values.extreme_item(min),
+        reads_clock="never",
+    ),
     scalar(
         "array_repeat",
         "any, !int",
         lambda call: ArrayType(call.arguments[0].data_type, call.arguments[0].nullable),
         nullable=lambda call: call.arguments[1].nullable,
-        evaluate=repeated_value,
+        evaluate=values.repeated_value,
         null_intolerant=False,
+        constant_text="data",
     ),
     replaced("array_compact", "array", _compact),
-    scalar("knownnotcontainsnull", "array", _without_nulls, sql="{0}"),
+    scalar("knownnotcontainsnull", "array", _without_nulls, sql="{0}", tagging=True),
     scalar(
         "flatten",
         "array<array>",
         _flattened,
         nullable=null_or_holds_null,
         null_intolerant=True,
-        evaluate=flat_value,
+        evaluate=values.flat_value,
     ),
-    scalar("slice", "array, int, int", 0, evaluate=slice_value),
-    scalar("sort_array", "array, [boolean=true]", 0, then=_ordered, evaluate=sorted_value),
-    scalar("shuffle", "array", 0, deterministic=False),
+    scalar("slice", "array, int, int", 0, evaluate=values.slice_value),
+    scalar(
+        "sort_array",
+        "array, [boolean=true]",
+        0,
+        then=_ordered,
+        evaluate=values.sorted_value,
+        reads_clock="never",
+    ),
+    scalar("shuffle", "array", 0, deterministic=False, null_intolerant=False),
     replaced("get", "array, int", _get, sql="get({args})"),
 )

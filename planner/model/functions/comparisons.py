@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..expressions.core import FALSE, TRUE, Call, Expression, Literal
 from ..registry import FunctionSpec, null_if_any, register
@@ -137,14 +138,14 @@ _FLOOR = {"<=", ">"}
 def _against_decimal_constant(call: Call) -> Call | Literal:
     """A whole number against a decimal constant is compared with the constant rounded."""
     left, right = call.arguments
-    if call.name not in ("<", "<=", ">", ">="):
+    if call.spec.negation is None:  # = and <=>
         return call
     for position, (number, constant) in enumerate(((left, right), (right, left))):
         value = coercion.decimal_literal(constant)
         if value is None or not isinstance(number.data_type, IntegralType):
             continue
         # Turned so that the number stands on the left.
-        name = call.name if position == 0 else _MIRROR[call.name]
+        name = call.name if position == 0 else call.spec.mirror
         if value < -(2**63):
             return TRUE if name in (">", ">=") else FALSE
         if value > 2**63 - 1:
@@ -154,9 +155,6 @@ def _against_decimal_constant(call: Call) -> Call | Literal:
         sides = (number, rounded) if position == 0 else (rounded, number)
         return with_arguments(call, sides)
     return call
-
-
-_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def is_orderable(data_type: DataType) -> bool:
@@ -172,7 +170,7 @@ def is_orderable(data_type: DataType) -> bool:
             return data_type.simple != "interval"
 
 
-def _comparison(name: str, aliases: tuple[str, ...] = ()) -> FunctionSpec:
+def _comparison(name: str, **fields: Any) -> FunctionSpec:
     null_safe = name == "<=>"
     return FunctionSpec(
         name=name,
@@ -185,7 +183,11 @@ def _comparison(name: str, aliases: tuple[str, ...] = ()) -> FunctionSpec:
         sql=infix,
         null_intolerant=not null_safe,
         evaluate=values.COMPARISONS[name],
-        aliases=aliases,
+        predicate=True,
+        ansi_free=True,
+        pushed_into_branches=True,
+        reads_clock="never",
+        **fields,
     )
 
 
@@ -195,13 +197,61 @@ def _not_equal(call: Call, conf: Conf) -> Expression:
 
 
 register(
-    _comparison("=", ("==",)),
-    _comparison("<=>"),
-    _comparison("<"),
-    _comparison("<="),
-    _comparison(">"),
-    _comparison(">="),
+    _comparison(
+        "=",
+        aliases=("==",),
+        mirror="=",
+        commutative=True,
+        source_filter="EqualTo",
+        parsed_operands=(2, 2),
+        constant_text="data",
+    ),
+    _comparison(
+        "<=>",
+        mirror="<=>",
+        commutative=True,
+        source_filter="EqualNullSafe",
+        parsed_operands=(2, 2),
+        constant_text="data",
+    ),
+    _comparison(
+        "<",
+        mirror=">",
+        negation=">=",
+        source_filter="LessThan",
+        parsed_operands=(2, 2),
+        constant_text="data",
+    ),
+    _comparison(
+        "<=",
+        mirror=">=",
+        negation=">",
+        source_filter="LessThanOrEqual",
+        parsed_operands=(2, 2),
+        constant_text="data",
+    ),
+    _comparison(
+        ">",
+        mirror="<",
+        negation="<=",
+        source_filter="GreaterThan",
+        parsed_operands=(2, 2),
+        constant_text="data",
+    ),
+    _comparison(
+        ">=",
+        mirror="<=",
+        negation="<",
+        source_filter="GreaterThanOrEqual",
+        parsed_operands=(2, 2),
+        constant_text="data",
+    ),
     FunctionSpec(
-        name="<>", kind="scalar", data_type=lambda call: BOOLEAN, check=_not_equal, aliases=("!=",)
+        name="<>",
+        kind="scalar",
+        data_type=lambda call: BOOLEAN,
+        check=_not_equal,
+        aliases=("!=",),
+        reads_clock="never",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, register
@@ -21,9 +22,18 @@ from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, merge_types
 from .comparisons import is_orderable
+from .math_values import unless_nan
 from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import extreme
-from .shapes import check_types, common_reference, never_null, resolve_like, scalar, with_arguments
+from .shapes import (
+    check_types,
+    common_reference,
+    named,
+    never_null,
+    resolve_like,
+    scalar,
+    with_arguments,
+)
 
 
 def _count(call: Call, expected: int) -> None:
@@ -102,8 +112,7 @@ def _replaced(
     name: str,
     count: int,
     build: Callable[[Call], Expression],
-    *,
-    aliases: tuple[str, ...] = (),
+    **fields: Any,
 ) -> FunctionSpec:
     """A function that stands for another expression: its type and nullability are that one's."""
 
@@ -119,7 +128,7 @@ def _replaced(
         nullable=lambda call: build(call).nullable,
         check=check,
         replacement=build,
-        aliases=aliases,
+        **fields,
     )
 
 
@@ -187,10 +196,16 @@ register(
         data_type=_branches,
         nullable=_branch_nullable,
         check=_check_if,
-        evaluate=lambda call, test, yes, no: yes if test else no,
+        conditional=True,
+        evaluate=lambda call, test, yes, no: yes() if test() else no(),
         text=_if_text,
         pretty=lambda call, show: f"(IF({', '.join(show(a) for a in call.arguments)}))",
         sql=lambda call, show: f"if({', '.join(show(a) for a in call.arguments)})",
+        ansi_free=True,
+        reads_clock="never",
+        short_circuits=True,
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="coalesce",
@@ -198,7 +213,13 @@ register(
         data_type=_merged,
         nullable=_all_nullable,
         check=_same_types(1),
-        evaluate=lambda call, *values: next((v for v in values if v is not None), None),
+        conditional=True,
+        evaluate=lambda call, *values: next((v for f in values if (v := f()) is not None), None),
+        ansi_free=True,
+        reads_clock="never",
+        short_circuits=True,
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="greatest",
@@ -207,6 +228,12 @@ register(
         evaluate=extreme(1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="least",
@@ -215,11 +242,32 @@ register(
         evaluate=extreme(-1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
-    _replaced("nvl", 2, _nvl),
-    _replaced("ifnull", 2, _nvl),
-    _replaced("nvl2", 3, _nvl2),
-    replace(_replaced("nullif", 2, _nullif), check=_check_nullif),
+    *named(
+        _replaced(
+            "nvl",
+            2,
+            _nvl,
+            reads_clock="never",
+            short_circuits=True,
+            treats_alike=True,
+            constant_text="data",
+        ),
+        "ifnull",
+    ),
+    _replaced("nvl2", 3, _nvl2, reads_clock="never", short_circuits=True, constant_text="data"),
+    replace(
+        _replaced(
+            "nullif", 2, _nullif, reads_clock="never", short_circuits=True, constant_text="data"
+        ),
+        check=_check_nullif,
+    ),
     _replaced("zeroifnull", 1, _zeroifnull),
     _replaced("nullifzero", 1, _nullifzero),
     FunctionSpec(
@@ -227,11 +275,21 @@ register(
         kind="scalar",
         data_type=lambda call: call.arguments[0].data_type,
         check=_check_nanvl,
-        null_intolerant=False,
+        conditional=True,
+        evaluate=unless_nan,
+        short_circuits=True,
     ),
     # What the planner itself puts around expressions.
-    scalar("knownnullable", "any", 0, nullable=lambda call: True, sql="{0}"),
-    scalar("knownnotnull", "any", 0, nullable=never_null, sql="{0}"),
-    scalar("knownfloatingpointnormalized", "any", 0, sql="{0}"),
+    scalar(
+        "knownnullable",
+        "any",
+        0,
+        nullable=lambda call: True,
+        sql="{0}",
+        ansi_free=True,
+        tagging=True,
+    ),
+    scalar("knownnotnull", "any", 0, nullable=never_null, sql="{0}", tagging=True),
+    scalar("knownfloatingpointnormalized", "any", 0, sql="{0}", tagging=True),
     scalar("normalizenanandzero", "double|float", 0, sql="{0}"),
 )

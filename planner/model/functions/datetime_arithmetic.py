@@ -227,6 +227,8 @@ register(
         pretty="{0} + {1}",
         sql="({0} + {1})",
         evaluate=values.add_interval,
+        reads_clock="of days",
+        pushed_into_branches=True,
     ),
     scalar(
         "timestamp_add_ym_interval",
@@ -236,6 +238,7 @@ register(
         pretty="{0} + {1}",
         sql="({0} + {1})",
         evaluate=values.add_interval,
+        pushed_into_branches=True,
     ),
     scalar(
         "date_add_ym_interval",
@@ -245,6 +248,7 @@ register(
         pretty="{0} + {1}",
         sql="({0} + {1})",
         evaluate=values.add_to_date,
+        pushed_into_branches=True,
     ),
     scalar(
         "date_add_interval",
@@ -254,6 +258,7 @@ register(
         pretty="{0} + {1}",
         sql="({0} + {1})",
         evaluate=values.add_to_date,
+        pushed_into_branches=True,
     ),
     scalar(
         "datetime_sub",
@@ -268,6 +273,7 @@ register(
         pretty="{0} - {1}",
         sql="({0} - {1})",
         replacement=sub_replacement,
+        reads_clock="of days",
     ),
     scalar(
         "extractansiintervaldays",

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal, lit
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, Show, one_function, register
 from ..schemas.types import (
     BYTE,
     DATE,
@@ -36,7 +36,7 @@ def _day(days: int) -> date:
 
 def _part(name: str, evaluate: object, result: DataType = INT) -> FunctionSpec:
     """A field of a date."""
-    return scalar(name, "date", result, evaluate=evaluate)  # type: ignore[arg-type]
+    return scalar(name, "date", result, evaluate=evaluate, pushed_into_branches=True)  # type: ignore[arg-type]
 
 
 def _time_part(name: str, unit: int, limit: int) -> FunctionSpec:
@@ -121,6 +121,7 @@ def _extract_spec(name: str) -> FunctionSpec:
         nullable=lambda call: _extract(call).nullable,
         check=check,
         pretty=None if name == "date_part" else show_from,
+        parsed_operands=(2, 2) if name == "extract" else None,
         replacement=_extract,
     )
 
@@ -160,8 +161,7 @@ register(
         sql="extract(second FROM {0})",
     ),
     _extract_spec("extract"),
-    _extract_spec("date_part"),
-    _extract_spec("datepart"),
+    *one_function(_extract_spec("date_part"), _extract_spec("datepart")),
     _extract_interval("years", INT),
     _extract_interval("months", BYTE),
     _extract_interval("hours", BYTE),

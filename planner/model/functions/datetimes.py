@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, null_if_any, register
@@ -28,6 +29,7 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..text.literal_text import session_time_zone
 from ..tree import replace
+from . import time_values as values
 from .cast_values import MICROS
 from .coercion import cast_to
 from .datetime_fields import EPOCH
@@ -67,11 +69,12 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
         check=check,
         nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
         text="{name}({args}, {zone}, {ansi})",
+        evaluate=values.unix_timestamp,
     )
 
 
-def _current(name: str, result: DataType, shown: str) -> FunctionSpec:
-    return scalar(name, "", result, nullable=never_null, text=shown)
+def _current(name: str, result: DataType, shown: str, **fields: Any) -> FunctionSpec:
+    return scalar(name, "", result, nullable=never_null, text=shown, current_time=True, **fields)
 
 
 def _check_convert(call: Call, conf: Conf) -> Expression:
@@ -113,6 +116,7 @@ def _make_timestamp(name: str, target: DataType, tried_as: str = "") -> Function
         nullable=lambda call: (
             not call.ansi or bool(tried_as) or any(a.nullable for a in call.arguments)
         ),
+        null_intolerant=not tried_as,
     )
 
 
@@ -203,9 +207,9 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
 
 register(
     # Now. The optimizer puts the batch's time in their place.
-    _current("current_timestamp", TIMESTAMP, "current_timestamp()"),
+    _current("current_timestamp", TIMESTAMP, "current_timestamp()", literal=True),
     _current("now", TIMESTAMP, "now()"),
-    _current("localtimestamp", TIMESTAMP_NTZ, "localtimestamp({zone})"),
+    _current("localtimestamp", TIMESTAMP_NTZ, "localtimestamp({zone})", reads_clock="always"),
     scalar(
         "current_timezone",
         "",
@@ -220,6 +224,9 @@ register(
         nullable=never_null,
         text="current_date({zone})",
         aliases=("curdate",),
+        current_time=True,
+        reads_clock="always",
+        literal=True,
     ),
     # Arithmetic.
     scalar(
@@ -229,6 +236,7 @@ register(
         check=_check_date_add,
         evaluate=lambda call, d, n: d + n,
         aliases=("dateadd",),
+        pushed_into_branches=True,
     ),
     scalar(
         "date_sub",
@@ -236,23 +244,52 @@ register(
         DATE,
         check=_check_date_add,
         evaluate=lambda call, d, n: d - n,
+        pushed_into_branches=True,
     ),
-    *named(scalar("datediff", "date, date", INT, evaluate=lambda call, a, b: a - b), "date_diff"),
-    scalar("add_months", "date, int|yearmonth", DATE, evaluate=add_months),
+    *named(
+        scalar(
+            "datediff",
+            "date, date",
+            INT,
+            evaluate=lambda call, a, b: a - b,
+            pushed_into_branches=True,
+        ),
+        "date_diff",
+    ),
+    scalar(
+        "add_months", "date, int|yearmonth", DATE, evaluate=add_months, pushed_into_branches=True
+    ),
     scalar(
         "months_between",
         "timestamp, timestamp, [boolean=true]",
         DOUBLE,
         text="months_between({args}, {zone})",
+        evaluate=values.months_between,
     ),
-    scalar("next_day", "date, string", DATE, text="next_day({args}, {ansi})", nullable=always_null),
-    scalar("trunc", "date, string", DATE, nullable=always_null),
+    scalar(
+        "next_day",
+        "date, string",
+        DATE,
+        text="next_day({args}, {ansi})",
+        nullable=always_null,
+        evaluate=values.next_day,
+    ),
+    scalar(
+        "trunc",
+        "date, string",
+        DATE,
+        nullable=always_null,
+        null_for_null=True,
+        evaluate=values.trunc,
+    ),
     scalar(
         "date_trunc",
         "string, timestamp|nanos",
         TIMESTAMP,
         text="date_trunc({args}, {zone})",
         nullable=always_null,
+        null_for_null=True,
+        evaluate=values.date_trunc,
     ),
     _unit_function("timestampadd", ["bigint", "anytimestamp"], 2),
     _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG),
@@ -262,11 +299,33 @@ register(
     # Numbers.
     scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
     scalar("date_from_unix_date", "int", DATE, evaluate=lambda call, n: n),
-    scalar("unix_micros", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t),
-    scalar("unix_millis", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t // 1000),
-    scalar("unix_seconds", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t // MICROS),
-    scalar("timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n),
-    scalar("timestamp_millis", "integral", TIMESTAMP, evaluate=lambda call, n: n * 1000),
+    scalar(
+        "unix_micros", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t, reads_clock="never"
+    ),
+    scalar(
+        "unix_millis",
+        "!anytimestamp|nanos",
+        LONG,
+        evaluate=lambda call, t: t // 1000,
+        reads_clock="never",
+    ),
+    scalar(
+        "unix_seconds",
+        "!anytimestamp|nanos",
+        LONG,
+        evaluate=lambda call, t: t // MICROS,
+        reads_clock="never",
+    ),
+    scalar(
+        "timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n, reads_clock="never"
+    ),
+    scalar(
+        "timestamp_millis",
+        "integral",
+        TIMESTAMP,
+        evaluate=lambda call, n: n * 1000,
+        reads_clock="never",
+    ),
     scalar(
         "timestamp_seconds",
         "!numeric",
@@ -274,20 +333,29 @@ register(
         nullable=lambda call: (
             null_if_any(call) or isinstance(call.arguments[0].data_type, FractionalType)
         ),
+        null_intolerant=True,
         evaluate=lambda call, n: int(n * MICROS),
+        reads_clock="never",
     ),
     _unix_timestamp("unix_timestamp", now=True),
     _unix_timestamp("to_unix_timestamp", now=False),
     # Texts.
     scalar(
-        "date_format", "timestamp|time|nanos, string", STRING, text="date_format({args}, {zone})"
+        "date_format",
+        "timestamp|time|nanos, string",
+        STRING,
+        text="date_format({args}, {zone})",
+        evaluate=values.date_format,
+        constant_text="time format",
     ),
     scalar(
         "from_unixtime",
         f"bigint, [string={_UNIX_FORMAT}]",
         STRING,
         text="from_unixtime({args}, {zone})",
+        evaluate=values.from_unixtime,
         nullable=always_null,
+        constant_text="time format",
     ),
     # Made of parts.
     scalar(
@@ -296,6 +364,7 @@ register(
         DATE,
         text="make_date({args}, {ansi})",
         nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+        null_intolerant=True,
         evaluate=lambda call, y, m, d: (date(y, m, d) - EPOCH).days,
     ),
     _make_timestamp("make_timestamp", TIMESTAMP),

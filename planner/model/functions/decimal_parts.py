@@ -56,5 +56,6 @@ register(
         text=_made_text,
         sql=_made_sql,
         null_intolerant=True,
+        options_hold="type",
     ),
 )

@@ -17,9 +17,22 @@ from ..schemas.types import (
     TimestampType,
 )
 from ..settings.conf import Conf
+from ..tree import replace
 from .coercion import cast_to
 from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
-from .shapes import always_null, check_types, conf_of, invoked, like_call, resolve_like, scalar
+from .shapes import (
+    always_null,
+    check_arguments,
+    check_types,
+    conf_of,
+    invoked,
+    like_call,
+    named,
+    parameters,
+    resolve_like,
+    scalar,
+)
+from .text_values import unhex
 
 
 def _hex(call: Call, value: object) -> str:
@@ -135,14 +148,68 @@ def _number_type(call: Call) -> DataType:
     return DecimalType(max(sum(c in "09" for c in whole) + scale, 1), scale)
 
 
+# ------------------------------------------------------------------------------------------ URLs
+
+
+def _parse_url(name: str, fails: str) -> FunctionSpec:
+    wanted = parameters("!string, !string, [!string]")
+
+    def check(call: Call, conf: Conf) -> Expression:
+        # Messages name parse_url for both.
+        check_arguments(replace(call, name="parse_url"), wanted, conf)
+        return check_arguments(call, wanted, conf)
+
+    def build(call: Call) -> Expression:
+        ansi = str(call.ansi).lower() if fails == "{ansi}" else "false"
+        known = [str(a.value) if isinstance(a, Literal) else "null" for a in call.arguments[1:]] + [
+            "null"
+        ]
+        # The evaluator holds what is constant: url, part, key.
+        target = f"ParseUrlEvaluator(null,{known[0]},{known[1]},{ansi}).evaluate"
+        return like_call(call, "invoke", *call.arguments, options=(name, target, "{args}"))
+
+    return scalar(
+        name,
+        "!string, !string, [!string]",
+        STRING,
+        check=check,
+        nullable=always_null,
+        replacement=build,
+        text="parse_url({args}, {ansi})" if name == "parse_url" else None,
+        sql="{name}({args})",
+    )
+
+
 register(
     # Encodings.
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
-    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex),
-    scalar("unhex", "string", BINARY, text=_unhex_text, sql=_unhex_sql, nullable=always_null),
-    scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
-    scalar("conv", "string, int, int", STRING, text="conv({args}, {ansi})", nullable=always_null),
+    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex, pushed_into_branches=True),
+    scalar(
+        "unhex",
+        "string",
+        BINARY,
+        text=_unhex_text,
+        sql=_unhex_sql,
+        nullable=always_null,
+        evaluate=unhex,
+        pushed_into_branches=True,
+    ),
+    scalar(
+        "bin",
+        "bigint",
+        STRING,
+        evaluate=lambda call, n: format(n % 2**64, "b"),
+        pushed_into_branches=True,
+    ),
+    scalar(
+        "conv",
+        "string, int, int",
+        STRING,
+        text="conv({args}, {ansi})",
+        nullable=always_null,
+        constant_number=True,
+    ),
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
     FunctionSpec(
         name="decode",
@@ -153,14 +220,16 @@ register(
         sql=lambda call, show: f"decode({', '.join(show(a) for a in call.arguments)})",
         replacement=_decode,
     ),
-    FunctionSpec(
-        name="to_char",
-        kind="scalar",
-        data_type=lambda call: STRING,
-        check=_to_char,
-        null_intolerant=True,
+    *named(
+        FunctionSpec(
+            name="to_char",
+            kind="scalar",
+            data_type=lambda call: STRING,
+            check=_to_char,
+            null_intolerant=True,
+        ),
+        "to_varchar",
     ),
-    FunctionSpec(name="to_varchar", kind="scalar", data_type=lambda call: STRING, check=_to_char),
     scalar("to_number", "string, string", _number_type, then=_constant_format),
     scalar(
         "try_to_number",
@@ -178,4 +247,6 @@ register(
     invoked(
         "try_url_decode", "string", STRING, "UrlCodec.decode", "{0}, false", nullable=always_null
     ),
+    _parse_url("parse_url", "{ansi}"),
+    _parse_url("try_parse_url", "false"),
 )

@@ -5,6 +5,8 @@ Analysis makes `explode_outer(x)` an outer Generate of `explode(x)`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, register
 from ..schemas.types import (
@@ -149,7 +151,9 @@ def _json_columns(call: Call) -> DataType:
     )
 
 
-def _generator(name: str, check: object, result: object, *, codegen: bool = True) -> FunctionSpec:
+def _generator(
+    name: str, check: object, result: object, *, codegen: bool = True, **fields: Any
+) -> FunctionSpec:
     return FunctionSpec(
         name=name,
         kind="generator",
@@ -157,17 +161,34 @@ def _generator(name: str, check: object, result: object, *, codegen: bool = True
         nullable=lambda call: False,
         check=check,  # type: ignore[arg-type]
         codegen=codegen,
+        **fields,
     )
 
 
 register(
-    _generator("explode", _check_explode, _exploded),
-    _generator("explode_outer", _check_explode, _exploded),
-    _generator("posexplode", _check_explode, _exploded),
-    _generator("posexplode_outer", _check_explode, _exploded),
-    _generator("inline", _check_inline, _inlined),
+    _generator(
+        "explode",
+        _check_explode,
+        _exploded,
+        collection_generator=True,
+        named_parameters=(("collection", None),),
+    ),
+    _generator(
+        "explode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
+    ),
+    _generator(
+        "posexplode",
+        _check_explode,
+        _exploded,
+        collection_generator=True,
+        named_parameters=(("collection", None),),
+    ),
+    _generator(
+        "posexplode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
+    ),
+    _generator("inline", _check_inline, _inlined, collection_generator=True),
     _generator("inline_outer", _check_inline, _inlined),
-    _generator("stack", _check_stack, _stacked),
+    _generator("stack", _check_stack, _stacked, treats_alike=True),
     _generator("replicaterows", None, _replicated, codegen=False),
-    _generator("json_tuple", _check_json_tuple, _json_columns),
+    _generator("json_tuple", _check_json_tuple, _json_columns, constant_number=True),
 )

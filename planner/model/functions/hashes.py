@@ -1,10 +1,11 @@
-"""Hashes and checksums; JSON, CSV and URLs read and written."""
+"""Hashes and checksums; JSON and CSV read and written."""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
@@ -25,16 +26,15 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..text.text import pretty
 from ..tree import replace
+from .json_values import from_json, get_json_object, schema_of_json
 from .mismatch import non_foldable, type_mismatch, wrong_argument_count
 from .shapes import (
     always_null,
-    check_arguments,
     check_types,
     invoked,
     like_call,
     named,
     never_null,
-    parameters,
     scalar,
 )
 
@@ -65,7 +65,10 @@ def _hash(name: str, result: DataType) -> FunctionSpec:
         check=_check_hash,
         nullable=never_null,
         text="{name}({args}, 42)",
+        treats_alike=True,
+        constant_text="data",
         null_intolerant=False,
+        reads_clock="never",
     )
 
 
@@ -241,7 +244,7 @@ def _from_name(call: Call, show: Show) -> str:
 
 
 def _from_spec(
-    name: str, last: str, *, codegen: bool, nullable: Callable[[Call], bool]
+    name: str, last: str, *, codegen: bool, nullable: Callable[[Call], bool], **fields: Any
 ) -> FunctionSpec:
     return scalar(
         name,
@@ -253,6 +256,9 @@ def _from_spec(
         sql=_from_sql,
         nullable=nullable,
         codegen=codegen,
+        reads_clock="always",
+        options_hold="type and values",
+        **fields,
     )
 
 
@@ -295,38 +301,6 @@ def _to_json(call: Call) -> Expression:
     return like_call(call, "invoke", *call.arguments, options=options)
 
 
-# ------------------------------------------------------------------------------------------ URLs
-
-
-def _parse_url(name: str, fails: str) -> FunctionSpec:
-    wanted = parameters("!string, !string, [!string]")
-
-    def check(call: Call, conf: Conf) -> Expression:
-        # Messages name parse_url for both.
-        check_arguments(replace(call, name="parse_url"), wanted, conf)
-        return check_arguments(call, wanted, conf)
-
-    def build(call: Call) -> Expression:
-        ansi = str(call.ansi).lower() if fails == "{ansi}" else "false"
-        known = [str(a.value) if isinstance(a, Literal) else "null" for a in call.arguments[1:]] + [
-            "null"
-        ]
-        # The evaluator holds what is constant: url, part, key.
-        target = f"ParseUrlEvaluator(null,{known[0]},{known[1]},{ansi}).evaluate"
-        return like_call(call, "invoke", *call.arguments, options=(name, target, "{args}"))
-
-    return scalar(
-        name,
-        "!string, !string, [!string]",
-        STRING,
-        check=check,
-        nullable=always_null,
-        replacement=build,
-        text="parse_url({args}, {ansi})" if name == "parse_url" else None,
-        sql="{name}({args})",
-    )
-
-
 register(
     _hash("hash", INT),
     _hash("xxhash64", LONG),
@@ -336,10 +310,30 @@ register(
         scalar("sha1", "binary", STRING, evaluate=lambda call, b: hashlib.sha1(b).hexdigest()),
         "sha",
     ),
-    scalar("sha2", "binary, int", STRING, nullable=always_null, evaluate=_sha2_value),
-    scalar("get_json_object", "!string, !string", STRING, nullable=always_null),
-    scalar("schema_of_json", "!string, [any]", STRING, check=_check_schema_of),
-    _from_spec("from_json", "false", codegen=False, nullable=always_null),
+    scalar(
+        "sha2",
+        "binary, int",
+        STRING,
+        nullable=always_null,
+        evaluate=_sha2_value,
+        constant_number=True,
+    ),
+    scalar(
+        "get_json_object",
+        "!string, !string",
+        STRING,
+        nullable=always_null,
+        null_for_null=True,
+        evaluate=get_json_object,
+    ),
+    scalar(
+        "schema_of_json",
+        "!string, [any]",
+        STRING,
+        check=_check_schema_of,
+        evaluate=schema_of_json,
+    ),
+    _from_spec("from_json", "false", codegen=False, nullable=always_null, evaluate=from_json),
     _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
     scalar(
         "to_json",
@@ -351,6 +345,7 @@ register(
         sql=_to_sql,
         nullable=always_null,
         replacement=_to_json,
+        reads_clock="always",
     ),
     scalar(
         "to_csv",
@@ -361,6 +356,7 @@ register(
         pretty="to_csv({0})",
         sql=_to_sql,
         nullable=always_null,
+        reads_clock="always",
     ),
     invoked(
         "json_array_length",
@@ -376,6 +372,4 @@ register(
         "JsonExpressionUtils.jsonObjectKeys",
         nullable=always_null,
     ),
-    _parse_url("parse_url", "{ansi}"),
-    _parse_url("try_parse_url", "false"),
 )

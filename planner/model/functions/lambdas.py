@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
@@ -11,7 +12,7 @@ from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapT
 from ..settings.conf import Conf
 from ..text.text import pretty
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import like_call, with_arguments
+from .shapes import like_call, named, with_arguments
 
 
 def _first(call: Call) -> DataType:
@@ -212,6 +213,7 @@ def _spec(
     codegen: bool = True,
     text: Callable[[Call, Show], str] | None = None,
     sql: Callable[[Call, Show], str] | None = None,
+    **fields: Any,
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
@@ -223,12 +225,13 @@ def _spec(
         sql=sql,
         codegen=codegen,
         higher_order=lambdas,
+        **fields,
     )
 
 
 register(
-    _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed),
-    _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), _first),
+    _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed, reads_clock="never"),
+    _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), _first, reads_clock="never"),
     _spec(
         "exists",
         _OF_ARRAYS,
@@ -243,16 +246,16 @@ register(
         lambda call: BOOLEAN,
         _any_nullable,
     ),
-    *(
+    *named(
         _spec(
-            name,
+            "aggregate",
             _AGGREGATE,
             _check_aggregate,
             lambda call: call.arguments[-1].data_type,
             _aggregate_nullable,
             sql=_aggregate_sql,
-        )
-        for name in ("aggregate", "reduce")
+        ),
+        "reduce",
     ),
     _spec(
         "array_sort",

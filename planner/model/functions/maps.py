@@ -192,6 +192,10 @@ register(
         sql=_element_sql,
         evaluate=_element_value,
         null_intolerant=True,
+        extracts=True,
+        reads_clock="never",
+        ansi_error="INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+        constant_text="data",
     ),
     FunctionSpec(
         name="try_element_at",
@@ -204,8 +208,8 @@ register(
     # Maps.
     # What the planner itself puts around grouping keys.
     scalar("mapsort", "map", 0, sql=_sorted_sql),
-    scalar("map_keys", "map", _keys),
-    scalar("map_values", "map", _values),
+    scalar("map_keys", "map", _keys, evaluate=lambda call, pairs: tuple(key for key, _ in pairs)),
+    scalar("map_values", "map", _values, evaluate=lambda call, pairs: tuple(v for _, v in pairs)),
     scalar("map_entries", "map", _entries),
     scalar(
         "map_contains_key",
@@ -213,9 +217,22 @@ register(
         BOOLEAN,
         check=_check_contains_key,
         replacement=_contains_key,
+        constant_text="data",
     ),
-    scalar("map_concat", "map...", merged, check=_check_map_concat),
-    scalar("map_from_arrays", "array, array", _map_of),
+    scalar(
+        "map_concat",
+        "map...",
+        merged,
+        check=_check_map_concat,
+        null_intolerant=False,
+        treats_alike=True,
+    ),
+    scalar(
+        "map_from_arrays",
+        "array, array",
+        _map_of,
+        evaluate=lambda call, keys, values: tuple(zip(keys, values, strict=True)),
+    ),
     scalar(
         "map_from_entries",
         "any",

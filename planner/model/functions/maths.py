@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import (
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    ROUND_HALF_EVEN,
-    ROUND_HALF_UP,
-    Decimal,
-    localcontext,
-)
 
 from ..expressions.core import Call, Cast, Expression
-from ..registry import FunctionSpec, register
+from ..registry import FunctionSpec, one_function, register
 from ..schemas.types import (
     BYTE,
     DOUBLE,
@@ -22,11 +14,11 @@ from ..schemas.types import (
     LONG,
     DataType,
     DecimalType,
-    IntegralType,
     NumericType,
 )
 from ..settings.conf import Conf
 from ..tree import replace
+from . import math_values as values
 from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
 from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
@@ -47,7 +39,7 @@ _DOUBLES = "double|yearmonth|daytime"
 
 def _of_double(
     name: str,
-    evaluate: Callable[[float], float] | None = None,
+    evaluate: Callable[[float], object] | None = None,
     *,
     lower: bool = False,
     takes: str = "double",
@@ -62,6 +54,7 @@ def _of_double(
         pretty=form,
         nullable=always_null,
         evaluate=None if evaluate is None else (lambda call, value: evaluate(value)),
+        pushed_into_branches=True,
     )
 
 
@@ -76,6 +69,7 @@ def _of_two_doubles(
         text=form,
         pretty=form,
         evaluate=None if evaluate is None else (lambda call, a, b: evaluate(a, b)),
+        pushed_into_branches=True,
     )
 
 
@@ -124,30 +118,6 @@ def _constant_scale(call: Call, conf: Conf) -> Expression:
     raise non_foldable(call, "scale", "INT", scale)
 
 
-_ROUNDING = {
-    "round": ROUND_HALF_UP,
-    "bround": ROUND_HALF_EVEN,
-    "ceil": ROUND_CEILING,
-    "floor": ROUND_FLOOR,
-}
-
-
-def _round_value(call: Call, value: object, scale: int | None) -> object:
-    if value is None or scale is None:
-        return None
-    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
-    if not exact.is_finite():
-        return value
-    step = Decimal(1).scaleb(-scale)
-    kind = call.data_type
-    with localcontext() as context:
-        context.prec = 400
-        rounded = (exact / step).to_integral_value(rounding=_ROUNDING[call.name]) * step
-        if isinstance(kind, DecimalType):
-            return rounded.quantize(Decimal(1).scaleb(-kind.scale))
-    return int(rounded) if isinstance(kind, IntegralType) else float(rounded)
-
-
 def _check_ceil(call: Call, conf: Conf) -> Expression:
     """One argument: a whole number; two: a decimal, as many digits behind as asked for."""
     if len(call.arguments) not in (1, 2):
@@ -168,17 +138,6 @@ def _ceil_type(call: Call) -> DataType:
     return LONG
 
 
-def _ceil_value(call: Call, value: float | Decimal, scale: int = 0) -> object:
-    if len(call.arguments) == 2:
-        return _round_value(replace(call, name=_floor_or_ceil(call)), value, scale)
-    whole = math.floor(value) if _floor_or_ceil(call) == "floor" else math.ceil(value)
-    return Decimal(whole) if isinstance(call.data_type, DecimalType) else whole
-
-
-def _floor_or_ceil(call: Call) -> str:
-    return "floor" if call.name == "floor" else "ceil"
-
-
 def _ceil(name: str) -> FunctionSpec:
     def form(call: Call, show: Callable[[Expression], str]) -> str:
         shown = ", ".join(show(a) for a in call.arguments)
@@ -194,7 +153,8 @@ def _ceil(name: str) -> FunctionSpec:
         text=form,
         pretty=form,
         null_intolerant=True,
-        evaluate=_ceil_value,
+        evaluate=values.whole,
+        pushed_into_branches=True,
     )
 
 
@@ -213,9 +173,16 @@ def _remainder(call: Call) -> DataType:
 
 def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
     form = f"({{0}} {symbol} {{1}})"
-    return (
-        scalar(symbol, "int|bigint, int", 0, text=form, pretty=form, sql=f"{name}({{args}})"),
+    return one_function(
         scalar(name, "int|bigint, int", 0),
+        scalar(
+            symbol,
+            "int|bigint, int",
+            0,
+            text=form,
+            pretty=form,
+            sql=f"{name}({{args}})",
+        ),
     )
 
 
@@ -288,17 +255,40 @@ def _check_random(call: Call, conf: Conf) -> Expression:
     return check_types(call, ["!int|bigint"] * len(call.arguments), conf)
 
 
+def _random(name: str) -> FunctionSpec:
+    return scalar(
+        name,
+        "",
+        DOUBLE,
+        check=_check_random,
+        deterministic=False,
+        nullable=never_null,
+        null_intolerant=False,
+    )
+
+
 register(
-    *(_of_double(name) for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt")),
-    *(_of_double(name) for name in ("cos", "cosh", "cot", "csc", "sec", "sin", "sinh", "tan")),
-    *(_of_double(name) for name in ("tanh", "degrees", "radians", "expm1")),
+    *(_of_double(name) for name in ("acosh", "asinh", "atanh")),
+    *(_of_double(name, getattr(math, name)) for name in ("cos", "cosh", "sin", "sinh", "tan")),
+    *(_of_double(name, getattr(math, name)) for name in ("tanh", "atan", "degrees", "radians")),
+    _of_double("acos", values.within_one(math.acos)),
+    _of_double("asin", values.within_one(math.asin)),
+    _of_double("cot", lambda x: 1 / math.tan(x)),
+    _of_double("csc", lambda x: 1 / math.sin(x)),
+    _of_double("sec", lambda x: 1 / math.cos(x)),
+    _of_double("cbrt", values.cube_root),
+    _of_double("expm1", math.expm1),
     _of_double("exp", math.exp),
     _of_double("sqrt", math.sqrt),
-    *(_of_double(name) for name in ("log10", "log1p", "log2")),
-    _of_double("ln", lower=True),
-    _of_double("rint", lower=True),
-    _of_double("signum", takes=_DOUBLES),
-    _of_double("sign", lower=True, takes=_DOUBLES),
+    _of_double("log10", values.log_above(math.log10)),
+    _of_double("log1p", values.log_above(math.log1p, -1.0)),
+    _of_double("log2", values.log_above(lambda x: math.log(x) / math.log(2))),
+    _of_double("ln", values.log_above(math.log), lower=True),
+    _of_double("rint", values.rint, lower=True),
+    *one_function(
+        _of_double("signum", values.sign, takes=_DOUBLES),
+        _of_double("sign", values.sign, lower=True, takes=_DOUBLES),
+    ),
     scalar(
         "log",
         "double, double",
@@ -307,11 +297,12 @@ register(
         text="LOG({args})",
         pretty="LOG({args})",
         nullable=always_null,
+        evaluate=values.log,
+        pushed_into_branches=True,
     ),
-    _of_two_doubles("atan2"),
-    _of_two_doubles("hypot"),
-    _of_two_doubles("power", math.pow),
-    _of_two_doubles("pow", math.pow, lower=True),
+    _of_two_doubles("atan2", math.atan2),
+    _of_two_doubles("hypot", math.hypot),
+    *one_function(_of_two_doubles("power", math.pow), _of_two_doubles("pow", math.pow, lower=True)),
     _constant("e", math.e),
     _constant("pi", math.pi),
     scalar(
@@ -320,7 +311,9 @@ register(
         _rounded_type,
         then=_constant_scale,
         nullable=always_null,
-        evaluate=_round_value,
+        null_for_null=True,
+        evaluate=values.rounded,
+        pushed_into_branches=True,
     ),
     scalar(
         "bround",
@@ -328,11 +321,20 @@ register(
         _rounded_type,
         then=_constant_scale,
         nullable=always_null,
-        evaluate=_round_value,
+        null_for_null=True,
+        evaluate=values.rounded,
+        pushed_into_branches=True,
     ),
     *named(_ceil("ceil"), "ceiling"),
     _ceil("floor"),
-    scalar("factorial", "int", LONG, nullable=always_null),
+    scalar(
+        "factorial",
+        "int",
+        LONG,
+        nullable=always_null,
+        evaluate=values.factorial,
+        pushed_into_branches=True,
+    ),
     FunctionSpec(
         name="pmod",
         kind="scalar",
@@ -341,15 +343,22 @@ register(
         check=_check_pmod,
         null_intolerant=True,
         evaluate=pmod,
+        pushed_into_branches=True,
+        ansi_error="REMAINDER_BY_ZERO",
+        tolerant="try_mod",
     ),
     FunctionSpec(
         name="mod",
+        same_as="%",
         kind="scalar",
         data_type=_remainder,
         nullable=always_null,
         check=_check_pmod,
         evaluate=ARITHMETIC["%"],
         null_intolerant=True,
+        pushed_into_branches=True,
+        ansi_error="REMAINDER_BY_ZERO",
+        tolerant="try_mod",
     ),
     scalar(
         "width_bucket",
@@ -357,23 +366,13 @@ register(
         LONG,
         nullable=always_null,
     ),
-    scalar("bit_count", "!integral|boolean", INT),
+    scalar("bit_count", "!integral|boolean", INT, evaluate=values.bit_count),
     *named(scalar("bit_get", "integral, int", BYTE), "getbit"),
     *_shift("shiftleft", "<<"),
     *_shift("shiftright", ">>"),
     *_shift("shiftrightunsigned", ">>>"),
     *(_try(name) for name in _OPERATORS),
     scalar("tryeval", "any", 0, nullable=always_null, sql=_try_sql),
-    *(
-        scalar(
-            name,
-            "",
-            DOUBLE,
-            check=_check_random,
-            deterministic=False,
-            nullable=never_null,
-            null_intolerant=False,
-        )
-        for name in ("rand", "randn", "random")
-    ),
+    *named(_random("rand"), "random"),
+    _random("randn"),
 )

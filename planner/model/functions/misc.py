@@ -24,8 +24,18 @@ from ..schemas.types import (
     FloatType,
 )
 from ..settings.conf import Conf
+from .json_values import invoked
 from .mismatch import non_foldable, wrong_argument_count
-from .shapes import invocation_text, like_call, never_null, original, replaced, resolve_like, scalar
+from .shapes import (
+    invocation_text,
+    like_call,
+    named,
+    never_null,
+    original,
+    replaced,
+    resolve_like,
+    scalar,
+)
 
 # Spark's release and the revision that it was built from.
 _VERSION = "4.3.0 98bc0212c94705434471627068f41e374ccab143"
@@ -109,6 +119,9 @@ def _invocation(name: str) -> FunctionSpec:
         kind="scalar",
         data_type=lambda call: original(call).data_type,
         nullable=lambda call: original(call).nullable,
+        null_intolerant=True,
+        evaluate=invoked,
+        options_hold="method",
         text=invocation_text,
         pretty=show_name,
         sql=show_sql,
@@ -133,7 +146,7 @@ register(
     _type_function("date", DATE),
     _type_function("timestamp", TIMESTAMP),
     replaced("typeof", "any", _typeof),
-    replaced("equal_null", "any, any", _equal_null),
+    replaced("equal_null", "any, any", _equal_null, constant_text="data"),
     replaced(
         "to_binary",
         "string, [string]",
@@ -149,6 +162,7 @@ register(
         data_type=lambda call: BOOLEAN,
         nullable=never_null,
         sql=_enough_values,
+        treats_alike=True,
     ),
     _invocation("static_invoke"),
     _invocation("invoke"),
@@ -166,9 +180,17 @@ register(
     ),
     scalar("monotonically_increasing_id", "", LONG, deterministic=False, nullable=never_null),
     scalar("uuid", "", STRING, deterministic=False, nullable=never_null),
-    *(
-        scalar(name, "", STRING, nullable=never_null, evaluate=lambda call: getpass.getuser())
-        for name in ("current_user", "user", "session_user")
+    *named(
+        scalar(
+            "current_user",
+            "",
+            STRING,
+            nullable=never_null,
+            evaluate=lambda call: getpass.getuser(),
+            literal=True,
+        ),
+        "user",
+        "session_user",
     ),
     scalar(
         "current_schema",

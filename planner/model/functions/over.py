@@ -119,19 +119,20 @@ def _nth_name(call: Call, show: Show) -> str:
 
 register(
     FunctionSpec(
-        name="row_number", kind="window", data_type=_int, nullable=never_null, check=_check_none
+        name="row_number", kind="window", data_type=_int, nullable=never_null, check=_check_none,
+        limits_groups=True,
     ),
     FunctionSpec(
         name="rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name,
-        sql=_plain_name,
+        sql=_plain_name, rank_like=True, limits_groups=True,
     ),
     FunctionSpec(
         name="dense_rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name,
-        sql=_plain_name,
+        sql=_plain_name, rank_like=True, limits_groups=True,
     ),
     FunctionSpec(
         name="percent_rank", kind="window", data_type=_double, nullable=never_null,
-        pretty=_rank_name, sql=_plain_name,
+        pretty=_rank_name, sql=_plain_name, rank_like=True,
     ),
     FunctionSpec(
         name="cume_dist", kind="window", data_type=_double, nullable=never_null, text=_plain_name,
@@ -143,7 +144,7 @@ register(
     *(
         FunctionSpec(
             name=name, kind="window", data_type=_first, nullable=lambda call: True,
-            check=_check_offset, text=_offset_text, null_treatment=True,
+            check=_check_offset, text=_offset_text, null_treatment=True, constant_text="data",
         )
         for name in ("lag", "lead")
     ),

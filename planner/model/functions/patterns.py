@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import AnalysisError
-from ..expressions.core import Call, Expression, Literal
-from ..registry import FunctionSpec, Show, register
-from ..schemas.types import BOOLEAN, BinaryType
+from ..expressions.core import Call, Expression, Literal, lit
+from ..registry import FunctionSpec, Show, one_function, register
+from ..schemas.types import BOOLEAN, INT, STRING, ArrayType, BinaryType
 from ..settings.conf import Conf
 from ..text.text import pretty
 from ..tree import replace
 from .mismatch import wrong_argument_count
-from .pattern_values import found, like
-from .shapes import always_null, check_types, like_call, resolve_like, scalar
+from .pattern_values import extracted, found, like, with_matches_replaced
+from .shapes import always_null, check_types, like_call, replaced, resolve_like, scalar
+
+_TEXTS = ArrayType(STRING, False)
 
 
 def _check_like(call: Call, conf: Conf) -> Expression:
@@ -82,6 +84,8 @@ def _many_patterns(name: str, word: str, negated: bool) -> FunctionSpec:
         "string, string...",
         BOOLEAN,
         pretty=name + "({0})",
+        parsed_operands=(1, 2**31 - 1),
+        constant_text="like",
         sql=show_sql,
         nullable=always_null,
     )
@@ -109,7 +113,34 @@ def _part_of(name: str, shown: str, evaluate: Callable[[Call, str, str], bool]) 
         check=check,
         text=f"{shown}({{0}}, {{1}})",
         evaluate=evaluate,
+        ansi_free=True,
+        pushed_into_branches=True,
+        constant_text="data",
+        source_filter=f"String{shown}",
     )
+
+
+def _split_part(call: Call) -> Expression:
+    text, delimiter, part = call.arguments
+    parts = like_call(call, "stringsplitsql", text, delimiter)
+    return like_call(call, "element_at", parts, part, options=("",)) if call else parts
+
+
+def _split(call: Call, text: str, pattern: str, limit: int) -> tuple[str, ...]:
+    """Where the pattern is one plain character."""
+    if limit > 0 or len(pattern) != 1 or pattern in "\\.[]{}()*+-?^$|":
+        raise ValueError(pattern)
+    return tuple(text.split(pattern))
+
+
+def _regexp_count(call: Call) -> Expression:
+    found = like_call(call, "regexp_extract_all", *call.arguments, lit(0))
+    return like_call(call, "size", found, options=("null",))
+
+
+def _regexp_substr(call: Call) -> Expression:
+    found = like_call(call, "regexp_extract", *call.arguments, lit(0))
+    return like_call(call, "nullif", found, lit(""))
 
 
 register(
@@ -122,6 +153,11 @@ register(
         pretty=_like_text,
         sql=_like_sql,
         evaluate=like,
+        pushed_into_branches=True,
+        costly=True,
+        predicate=True,
+        parsed_operands=(2, 3),
+        constant_text="like",
     ),
     scalar(
         "ilike",
@@ -132,27 +168,29 @@ register(
         pretty=_ilike_pretty,
         sql=lambda call, show: _like_sql(call, show).replace(" LIKE ", " ILIKE ", 1),
         replacement=_ilike_replacement,
+        costly=True,
+        predicate=True,
+        parsed_operands=(2, 3),
+        constant_text="like",
     ),
-    scalar(
-        "rlike",
-        "string, string",
-        BOOLEAN,
-        text="RLIKE({0}, {1})",
-        pretty="RLIKE({0}, {1})",
-        sql="rlike({0}, {1})",
-        evaluate=found,
-    ),
-    *(
-        scalar(
-            name,
-            "string, string",
-            BOOLEAN,
-            text="RLIKE({0}, {1})",
-            pretty="{upper}({0}, {1})",
-            sql="rlike({0}, {1})",
-            evaluate=found,
+    *one_function(
+        *(
+            scalar(
+                name,
+                "string, string",
+                BOOLEAN,
+                text="RLIKE({0}, {1})",
+                pretty="{upper}({0}, {1})",
+                sql="rlike({0}, {1})",
+                evaluate=found,
+                predicate=True,
+                costly=True,
+                constant_text="regex",
+                parsed_operands=(2, 2) if name == "rlike" else None,
+                pushed_into_branches=True,
+            )
+            for name in ("rlike", "regexp", "regexp_like")
         )
-        for name in ("regexp", "regexp_like")
     ),
     _many_patterns("likeany", "ANY", False),
     _many_patterns("likeall", "ALL", False),
@@ -162,4 +200,43 @@ register(
     _part_of("contains", "Contains", lambda call, text, part: part in text),
     _part_of("startswith", "StartsWith", lambda call, text, part: text.startswith(part)),
     _part_of("endswith", "EndsWith", lambda call, text, part: text.endswith(part)),
+    # Splitting.
+    scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split, constant_text="regex"),
+    scalar("stringsplitsql", "string, string", _TEXTS, constant_text="regex"),
+    replaced(
+        "split_part",
+        "string, string, int",
+        _split_part,
+        sql="split_part({args})",
+        constant_text="data",
+    ),
+    # Regular expressions.
+    scalar(
+        "regexp_extract",
+        "string, string, [int=1]",
+        STRING,
+        evaluate=extracted,
+        constant_number=True,
+        constant_text="regex",
+    ),
+    scalar(
+        "regexp_extract_all",
+        "string, string, [int=1]",
+        ArrayType(STRING, True),
+        constant_number=True,
+        constant_text="regex",
+    ),
+    scalar(
+        "regexp_replace",
+        "string, string, string, [int=1]",
+        STRING,
+        evaluate=with_matches_replaced,
+        constant_number=True,
+        constant_text="regex",
+    ),
+    scalar(
+        "regexp_instr", "string, string, [int=0]", INT, constant_number=True, constant_text="regex"
+    ),
+    replaced("regexp_count", "string, string", _regexp_count, constant_text="regex"),
+    replaced("regexp_substr", "string, string", _regexp_substr, constant_text="regex"),
 )

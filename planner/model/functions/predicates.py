@@ -63,6 +63,14 @@ def _logic_spec(name: str) -> FunctionSpec:
         pretty=show_logic,
         sql=show_logic,
         evaluate=values.both if name == "and" else values.either,
+        predicate=True,
+        commutative=True,
+        associative=True,
+        ansi_free=True,
+        short_circuits=True,
+        reads_clock="never",
+        parsed_operands=(2, 2),
+        treats_alike=True,
     )
 
 
@@ -148,6 +156,10 @@ register(
         null_intolerant=True,
         evaluate=lambda call, value: not value,
         aliases=("!",),
+        ansi_free=True,
+        predicate=True,
+        reads_clock="never",
+        parsed_operands=(1, 1),
     ),
     scalar(
         "isnull",
@@ -157,6 +169,11 @@ register(
         pretty="({0} IS NULL)",
         sql="({0} IS NULL)",
         evaluate=lambda call, value: value is None,
+        ansi_free=True,
+        pushed_into_branches=True,
+        predicate=True,
+        reads_clock="never",
+        parsed_operands=(1, 1),
     ),
     scalar(
         "isnotnull",
@@ -166,6 +183,11 @@ register(
         pretty="({0} IS NOT NULL)",
         sql="({0} IS NOT NULL)",
         evaluate=lambda call, value: value is not None,
+        ansi_free=True,
+        pushed_into_branches=True,
+        predicate=True,
+        reads_clock="never",
+        parsed_operands=(1, 1),
     ),
     scalar(
         "isnan",
@@ -183,6 +205,13 @@ register(
         pretty=_in_pretty,
         sql=_in_pretty,
         evaluate=values.is_in,
+        ansi_free=True,
+        predicate=True,
+        reads_clock="never",
+        short_circuits=True,
+        parsed_operands=(1, 2147483647),
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="inset",
@@ -192,6 +221,10 @@ register(
         pretty=_in_pretty,
         sql=_in_pretty,
         evaluate=values.is_in,
+        ansi_free=True,
+        reads_clock="never",
+        treats_alike=True,
+        constant_text="data",
     ),
     FunctionSpec(
         name="between",
@@ -199,5 +232,7 @@ register(
         data_type=lambda call: BOOLEAN,
         check=_check_between,
         replacement=between_replacement,
+        predicate=True,
+        reads_clock="never",
     ),
 )

@@ -81,5 +81,6 @@ register(
         nullable=always_null,
         check=_check_assert,
         replacement=_asserted,
+        reads_clock="never",
     ),
 )

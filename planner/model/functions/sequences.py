@@ -1,16 +1,25 @@
-"""sequence: an array from one value to another in steps."""
+"""sequence, an array from one value to another in steps, and arrays_zip."""
 
 from __future__ import annotations
 
-from ..expressions.core import Call, Expression
-from ..registry import register
-from ..schemas.types import DATE, TIMESTAMP, ArrayType, IntegralType
+from ..expressions.core import Alias, AttributeReference, Call, Expression, GetStructField
+from ..registry import Show, register
+from ..schemas.types import (
+    DATE,
+    TIMESTAMP,
+    ArrayType,
+    DataType,
+    IntegralType,
+    StructField,
+    StructType,
+)
 from ..settings.conf import Conf
 from ..text.text import pretty
+from .array_values import sequence_value
 from .coercion import coerce_to_common, implicit
-from .constant_arrays import sequence_value
+from .collections import element_of
 from .mismatch import type_mismatch, wrong_argument_count
-from .shapes import scalar, with_arguments
+from .shapes import check_types, like_call, scalar, with_arguments
 
 
 def _check_sequence(call: Call, conf: Conf) -> Expression:
@@ -42,6 +51,36 @@ def _check_sequence(call: Call, conf: Conf) -> Expression:
     return with_arguments(call, (*values, *call.arguments[len(values) :]))
 
 
+def _zipped_names(call: Call) -> list[str]:
+    if call.options:
+        return [str(name) for name in call.options]
+    names = []
+    for position, argument in enumerate(call.arguments):
+        match argument:
+            case AttributeReference(name=name) | Alias(name=name) | GetStructField(name=name):
+                names.append(name)
+            case _:
+                names.append(str(position))
+    return names
+
+
+def _check_zip(call: Call, conf: Conf) -> Expression:
+    typed = check_types(call, ["array"] * len(call.arguments), conf)
+    return like_call(typed, "arrays_zip", *typed.arguments, options=tuple(_zipped_names(typed)))
+
+
+def _zipped(call: Call) -> DataType:
+    fields = tuple(
+        StructField(name, element_of(argument), True)
+        for name, argument in zip(_zipped_names(call), call.arguments, strict=True)
+    )
+    return ArrayType(StructType(fields), False)
+
+
+def _zip_text(call: Call, show: Show) -> str:
+    return f"arrays_zip({', '.join([*(show(a) for a in call.arguments), *_zipped_names(call)])})"
+
+
 register(
     scalar(
         "sequence",
@@ -49,6 +88,17 @@ register(
         lambda call: ArrayType(call.arguments[0].data_type, False),
         check=_check_sequence,
         text="sequence({0}, {1}, {option2}, {zone})",
+        null_for_null=True,
         evaluate=sequence_value,
+    ),
+    scalar(
+        "arrays_zip",
+        "array...",
+        _zipped,
+        check=_check_zip,
+        text=_zip_text,
+        null_intolerant=False,
+        treats_alike=True,
+        options_hold="names",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .. import registry
 from ..expressions.core import AttributeReference, Call, Expression, Literal, lit
@@ -168,9 +169,11 @@ def scalar(
     evaluate: Callable[..., object] | None = None,
     deterministic: bool = True,
     null_intolerant: bool | None = None,
+    null_for_null: bool = False,
     codegen: bool = True,
     aliases: tuple[str, ...] = (),
     kind: Kind = "scalar",
+    **fields: Any,
 ) -> FunctionSpec:
     """A function of fixed parameter types.
 
@@ -186,7 +189,11 @@ def scalar(
         sql: the same for Spark SQL.
         replacement: what the optimizer puts in its place.
         evaluate: its value: (call, *values); nulls come only if it is not null-intolerant.
-        null_intolerant: default: a scalar that is null where an argument is.
+        null_intolerant: default: a scalar that is null where an argument is. Ask a live Spark:
+            a condition `f(column) IS NOT NULL` shows in its plan whether Spark infers anything
+            about the column.
+        null_for_null: only constant folding knows that a null argument makes the result null.
+        fields: other fields of FunctionSpec.
     """
     wanted = parameters(takes)
 
@@ -195,7 +202,8 @@ def scalar(
         return typed if then is None else then(typed, conf)
 
     if null_intolerant is None:
-        null_intolerant = kind == "scalar" and nullable in (registry.null_if_any, always_null)
+        usual = nullable in (registry.null_if_any, always_null)
+        null_intolerant = kind == "scalar" and usual and not null_for_null
     return FunctionSpec(
         name=name,
         kind=kind,
@@ -209,14 +217,16 @@ def scalar(
         evaluate=evaluate,
         deterministic=deterministic,
         null_intolerant=null_intolerant and replacement is None,
+        null_for_null=null_for_null,
         codegen=codegen,
         aliases=aliases,
+        **fields,
     )
 
 
 def named(spec: FunctionSpec, *names: str) -> tuple[FunctionSpec, ...]:
     """The function and its copies under other names, which show as they were written."""
-    return (spec, *(replace(spec, name=name) for name in names))
+    return registry.one_function(spec, *(replace(spec, name=name) for name in names))
 
 
 def replaced(
@@ -228,6 +238,7 @@ def replaced(
     pretty: Text | str | None = None,
     sql: Text | str | None = None,
     evaluate: Callable[..., object] | None = None,
+    **fields: Any,
 ) -> FunctionSpec:
     """A function that the optimizer replaces: its type and nullability are the replacement's."""
     wanted = parameters(takes)
@@ -248,6 +259,7 @@ def replaced(
         sql=template(sql),
         replacement=build,
         evaluate=evaluate,
+        **fields,
     )
 
 

@@ -220,6 +220,7 @@ register(
         check=_check_count_min,
         object_hash=True,
         forms=_count_min_forms,
+        state_object="count-min sketch",
     ),
     _aggregate(
         "bitmap_construct_agg",
@@ -228,6 +229,7 @@ register(
         check=_check_positions,
         nullable=not_nullable,
         forms=_positions_forms,
+        state_object="bitmap",
     ),
     *(
         _aggregate(

@@ -15,10 +15,10 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
+from . import text_values as values
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
 from .mismatch import diff_types, unexpected_type, wrong_argument_count
-from .pattern_values import extracted, with_matches_replaced
 from .shapes import (
     always_null,
     check_types,
@@ -33,17 +33,23 @@ from .shapes import (
 MAX_INT = 2**31 - 1
 
 
-_TEXTS = ArrayType(STRING, False)
+_MASK = (
+    ("str", None),
+    ("upperChar", lit("X")),
+    ("lowerChar", lit("x")),
+    ("digitChar", lit("n")),
+    ("otherChar", Literal(value=None, type_=STRING)),
+)
 
 
 def _check_concat(call: Call, conf: Conf) -> Expression:
     """All arrays, all binary, or all strings."""
     types = [a.data_type for a in call.arguments]
     if types and all(isinstance(t, ArrayType) for t in types):
-        values = coerce_to_common(call.arguments, conf)
-        if values is None:
+        arrays = coerce_to_common(call.arguments, conf)
+        if arrays is None:
             raise diff_types(call, choice=True)
-        return with_arguments(call, values)
+        return with_arguments(call, arrays)
     if types and all(isinstance(t, BinaryType) for t in types):
         return call
     text = parameter("string")
@@ -71,10 +77,10 @@ def _concat_text(call: Call, show: Show) -> str:
     return f"concat({', '.join(show(a) for a in call.arguments)})"
 
 
-def _concat_value(call: Call, *values: object) -> object:
+def _concat_value(call: Call, *parts: object) -> object:
     if isinstance(call.data_type, ArrayType):
-        return tuple(item for value in values for item in value)  # type: ignore[attr-defined]
-    return "".join(str(value) for value in values)
+        return tuple(item for part in parts for item in part)  # type: ignore[attr-defined]
+    return "".join(str(part) for part in parts)
 
 
 def _check_concat_ws(call: Call, conf: Conf) -> Expression:
@@ -114,7 +120,10 @@ def _trim(name: str, side: str) -> FunctionSpec:
         text="{name}({0}, {option1})",
         pretty=show_pretty,
         sql=show_pretty,
-        evaluate=lambda call, *values: _trimmed(side, *values),
+        null_for_null=True,
+        constant_text="data",
+        parsed_operands=(1, 2) if name == "trim" else None,
+        evaluate=lambda call, *texts: _trimmed(side, *texts),
     )
 
 
@@ -154,12 +163,6 @@ def _minus(call: Call, length: Expression) -> Expression:
     return like_call(call, "negative", length)
 
 
-def _split_part(call: Call) -> Expression:
-    text, delimiter, part = call.arguments
-    parts = like_call(call, "stringsplitsql", text, delimiter)
-    return like_call(call, "element_at", parts, part, options=("",)) if call else parts
-
-
 def _index_of(
     call: Call, needle: str | None, text: str | None, start: int | None = 1
 ) -> int | None:
@@ -190,13 +193,6 @@ def _initcap(call: Call, text: str) -> str:
     return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
-def _split(call: Call, text: str, pattern: str, limit: int) -> tuple[str, ...]:
-    """Where the pattern is one plain character."""
-    if limit > 0 or len(pattern) != 1 or pattern in "\\.[]{}()*+-?^$|":
-        raise ValueError(pattern)
-    return tuple(text.split(pattern))
-
-
 def _padded(call: Call, text: str, length: int, pad: str) -> str:
     if length <= len(text) or not pad:
         return text[: max(length, 0)]
@@ -204,32 +200,45 @@ def _padded(call: Call, text: str, length: int, pad: str) -> str:
     return fill + text if call.name == "lpad" else text + fill
 
 
-def _regexp_count(call: Call) -> Expression:
-    found = like_call(call, "regexp_extract_all", *call.arguments, lit(0))
-    return like_call(call, "size", found, options=("null",))
-
-
-def _regexp_substr(call: Call) -> Expression:
-    found = like_call(call, "regexp_extract", *call.arguments, lit(0))
-    return like_call(call, "nullif", found, lit(""))
-
-
 register(
-    *named(scalar("upper", "string", STRING, evaluate=lambda call, s: s.upper()), "ucase"),
-    *named(scalar("lower", "string", STRING, evaluate=lambda call, s: s.lower()), "lcase"),
+    *named(
+        scalar(
+            "upper",
+            "string",
+            STRING,
+            evaluate=lambda call, s: s.upper(),
+            pushed_into_branches=True,
+            constant_text="data",
+        ),
+        "ucase",
+    ),
+    *named(
+        scalar(
+            "lower",
+            "string",
+            STRING,
+            evaluate=lambda call, s: s.lower(),
+            pushed_into_branches=True,
+            constant_text="data",
+        ),
+        "lcase",
+    ),
     _trim("trim", "BOTH"),
     _trim("ltrim", "LEADING"),
     _trim("rtrim", "TRAILING"),
-    replaced("btrim", "string, [string]", _btrim),
-    scalar("initcap", "string", STRING, evaluate=_initcap),
+    replaced("btrim", "string, [string]", _btrim, constant_text="data"),
+    scalar("initcap", "string", STRING, evaluate=_initcap, pushed_into_branches=True),
     scalar(
         "concat",
         "any...",
         _concat_type,
         check=_check_concat,
         text=_concat_text,
-        null_intolerant=True,
+        null_for_null=True,
         evaluate=_concat_value,
+        parsed_operands=(2, 2),
+        treats_alike=True,
+        constant_text="data",
     ),
     scalar(
         "concat_ws",
@@ -238,6 +247,8 @@ register(
         check=_check_concat_ws,
         nullable=lambda call: call.arguments[0].nullable,
         null_intolerant=False,
+        evaluate=values.joined,
+        constant_text="data",
     ),
     scalar(
         "elt",
@@ -247,43 +258,106 @@ register(
         text="elt({args}, {ansi})",
         nullable=always_null,
         null_intolerant=False,
+        treats_alike=True,
     ),
     *named(
-        scalar("length", "string|binary", INT, evaluate=lambda call, s: len(s)),
+        scalar(
+            "length",
+            "string|binary",
+            INT,
+            evaluate=lambda call, s: len(s),
+            pushed_into_branches=True,
+            constant_text="data",
+        ),
         "char_length",
         "character_length",
         "len",
     ),
-    scalar("bit_length", "string|binary", INT),
-    scalar("octet_length", "string|binary", INT),
-    scalar("ascii", "string", INT),
-    *named(scalar("char", "bigint", STRING), "chr"),
+    scalar(
+        "bit_length",
+        "string|binary",
+        INT,
+        evaluate=lambda call, s: 8 * values.octets(s),
+        pushed_into_branches=True,
+    ),
+    scalar("octet_length", "string|binary", INT, evaluate=lambda call, s: values.octets(s)),
+    scalar(
+        "ascii",
+        "string",
+        INT,
+        evaluate=lambda call, s: ord(s[0]) if s else 0,
+        pushed_into_branches=True,
+    ),
+    *named(
+        scalar("chr", "bigint", STRING, evaluate=values.character, pushed_into_branches=True),
+        "char",
+    ),
     scalar("reverse", "string|binary|array", 0, evaluate=lambda call, s: s[::-1]),
     scalar("repeat", "string, int", STRING, evaluate=lambda call, s, n: s * n),
     scalar("space", "int", STRING, evaluate=lambda call, n: " " * n),
     *named(
-        scalar("substring", f"string|binary, int, [int={MAX_INT}]", 0, evaluate=_substring),
+        scalar(
+            "substring",
+            f"string|binary, int, [int={MAX_INT}]",
+            0,
+            evaluate=_substring,
+            constant_text="data",
+        ),
         "substr",
     ),
-    scalar("substring_index", "string, string, int", STRING),
-    replaced("left", "string|binary, int", _left),
-    replaced("right", "string, int", _right),
-    *named(scalar("locate", "string, string, [int=1]", INT, evaluate=_index_of), "position"),
-    scalar("instr", "string, string", INT, check=_check_instr, evaluate=_position),
-    scalar("find_in_set", "string, string", INT),
-    scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded),
-    scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded),
-    scalar("overlay", "string|binary, string|binary, int, [int=-1]", 0),
+    scalar(
+        "substring_index",
+        "string, string, int",
+        STRING,
+        evaluate=values.substring_index,
+        constant_text="data",
+    ),
+    replaced("left", "string|binary, int", _left, constant_text="data"),
+    replaced("right", "string, int", _right, constant_text="data"),
+    *named(
+        scalar(
+            "locate",
+            "string, string, [int=1]",
+            INT,
+            evaluate=_index_of,
+            null_intolerant=False,
+            constant_text="data",
+        ),
+        "position",
+    ),
+    scalar(
+        "instr", "string, string", INT, check=_check_instr, evaluate=_position, constant_text="data"
+    ),
+    scalar("find_in_set", "string, string", INT, pushed_into_branches=True, constant_text="data"),
+    scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded, constant_text="data"),
+    scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded, constant_text="data"),
+    scalar("overlay", "string|binary, string|binary, int, [int=-1]", 0, parsed_operands=(3, 4)),
     scalar(
         "replace",
         "string, string, [string='']",
         STRING,
         evaluate=lambda call, s, a, b: s.replace(a, b) if a else s,
+        constant_text="data",
     ),
-    scalar("translate", "string, string, string", STRING),
-    scalar("soundex", "!string", STRING),
-    scalar("levenshtein", "string, string, [int]", INT, text="levenshtein({0}, {1}, {option2})"),
-    scalar("format_number", "numeric, int|string", STRING, nullable=always_null),
+    scalar(
+        "translate",
+        "string, string, string",
+        STRING,
+        evaluate=values.translated,
+        constant_text="data",
+    ),
+    scalar("soundex", "!string", STRING, evaluate=values.soundex, pushed_into_branches=True),
+    scalar(
+        "levenshtein",
+        "string, string, [int]",
+        INT,
+        text="levenshtein({0}, {1}, {option2})",
+        evaluate=values.levenshtein,
+        constant_text="data",
+    ),
+    scalar(
+        "format_number", "numeric, int|string", STRING, nullable=always_null, constant_number=True
+    ),
     *named(
         scalar(
             "format_string",
@@ -291,6 +365,8 @@ register(
             STRING,
             nullable=lambda call: call.arguments[0].nullable,
             null_intolerant=False,
+            evaluate=values.formatted,
+            treats_alike=True,
         ),
         "printf",
     ),
@@ -300,6 +376,7 @@ register(
         STRING,
         null_intolerant=False,
         nullable=always_null,
+        named_parameters=_MASK,
     ),
     invoked("quote", "string", STRING, "ExpressionImplUtils.quote"),
     invoked("luhn_check", "string", BOOLEAN, "ExpressionImplUtils.isLuhnNumber"),
@@ -316,17 +393,4 @@ register(
         "ExpressionImplUtils.getSentences",
         nullable=always_null,
     ),
-    # Splitting.
-    scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split),
-    scalar("stringsplitsql", "string, string", _TEXTS),
-    replaced("split_part", "string, string, int", _split_part, sql="split_part({args})"),
-    # Regular expressions.
-    scalar("regexp_extract", "string, string, [int=1]", STRING, evaluate=extracted),
-    scalar("regexp_extract_all", "string, string, [int=1]", ArrayType(STRING, True)),
-    scalar(
-        "regexp_replace", "string, string, string, [int=1]", STRING, evaluate=with_matches_replaced
-    ),
-    scalar("regexp_instr", "string, string, [int=0]", INT),
-    replaced("regexp_count", "string, string", _regexp_count),
-    replaced("regexp_substr", "string, string", _regexp_substr),
 )

@@ -153,6 +153,7 @@ register(
         data_type=_type,
         nullable=lambda call: call.arguments[0].nullable,
         check=_check,
+        constructor=True,
     ),
     FunctionSpec(
         name=PUT,

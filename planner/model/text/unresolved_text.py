@@ -20,21 +20,6 @@ from .fields_shown import cut_arguments
 
 Show = Callable[[Expression], str]
 
-_MANY = range(1, 2**31)
-# What the parser itself builds, of how many operands. Everything else in a query is a function that
-# is looked up by name; Spark marks it with a quote as long as it is unresolved.
-_BUILT_BY_PARSER: dict[str, range] = {
-    **dict.fromkeys(("+", "-", "trim"), range(1, 3)),
-    **dict.fromkeys(("~", "negative", "positive", "not", "isnull", "isnotnull"), range(1, 2)),
-    **dict.fromkeys(("*", "/", "%", "div", "&", "|", "^", "and", "or"), range(2, 3)),
-    **dict.fromkeys(("=", "<=>", "<", "<=", ">", ">=", "rlike", "concat", "extract"), range(2, 3)),
-    **dict.fromkeys(("like", "ilike"), range(2, 4)),
-    **dict.fromkeys(("likeany", "likeall", "notlikeany", "notlikeall", "in", "struct"), _MANY),
-    "overlay": range(3, 5),
-}
-_OF_NULLS = ("first", "last", "any_value")
-"""Functions that the grammar knows, for IGNORE NULLS among their arguments."""
-
 
 def unresolved_text(expression: Expression, show: Show) -> str | None:
     """The form in plans, `show` being that of anything; None for what is no such expression."""
@@ -64,18 +49,23 @@ def _names(names: tuple[tuple[str, ...], ...]) -> str:
 
 def is_built_by_parser(function: UnresolvedFunction) -> bool:
     """Whether the grammar has a form for it with as many operands: it was not looked up by name."""
-    return len(function.arguments) in _BUILT_BY_PARSER.get(function.name, ())
+    spec = registry.find(function.name)
+    if spec is None or spec.parsed_operands is None or spec.name != function.name:
+        return False
+    least, most = spec.parsed_operands
+    return least <= len(function.arguments) <= most
 
 
 def _call_text(function: UnresolvedFunction, show: Show) -> str:
     name = function.name
     one = len(function.arguments) == 1
-    if name in _OF_NULLS and one and not function.distinct and function.ignore_nulls is None:
+    spec = registry.find(name)
+    takes_nulls = spec is not None and spec.nulls_in_arguments
+    if takes_nulls and one and not function.distinct and function.ignore_nulls is None:
         return f"{name}({show(function.arguments[0])}, false)"
     if name == "trim" and one:
         return f"'trim({show(function.arguments[0])})"
     if is_built_by_parser(function) and function.filter is None and not function.distinct:
-        spec = registry.find(name)
         if spec is not None and spec.text is not None:
             return spec.text(Call(name=name, arguments=function.arguments), show)
         return f"{name}({cut_arguments(list(map(show, function.arguments)))})"

@@ -62,14 +62,6 @@ from .aggregate_filters import check_aggregate_filter
 from .lambdas import is_higher_order, resolve_higher_order
 from .within_group import ordered_call
 
-_LITERAL_FUNCTIONS = {
-    **{name: name for name in ("current_date", "current_timestamp", "current_user")},
-    **dict.fromkeys(("user", "session_user"), "current_user"),
-}
-
-# IGNORE NULLS and RESPECT NULLS make Spark forget by which name the function was called.
-_RENAMED = {"first_value": "first", "last_value": "last"}
-
 
 class Resolver:
     """Resolves expressions over the columns of one operator's input.
@@ -139,8 +131,11 @@ class Resolver:
 
     def _literal_function(self, parts: tuple[str, ...]) -> Expression | None:
         """`current_date` and the like, which need no parentheses where no column is called so."""
-        name = _LITERAL_FUNCTIONS.get(parts[0].lower()) if len(parts) == 1 else None
-        return None if name is None else self.context.call(name)
+        name = parts[0].lower()
+        spec = registry.find(name) if len(parts) == 1 else None
+        if spec is None or not spec.literal or spec.name != name:
+            return None
+        return self.context.call(spec.one_name)
 
     def _subquery(self, subquery: SubqueryExpression) -> Expression:
         analyze = self.context.analyze_subquery
@@ -268,8 +263,9 @@ class Resolver:
         given = function.ignore_nulls is not None and spec.null_treatment
         ordered = ordered_call(function, spec.name, self.context)
         name = function.name
-        if given and name.lower() in _RENAMED:
-            name = _RENAMED[name.lower()]
+        if given and spec.same_as is not None:
+            # IGNORE NULLS and RESPECT NULLS make Spark forget by which name it was called.
+            name = spec.same_as
         call = ordered or self.context.call(
             name,
             *function.arguments,

@@ -17,14 +17,13 @@ from ....planner.model.expressions.equality import canonical
 from ....planner.model.expressions.subqueries import SubqueryExpression
 from ....planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ....planner.model.plans.logical import Aggregate, Expand, Project
+from ....planner.model.registry import find
 from ..context import Context
 from ..expressions.expressions import Resolver
 from ..failures import failure
 from .grouping_sets import ID, POSITION, is_grouping_call, with_grouping_functions
 
 Expressions = tuple[Expression, ...]
-
-_OPERATORS = frozenset(("and", "or", "not", "isnull", "isnotnull", "like", "in", "between"))
 
 
 def is_expanded(plan: Aggregate) -> bool:
@@ -182,7 +181,8 @@ def _waits(node: Expression) -> bool:
 
 def _is_function(name: str) -> bool:
     """Not an operator: those are resolved as soon as they are parsed."""
-    return name.isidentifier() and name not in _OPERATORS
+    spec = find(name.lower())
+    return name.isidentifier() and not (spec is not None and spec.predicate)
 
 
 def _is_implicit_cast(node: Expression) -> bool:

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from ....planner.model.errors import AnalysisError
-from ....planner.model.expressions.core import Expression, Literal, lit
+from ....planner.model.expressions.core import Expression
 from ....planner.model.expressions.unresolved import NamedArgument, UnresolvedFunction
-from ....planner.model.schemas.types import STRING
+from ....planner.model.registry import find
 from ....planner.model.tree import replace
 from ..failures import failure, quoted
 from .suggestions import distance
-
-_NULL = Literal(value=None, type_=STRING)
-_COLLECTION: tuple[tuple[str, Expression | None], ...] = (("collection", None),)
-_SIGNATURES: dict[str, tuple[tuple[str, Expression | None], ...]] = {
-    "mask": (
-        ("str", None),
-        ("upperChar", lit("X")),
-        ("lowerChar", lit("x")),
-        ("digitChar", lit("n")),
-        ("otherChar", _NULL),
-    ),
-    **dict.fromkeys(("explode", "explode_outer", "posexplode", "posexplode_outer"), _COLLECTION),
-}
-"""Parameter names with their defaults; None for those that must be given."""
 
 
 def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
@@ -34,8 +20,9 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
     if not any(isinstance(a, NamedArgument) for a in function.arguments):
         return function
     name = function.name.lower()
-    signature = _SIGNATURES.get(name)
-    if signature is None:
+    spec = find(name)
+    signature = () if spec is None else spec.named_parameters
+    if not signature:
         raise _error(
             function,
             "NAMED_PARAMETERS_NOT_SUPPORTED",

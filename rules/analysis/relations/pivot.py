@@ -31,8 +31,6 @@ from ..failures import failure
 from ..names.names import named, qualified
 from ..windows.time_windows import expand_windows
 
-_KEEP_THEIR_LAST = {"percentile_approx": 1, "approx_percentile": 1}
-
 
 def resolve_pivot(plan: UnresolvedPivot, child: LogicalPlan, context: Context) -> LogicalPlan:
     """`Pivot c IN (1, 2): sum(x)` -> `Project [g, p[0] AS 1, p[1] AS 2], Aggregate [g]
@@ -162,8 +160,8 @@ class _Pivot:
             if not isinstance(node, AggregateExpression):
                 return node
             call = node.function
-            count = _KEEP_THEIR_LAST.get(call.name, len(call.arguments))
-            arguments = (*map(masked, call.arguments[:count]), *call.arguments[count:])
+            masks = 1 if call.spec.one_name == "percentile_approx" else len(call.arguments)
+            arguments = (*map(masked, call.arguments[:masks]), *call.arguments[masks:])
             function = replace(call, arguments=arguments)
             return replace(node, function=function, result_id=fresh_id())
 

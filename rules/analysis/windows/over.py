@@ -33,13 +33,11 @@ from ..failures import failure
 from ..names.names import qualified
 from .frames import check_frame
 
-RANKS = frozenset(("rank", "dense_rank", "percent_rank"))
-
 
 def with_order(window: WindowExpression) -> WindowExpression:
     """Ranks compare the columns that the window is ordered by: they become its arguments."""
     function = window.function
-    if not isinstance(function, Call) or function.name not in RANKS:
+    if not isinstance(function, Call) or not function.spec.rank_like:
         return window
     keys = tuple(o.child for o in window.order_by if isinstance(o, SortOrder))
     return replace(window, function=replace(function, arguments=keys))

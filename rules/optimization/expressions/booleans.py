@@ -8,8 +8,6 @@ from ....planner.model.expressions.predicates import balanced, split
 from ....planner.model.tree import replace
 from ..support.calls import call, is_call, is_false, is_null, is_true, negate, null_of, truth
 
-_OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
-
 
 def simplify_booleans(expression: Expression) -> Expression:
     """AND, OR and NOT in simpler form: neutral and absorbing operands, De Morgan, common factors.
@@ -28,9 +26,10 @@ def _not(expression: Call) -> Expression:
         return truth(is_false(inner))
     if not isinstance(inner, Call):
         return expression
-    if inner.name in _OPPOSITE:
+    negation = inner.spec.negation
+    if negation is not None:
         # It stands where the comparison stood, for what is told of its operands.
-        return replace(call(_OPPOSITE[inner.name], *inner.arguments), origin=inner.origin)
+        return replace(call(negation, *inner.arguments), origin=inner.origin)
     match inner.name:
         case "or":
             return call("and", negate(inner.arguments[0]), negate(inner.arguments[1]))
@@ -77,7 +76,7 @@ def is_opposite(left: Expression, right: Expression) -> bool:
         return True
     if not (isinstance(left, Call) and isinstance(right, Call)):
         return False
-    return _OPPOSITE.get(left.name) == right.name and all(map(same, left.children, right.children))
+    return left.spec.negation == right.name and all(map(same, left.children, right.children))
 
 
 def _without_opposite(

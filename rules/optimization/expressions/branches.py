@@ -7,24 +7,6 @@ from ....planner.model.tree import replace
 from ..support.calls import is_call, null_of
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-UNARY = _words(
-    """isnull isnotnull abs bin factorial hex upper lower trim ltrim rtrim ascii base64 bit_length
-    chr char length char_length year quarter month day dayofmonth dayofweek dayofyear weekday
-    weekofyear last_day acos acosh asin asinh atan atanh cbrt ceil floor cos cosh
-    cot csc degrees exp expm1 log1p log10 log2 ln radians rint sec sign signum sin sinh sqrt tan
-    tanh initcap soundex unhex"""
-)
-BINARY = _words(
-    """= <=> < <= > >= startswith endswith contains like rlike + - * / % div pmod mod & | ^ power
-    pow atan2 hypot log nanvl shiftleft shiftright shiftrightunsigned add_months date_add date_sub
-    datediff date_diff find_in_set round bround ceil floor timestamp_add"""
-)
-
-
 def push_into_branches(expression: Expression) -> Expression:
     """An operation on an IF or CASE goes into its branches, if at most one value is no constant.
 
@@ -33,9 +15,9 @@ def push_into_branches(expression: Expression) -> Expression:
     if isinstance(expression, Cast | GetStructField):
         return _pushed(expression, 0)
     assert isinstance(expression, Call)
-    if expression.name in UNARY and len(expression.arguments) == 1:
+    if len(expression.arguments) == 1:
         return _pushed(expression, 0)
-    if expression.name in BINARY and len(expression.arguments) == 2:
+    if len(expression.arguments) == 2:
         left, right = expression.arguments
         if right.foldable:
             pushed = _pushed(expression, 0)

@@ -25,7 +25,7 @@ from ....planner.model.schemas.types import DataType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes
-from ..support.calls import ITEM_LOOKUPS
+from ..support.calls import is_item_lookup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +69,7 @@ def is_cheap(expression: Expression) -> bool:
     """
     if isinstance(expression, AttributeReference | Literal | PythonUDF) or expression.foldable:
         return True
-    is_field = isinstance(expression, GetStructField | Alias) or (
-        isinstance(expression, Call) and expression.name in ITEM_LOOKUPS
-    )
+    is_field = isinstance(expression, GetStructField | Alias) or is_item_lookup(expression)
     return is_field and all(is_cheap(child) for child in expression.children)
 
 
@@ -171,7 +169,7 @@ class _Extraction:
             body = self.extracted(expression.body, nested=True)
             return _filled(body, expression.reference, self._column(definition))
         if isinstance(expression, CaseWhen) or (
-            isinstance(expression, Call) and expression.name in ("if", "coalesce")
+            isinstance(expression, Call) and expression.spec.conditional
         ):
             return self._conditional(expression, nested=nested)
         return expression.map_children(lambda child: self.extracted(child, nested=nested))

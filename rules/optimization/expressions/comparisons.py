@@ -9,7 +9,7 @@ from ....planner.model.plans.logical import Filter
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ..support.calls import COMPARISONS, is_false, is_true, negate, truth
+from ..support.calls import is_comparison, is_false, is_true, negate, truth
 
 
 def simplify_comparisons(expression: Expression) -> Expression:
@@ -23,7 +23,7 @@ def simplify_comparisons(expression: Expression) -> Expression:
         if expression.name == "<=>":
             return truth(True)
         if not left.nullable and not right.nullable:
-            return truth(expression.name in ("=", ">=", "<="))
+            return truth(_allows_equal(expression))
     if expression.name not in ("=", "<=>"):
         return expression
     for constant, other in ((right, left), (left, right)):
@@ -34,6 +34,11 @@ def simplify_comparisons(expression: Expression) -> Expression:
         if is_false(constant):
             return negate(other)
     return expression
+
+
+def _allows_equal(comparison: Call) -> bool:
+    """Whether it is true of equal sides: all but `<` and `>` are."""
+    return comparison.name not in ("<", ">")
 
 
 def simplify_comparisons_below_null_checks(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -48,10 +53,10 @@ def simplify_comparisons_below_null_checks(plan: LogicalPlan, conf: Conf) -> Log
     }
 
     def decided(expression: Expression) -> Expression:
-        if isinstance(expression, Call) and expression.name in COMPARISONS:
+        if isinstance(expression, Call) and is_comparison(expression):
             left, right = expression.arguments
             if same(left, right) and canonical(left) in known:
-                return truth(expression.name in ("=", "<=>", ">=", "<="))
+                return truth(_allows_equal(expression))
         return expression
 
     condition = node.condition.transform_up(decided) if known else node.condition

@@ -28,17 +28,11 @@ from ....planner.model.text.text import plan_text
 _BYPASS = (
     'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22012'
 )
-_DIVISIONS = {
-    "/": ("DIVIDE_BY_ZERO", "Division", "try_divide"),
-    "div": ("DIVIDE_BY_ZERO", "Division", "try_divide"),
-    "%": ("REMAINDER_BY_ZERO", "Remainder", "try_mod"),
-    "mod": ("REMAINDER_BY_ZERO", "Remainder", "try_mod"),
-}
+_DIVISIONS = {"DIVIDE_BY_ZERO": "Division", "REMAINDER_BY_ZERO": "Remainder"}
 _INDEXES = {
     "get_array_item": ("INVALID_ARRAY_INDEX", "the SQL function `get()`"),
     "element_at": ("INVALID_ARRAY_INDEX_IN_ELEMENT_AT", "`try_element_at`"),
 }
-_OVERFLOWS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 
 
 def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -87,7 +81,7 @@ def _refuse(expression: Expression, around: Origin | None) -> None:
     # An implicit cast stands where the operator stands that asked for it.
     origin = expression.origin if expression.origin is not None else around
     conditional = isinstance(expression, CaseWhen) or (
-        isinstance(expression, Call) and expression.name in ("if", "coalesce", "nanvl")
+        isinstance(expression, Call) and expression.spec.conditional
     )
     if conditional and not expression.foldable:
         return
@@ -95,9 +89,10 @@ def _refuse(expression: Expression, around: Origin | None) -> None:
     for child in children:
         if not _is_fine(child):
             _refuse(child, origin)
-    if isinstance(expression, Call) and expression.name in _DIVISIONS and expression.ansi:
+    error = expression.spec.ansi_error if isinstance(expression, Call) else None
+    if isinstance(expression, Call) and error in _DIVISIONS and expression.ansi:
         _check_division(expression, origin)
-    elif isinstance(expression, Call) and expression.name in _OVERFLOWS and expression.ansi:
+    elif isinstance(expression, Call) and error == "ARITHMETIC_OVERFLOW" and expression.ansi:
         _check_sum(expression, origin)
     elif isinstance(expression, Cast) and expression.mode == "ANSI":
         _check_cast(expression, origin)
@@ -111,11 +106,12 @@ def _check_division(division: Call, origin: Origin | None) -> None:
     left, right = (evaluate(argument) for argument in division.arguments)
     if left is None or right is None or left.value is None or right.value != 0:
         return
-    condition, what, instead = _DIVISIONS[division.name]
+    condition, instead = division.spec.ansi_error, division.spec.tolerant
+    assert condition is not None
     raise _failure(
         condition,
-        f"{what} by zero. Use `{instead}` to tolerate divisor being 0 and return NULL instead. "
-        f"{_BYPASS}",
+        f"{_DIVISIONS[condition]} by zero. Use `{instead}` to tolerate divisor being 0 and return "
+        f"NULL instead. {_BYPASS}",
         origin,
         f"Divide by something else, or use {instead}.",
     )
@@ -171,7 +167,7 @@ def _check_sum(call: Call, origin: Origin | None) -> None:
         return
     if any(evaluate(argument) is None for argument in call.arguments):
         return
-    instead = _OVERFLOWS[call.name]
+    instead = call.spec.tolerant
     raise _failure(
         "ARITHMETIC_OVERFLOW",
         f"overflow. Use '{instead}' to tolerate overflow and return NULL instead. "

@@ -65,9 +65,6 @@ def _coalesce(coalesce: Call) -> Expression:
     return replace(coalesce, arguments=tuple(kept))
 
 
-_TRANSPARENT = frozenset(("not", "<", "<=", ">", ">="))
-
-
 def push_null_checks_down(expression: Expression) -> Expression:
     """A null check of a comparison becomes null checks of its operands.
 
@@ -76,7 +73,9 @@ def push_null_checks_down(expression: Expression) -> Expression:
     if not isinstance(expression, Call):
         return expression
     inner = expression.arguments[0]
-    if not (isinstance(inner, Call) and inner.name in _TRANSPARENT and inner.deterministic):
+    if not isinstance(inner, Call) or not inner.deterministic:
+        return expression
+    if inner.name != "not" and inner.spec.negation is None:
         return expression
     checks: list[Expression] = [call(expression.name, operand) for operand in inner.arguments]
     return disjunction(checks) if expression.name == "isnull" else conjunction(checks)

@@ -20,9 +20,10 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.memo import is_marked, mark
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.registry import FunctionSpec
 from ....planner.model.settings.conf import Conf
 from ..support import settings
-from ..support.calls import COMPARISONS, ITEM_LOOKUPS, is_call
+from ..support.calls import is_call, is_item_lookup
 from . import branches
 from .aggregate_filters import eliminate_aggregate_filter
 from .associativity import gather_constants
@@ -38,11 +39,26 @@ from .nulls import propagate_nulls, push_null_checks_down
 from .unwrap_casts import unwrap_casts
 
 Rewrite = Callable[[Expression], Expression]
+Of = frozenset[str] | Callable[[FunctionSpec], bool] | None
+"""Of which functions a rewrite is: by name, by what they are, of all."""
 
 _LIKES = frozenset(("like", "likeall", "likeany", "notlikeall", "notlikeany"))
 
+
+def _is_comparison(spec: FunctionSpec) -> bool:
+    return spec.mirror is not None
+
+
+def _compares(spec: FunctionSpec) -> bool:
+    return _is_comparison(spec) or spec.name in ("in", "inset", "isnotnull")
+
+
+def _is_of(of: Of, spec: FunctionSpec) -> bool:
+    return of is None or (spec.name in of if isinstance(of, frozenset) else of(spec))
+
+
 # Spark's order: nulls and constants first, as they make most of the other rewrites possible.
-REWRITES: tuple[tuple[Rewrite, frozenset[str] | None, tuple[type[Expression], ...]], ...] = (
+REWRITES: tuple[tuple[Rewrite, Of, tuple[type[Expression], ...]], ...] = (
     (propagate_nulls, None, (Cast, GetStructField, AggregateExpression)),
     (push_null_checks_down, frozenset(("isnull", "isnotnull")), ()),
     (optimize_in, frozenset(("in",)), ()),
@@ -54,19 +70,17 @@ REWRITES: tuple[tuple[Rewrite, frozenset[str] | None, tuple[type[Expression], ..
     (simplify_conditionals, frozenset(("if",)), (CaseWhen,)),
     (
         branches.push_into_branches,
-        branches.UNARY | branches.BINARY,
+        lambda spec: spec.pushed_into_branches,
         (Cast, GetStructField),
     ),
     (remove_positive, frozenset(("positive",)), ()),
-    (simplify_comparisons, COMPARISONS, ()),
+    (simplify_comparisons, _is_comparison, ()),
     (simplify_casts, frozenset(), (Cast,)),
     (simplify_case_conversions, frozenset(("upper", "lower")), ()),
-    (unwrap_casts, COMPARISONS | {"in", "inset", "isnotnull"}, ()),
-    (simplify_extraction, ITEM_LOOKUPS, (GetStructField,)),
+    (unwrap_casts, _compares, ()),
+    (simplify_extraction, lambda spec: spec.extracts, (GetStructField,)),
     (combine_concats, frozenset(("concat",)), ()),
 )
-
-_FAILING = ITEM_LOOKUPS | {"+", "-", "*", "/", "%", "div", "mod"}
 
 _FOR_CALL: dict[str, tuple[Rewrite, ...]] = {}
 _FOR_CLASS: dict[type[Expression], tuple[Rewrite, ...]] = {}
@@ -83,7 +97,7 @@ def _all_rewrites_for(expression: Expression) -> tuple[Rewrite, ...]:
         found = _FOR_CALL.get(expression.name)
         if found is None:
             name = expression.name
-            found = tuple(f for f, names, _ in REWRITES if names is None or name in names)
+            found = tuple(f for f, of, _ in REWRITES if _is_of(of, expression.spec))
             _FOR_CALL[name] = found
         return found
     kind = type(expression)
@@ -95,8 +109,10 @@ def _all_rewrites_for(expression: Expression) -> tuple[Rewrite, ...]:
 
 
 def _may_fail(expression: Expression) -> bool:
-    return isinstance(expression, Cast) or (
-        isinstance(expression, Call) and expression.name in _FAILING
+    return (
+        isinstance(expression, Cast)
+        or is_item_lookup(expression)
+        or (isinstance(expression, Call) and expression.spec.ansi_error is not None)
     )
 
 

@@ -22,10 +22,9 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ....planner.model.tree import replace
-from ..support.calls import COMPARISONS, NULL_BOOLEAN, call, is_call, is_null, negate, truth
+from ..support.calls import NULL_BOOLEAN, call, is_call, is_null, negate, truth
 from .casts import is_wider
 
-MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<=>": "<=>"}
 DAY = 86_400_000_000
 Number = bool | int | float | Decimal
 
@@ -45,7 +44,8 @@ def unwrap_casts(expression: Expression) -> Expression:
     if isinstance(left, Cast) and isinstance(right, Literal):
         return _unwrap(expression.name, left, right) or expression
     if isinstance(right, Cast) and isinstance(left, Literal):
-        turned = _unwrap(MIRROR[expression.name], right, left)
+        assert expression.spec.mirror is not None
+        turned = _unwrap(expression.spec.mirror, right, left)
         return expression if turned is None else _mirrored(turned)
     return expression
 
@@ -61,9 +61,9 @@ def _unwrap_check(check: Call) -> Expression:
 
 
 def _mirrored(expression: Expression) -> Expression:
-    if isinstance(expression, Call) and expression.name in COMPARISONS:
+    if isinstance(expression, Call) and expression.spec.mirror is not None:
         left, right = expression.arguments
-        return call(MIRROR[expression.name], right, left)
+        return call(expression.spec.mirror, right, left)
     return expression
 
 

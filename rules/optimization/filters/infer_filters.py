@@ -13,8 +13,6 @@ from ...common.trees import rewrite_down, rewrite_up
 from ..support.calls import call
 from ..support.constraints import constraints, from_equalities, not_null
 
-_DROPS_EMPTY = frozenset(("explode", "posexplode", "inline"))
-
 
 def infer_filters_from_generators(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """A generator that drops empty arrays has only rows with full ones below.
@@ -27,7 +25,7 @@ def infer_filters_from_generators(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         if not isinstance(node, Generate) or node.outer:
             return node
         generator = node.generator
-        if not isinstance(generator, Call) or generator.name not in _DROPS_EMPTY:
+        if not isinstance(generator, Call) or not generator.spec.collection_generator:
             return node
         argument = generator.arguments[0]
         if not isinstance(argument, AttributeReference):

@@ -10,7 +10,6 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes, rewrite_down
 from ..expressions.simplify import simplify
-from ..operators.distinct import DUPLICATES_DO_NOT_MATTER
 from ..operators.distinct_keys import distinct_keys, key_columns
 from ..support.calls import is_false, is_null
 from ..support.constraints import constraints
@@ -62,7 +61,7 @@ def _matches_once(join: Join) -> bool:
 
 def _ignores_repetition(plan: Aggregate) -> bool:
     found = [a for e in plan.aggregates for a in e.collect(AggregateExpression)]
-    return all(a.function.name in DUPLICATES_DO_NOT_MATTER for a in found)
+    return all(a.function.spec.duplicate_agnostic for a in found)
 
 
 def _without_padding(plan: Aggregate) -> LogicalPlan:

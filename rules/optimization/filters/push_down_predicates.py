@@ -34,8 +34,6 @@ from ...common.trees import alias_map, replace_attributes, rewrite_down
 from ..support import settings
 from .push_through_joins import push_join_condition_down, push_through_join
 
-_COSTLY = frozenset(("like", "ilike", "rlike", "regexp_like", "array_join"))
-
 Test = Callable[[Expression], bool]
 
 
@@ -138,7 +136,7 @@ def _asks_same_columns(condition: Expression, below: frozenset[int]) -> bool:
 
 def _is_costly(expression: Expression) -> bool:
     # Below the Project, where it is computed for its column, it would be computed once more.
-    return isinstance(expression, Call) and expression.name in _COSTLY
+    return isinstance(expression, Call) and expression.spec.costly
 
 
 def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression], list[Expression]]:

@@ -14,7 +14,7 @@ from ..support.calls import call
 MAX_LONG_DIGITS = 18
 MAX_DOUBLE_DIGITS = 15
 # What cannot overflow needs no try_, and loses the name that it was written with.
-_PLAIN = {"sum": "sum", "try_sum": "sum", "avg": "avg", "mean": "avg", "try_avg": "avg"}
+_PLAIN = {"try_sum": "sum", "try_avg": "avg"}
 
 
 def speed_up_decimal_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -36,8 +36,9 @@ def _rewritten(expression: Expression, conf: Conf) -> Expression:
     if not isinstance(expression, AggregateExpression):
         return expression.map_children(lambda child: _rewritten(child, conf))
     function = expression.function
-    name = _PLAIN.get(function.name)
-    if name is None:
+    one_name = function.spec.one_name
+    name = _PLAIN.get(one_name, one_name)
+    if name not in ("sum", "avg"):
         return expression
     argument = function.arguments[0]
     if not isinstance(argument.data_type, DecimalType):

@@ -29,7 +29,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import ArrayType, DataType, MapType, StructType
 from ....planner.model.tree import replace
 from ..support import settings
-from ..support.calls import ITEM_LOOKUPS
+from ..support.calls import is_item_lookup
 
 _PUSH_THROUGH = (GlobalLimit, LocalLimit, Join, Sort)
 Fields = dict[int, list[Expression]]
@@ -163,9 +163,7 @@ def _mentions(expression: Expression) -> Iterator[Expression]:
 
 
 def _is_extraction_or_column(expression: Expression) -> bool:
-    return isinstance(expression, GetStructField | AttributeReference) or (
-        isinstance(expression, Call) and expression.name in ITEM_LOOKUPS
-    )
+    return isinstance(expression, GetStructField | AttributeReference) or is_item_lookup(expression)
 
 
 def _size(data_type: DataType) -> int:
@@ -186,7 +184,9 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
     over `Project [items.a AS _extract_a]`.
     """
     generator = generate.generator
-    if not isinstance(generator, Call) or generator.name not in _PRUNED_GENERATORS:
+    if not isinstance(generator, Call) or not (
+        generator.spec.collection_generator or generator.name == "stack"
+    ):
         return None
     if not settings.current().exploded_fields:
         return None
@@ -207,7 +207,6 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
 
 
 _EXPLODES = frozenset(("explode", "posexplode"))
-_PRUNED_GENERATORS = _EXPLODES | {"inline", "stack"}
 
 
 def _generate_rewritten(node: Project, generate: Generate, fields: Fields) -> Project:

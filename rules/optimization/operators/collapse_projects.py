@@ -21,10 +21,8 @@ from ....planner.model.tree import replace
 from ...common.trees import replace_attributes, rewrite_up
 from ..expressions.common_expressions import is_cheap
 from ..expressions.simplify import simplify
-from ..support.calls import ITEM_LOOKUPS
+from ..support.calls import is_item_lookup
 from ..support.settings import current
-
-_CONSTRUCTORS = frozenset(("named_struct", "map", "array", "update_fields"))
 
 
 def collapse_projects(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -111,7 +109,7 @@ def can_collapse(consumers: Iterable[Expression], producers: Iterable[Expression
 def _is_cheap_to_inline(
     consumers: tuple[Expression, ...], expr_id: int, producer: Expression
 ) -> bool:
-    if isinstance(producer, Call) and producer.name in _CONSTRUCTORS:
+    if isinstance(producer, Call) and producer.spec.constructor:
         costly = sum(
             1
             for consumer in consumers
@@ -123,9 +121,7 @@ def _is_cheap_to_inline(
 
 
 def _is_extraction(expression: Expression) -> bool:
-    return isinstance(expression, GetStructField) or (
-        isinstance(expression, Call) and expression.name in ITEM_LOOKUPS
-    )
+    return isinstance(expression, GetStructField) or is_item_lookup(expression)
 
 
 def _taken_from(expression: Expression) -> Expression:

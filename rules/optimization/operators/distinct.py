@@ -9,10 +9,6 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes, rewrite_up
 
-DUPLICATES_DO_NOT_MATTER = frozenset(
-    ("max", "min", "bit_and", "bit_or", "collect_set", "first", "last", "any_value")
-)
-
 
 def replace_distinct(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Distinct, child` -> `Aggregate [all columns], [all columns]`. Idempotent."""
@@ -77,7 +73,7 @@ def eliminate_distinct_in_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPl
         if (
             isinstance(expression, AggregateExpression)
             and expression.distinct
-            and expression.function.name in DUPLICATES_DO_NOT_MATTER
+            and expression.function.spec.duplicate_agnostic
         ):
             return replace(expression, distinct=False)
         return expression

@@ -21,7 +21,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes, rewrite_up
-from ..support.calls import COMPARISONS, call, is_call
+from ..support.calls import call, is_call, is_comparison
 
 Constants = dict[int, Expression]
 # What a column equals, and the condition that says so.
@@ -79,7 +79,7 @@ def _equality(condition: Call, null_is_false: bool) -> Equalities:
 
 
 def _put_in(expression: Expression, found: Equalities) -> Expression:
-    if isinstance(expression, Call) and expression.name in COMPARISONS:
+    if is_comparison(expression):
         if any(expression is equality for _, equality in found.values()):
             return expression
         constants = {column: value for column, (value, _) in found.items()}

@@ -19,14 +19,7 @@ from ....planner.model.tree import replace
 from ...common.trees import rewrite_up
 from .distinct_keys import distinct_keys
 
-_INSENSITIVE = frozenset(
-    (
-        *("max", "min", "bit_and", "bit_or", "collect_set", "first", "last", "any_value"),
-        *("bool_and", "bool_or", "every", "some"),
-    )
-)
-
-_EXTREMES = frozenset(("max", "min", "bool_and", "bool_or", "every", "some"))
+_EXTREMES = ("max", "min")
 
 
 def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -132,4 +125,4 @@ def _minds_no_duplicates(plan: Aggregate, numbers: set[int]) -> bool:
     if any(_sums(part, numbers) for part in parts):
         # A sum over the rows instead of the groups: only beside extremes.
         return all(p.distinct or p.function.name in _EXTREMES or _sums(p, numbers) for p in parts)
-    return all(part.distinct or part.function.name in _INSENSITIVE for part in parts)
+    return all(part.distinct or part.function.spec.duplicate_agnostic for part in parts)

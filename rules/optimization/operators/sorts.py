@@ -10,11 +10,6 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import rewrite_down
 
-_ANY_ORDER = frozenset(("min", "max", "count", "bit_and", "bit_or", "bit_xor"))
-_ANY_ORDER_OF_WHOLE_NUMBERS = frozenset(
-    ("sum", "avg", "mean", "stddev", "stddev_samp", "stddev_pop", "var_samp", "var_pop", "variance")
-)
-
 
 def eliminate_sorts(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """A sort below another sort, a join, or an aggregate that does not care, goes.
@@ -60,9 +55,9 @@ def _ignores_order(expression: Expression) -> bool:
         return True
     if isinstance(expression, AggregateExpression):
         function = expression.function
-        if function.name in _ANY_ORDER:
+        if function.spec.order_irrelevant == "always":
             return True
-        return function.name in _ANY_ORDER_OF_WHOLE_NUMBERS and not isinstance(
+        return function.spec.order_irrelevant == "exact" and not isinstance(
             function.arguments[0].data_type, FloatType | DoubleType
         )
     return all(_ignores_order(child) for child in expression.children)

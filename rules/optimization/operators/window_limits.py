@@ -25,9 +25,7 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import rewrite_down
 
-_RANKS = frozenset(("row_number", "rank", "dense_rank"))
 _MOST = 1000  # spark.sql.optimizer.windowGroupLimitThreshold
-_FLIPPED = {">": "<", ">=": "<=", "=": "="}
 
 
 def infer_window_limits(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -55,7 +53,7 @@ def _limited(condition: Expression, window: Window, conf: Conf) -> Window | None
         if not isinstance(item, Alias) or not isinstance(item.child, WindowExpression):
             continue
         function = item.child.function
-        if not isinstance(function, Call) or function.name not in _RANKS:
+        if not isinstance(function, Call) or not function.spec.limits_groups:
             continue
         bounds = [b for c in split_conjuncts(condition) if (b := _bound(c, item)) is not None]
         if bounds:
@@ -87,9 +85,9 @@ def _bound(condition: Expression, column: Alias) -> int | None:
         ) if i == column.expr_id:
             pass
         case Call(
-            name=flipped, arguments=(Literal(value=int(value)), AttributeReference(expr_id=i))
-        ) if i == column.expr_id and flipped in _FLIPPED:
-            name = _FLIPPED[flipped]
+            spec=spec, arguments=(Literal(value=int(value)), AttributeReference(expr_id=i))
+        ) if i == column.expr_id and spec.mirror is not None:
+            name = spec.mirror
         case _:
             return None
     match name:

@@ -14,10 +14,6 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.windows import PreciseTimestampConversion
 from ....planner.model.schemas.types import BOOLEAN, BooleanType, DataType
 
-COMPARISONS = frozenset(("=", "<=>", "<", "<=", ">", ">="))
-# What takes a part out of an array or a map.
-ITEM_LOOKUPS = frozenset(("get_array_item", "get_map_value", "element_at"))
-
 
 def call(name: str, *arguments: Expression) -> Call:
     """A call of that function or operator."""
@@ -27,6 +23,16 @@ def call(name: str, *arguments: Expression) -> Call:
 def is_call(expression: Expression, name: str) -> bool:
     """Whether it is a call of that name."""
     return isinstance(expression, Call) and expression.name == name
+
+
+def is_comparison(expression: Expression) -> bool:
+    """Whether it is `=`, `<=>`, `<`, `<=`, `>` or `>=`."""
+    return isinstance(expression, Call) and expression.spec.mirror is not None
+
+
+def is_item_lookup(expression: Expression) -> bool:
+    """Whether it takes a part out of an array or a map."""
+    return isinstance(expression, Call) and expression.spec.extracts
 
 
 def is_true(expression: Expression) -> bool:

@@ -75,3 +75,62 @@ union_value = _unless_null(lambda one, other: dict.fromkeys((*_plain(one), *_pla
 slice_value = _unless_null(_sliced)
 flat_value = _unless_null(lambda arrays: [item for array in _plain(arrays) for item in array])
 sorted_value = _unless_null(lambda items, up=True: sorted(_plain(items), reverse=not up))
+
+
+def joined_items(call: Call, items: Items, mark: str, null: str | None = None) -> str:
+    """`array_join`."""
+    shown = (null if item is None else str(item) for item in items)
+    return mark.join(item for item in shown if item is not None)
+
+
+def _nan_last(item: object) -> tuple[bool, object]:
+    return item != item, item
+
+
+def extreme_item(choose: Callable[..., object]) -> Callable[..., object]:
+    """`array_max` or `array_min`."""
+
+    def value(call: Call, items: Items) -> object:
+        known = [item for item in items if item is not None]
+        return choose(known, key=_nan_last) if known else None
+
+    return value
+
+
+def _distinct(items: Iterable[object]) -> Items:
+    found: list[object] = []
+    for item in items:
+        if item not in found:
+            found.append(item)
+    return tuple(found)
+
+
+def overlap(call: Call, one: Items, other: Items) -> bool | None:
+    """`arrays_overlap`."""
+    if any(item is not None and item in other for item in one):
+        return True
+    return None if one and other and (None in one or None in other) else False
+
+
+def inserted(call: Call, items: Items, place: int, item: object) -> Items:
+    """`array_insert` where no null fills a gap."""
+    if place == -1:
+        return (*items, item)
+    if not 1 <= place <= len(items) + 1:
+        raise ValueError(place)
+    return (*items[: place - 1], item, *items[place - 1 :])
+
+
+def position(call: Call, items: Items, wanted: object) -> int:
+    """`array_position`: from 1, 0 where it is not there."""
+    return items.index(wanted) + 1 if wanted in items else 0
+
+
+def without(call: Call, items: Items, others: Items) -> Items:
+    """`array_except`."""
+    return _distinct(item for item in items if item not in others)
+
+
+def common(call: Call, items: Items, others: Items) -> Items:
+    """`array_intersect`."""
+    return _distinct(item for item in items if item in others)

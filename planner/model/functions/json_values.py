@@ -1,7 +1,8 @@
 """Values of functions over constant JSON, for constant folding.
 
-As in `constant_values`: a ValueError, LookupError or ArithmeticError says that the value is not
-known here. JSON beyond the standard (single quotes, comments) and times in it are left out.
+Each takes the call and its argument's plain value and gives Spark's value. A ValueError,
+LookupError or ArithmeticError says that the value is not known here. JSON beyond the standard
+(single quotes, comments) and times in it are left out.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class _Mismatch(Exception):
     """A JSON value that has not the type wanted."""
 
 
-def _from_json(call: Call, text: str) -> object:
+def from_json(call: Call, text: str) -> object:
     """A struct, array or map; what cannot be read is null, in a struct its fields."""
     schema, *more = call.options
     if not isinstance(schema, DataType) or any(more):
@@ -119,7 +120,8 @@ def _plain(value: object, source: DataType) -> object:
             raise ValueError(source)
 
 
-def _get_json_object(call: Call, text: str, path: str) -> str | None:
+def get_json_object(call: Call, text: str, path: str) -> str | None:
+    """What stands at a path; null where nothing does."""
     if not path.startswith("$") or _STEP.sub("", path[1:]):
         raise ValueError(path)
     try:
@@ -165,14 +167,14 @@ _INVOKED: dict[str, Callable[..., object]] = {
 }
 
 
-def _invoked(call: Call, *values: object) -> object:
+def invoked(call: Call, *values: object) -> object:
     """What the optimizer has put in a function's place."""
     if len(call.options) > 3:
         raise ValueError(call.options)  # to_json with options
     return _INVOKED[str(call.options[0])](call, *values)
 
 
-def _schema_of(call: Call, text: str) -> str:
+def schema_of_json(call: Call, text: str) -> str:
     """The type of a JSON text, as SQL."""
     return _inferred(_loaded(text)).sql
 
@@ -196,11 +198,3 @@ def _inferred(value: object) -> DataType:
             return ArrayType(kinds.pop() if kinds else STRING, True)
         case _:
             return STRING
-
-
-JSON_VALUES: dict[str, Callable[..., object]] = {
-    "from_json": _from_json,
-    "get_json_object": _get_json_object,
-    "schema_of_json": _schema_of,
-    **dict.fromkeys(("invoke", "static_invoke"), _invoked),
-}

@@ -1,0 +1,132 @@
+"""Values of functions of dates and times over constants.
+
+Each takes the call and its arguments' plain values (dates as days, times as microseconds) and gives
+Spark's value. A ValueError, LookupError or ArithmeticError says that the value is not known here.
+"""
+
+from __future__ import annotations
+
+import calendar
+import math
+from datetime import UTC, date, datetime
+from datetime import timedelta as span
+
+from ..expressions.core import Call
+from ..schemas.types import DateType, StringType, TimestampType
+from ..text.literal_text import session_time_zone
+from .cast_values import MICROS, local_micros, utc_micros
+from .datetime_fields import EPOCH
+
+_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_EPOCH = datetime(1970, 1, 1)
+
+
+def _zone(call: Call) -> str:
+    return call.time_zone or session_time_zone()
+
+
+def _local(call: Call, micros: int) -> datetime:
+    return _EPOCH + span(microseconds=local_micros(micros, _zone(call)))
+
+
+def months_between(call: Call, one: int, other: int, rounded: bool) -> float:
+    """A month has 31 days, unless both are the same day or the last of their months."""
+    a, b = _local(call, one), _local(call, other)
+    months = (a.year - b.year) * 12 + a.month - b.month
+    last = all(t.day == calendar.monthrange(t.year, t.month)[1] for t in (a, b))
+    if a.day == b.day or last:
+        return float(months)
+
+    def seconds(t: datetime) -> int:
+        return t.day * 86_400 + t.hour * 3600 + t.minute * 60 + t.second
+
+    value = months + (seconds(a) - seconds(b)) / (31 * 86_400)
+    return math.floor(value * 1e8 + 0.5) / 1e8 if rounded else value
+
+
+_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+
+
+def _pattern(text: str) -> str:
+    """A pattern of Java's of plain parts in Python's notation."""
+    found = ""
+    while text:
+        size = len(text) - len(text.lstrip(text[0]))
+        letters = text[:size]
+        if text[0].isalpha():
+            found += _PATTERNS[letters]
+        elif text[0] in "'[]{}#%":
+            raise ValueError(text)
+        else:
+            found += letters
+        text = text[size:]
+    return found
+
+
+def date_format(call: Call, time: int, pattern: str) -> str:
+    """Not before the year 1000, whose digits Java writes otherwise."""
+    moment = _local(call, time)
+    if moment.year < 1000:
+        raise ValueError(moment)
+    return moment.strftime(_pattern(pattern))
+
+
+def from_unixtime(call: Call, seconds: int, pattern: str) -> str:
+    """`date_format` of seconds."""
+    return date_format(call, seconds * MICROS, pattern)
+
+
+def unix_timestamp(call: Call, time: object, pattern: str) -> int:
+    """Seconds of a time, of a date, or of a text in a plain pattern."""
+    match call.arguments[0].data_type, time:
+        case TimestampType(), int():
+            return time // MICROS
+        case DateType(), int():
+            return utc_micros(time * 86_400 * MICROS, _zone(call)) // MICROS
+        case StringType(), str():
+            moment = datetime.strptime(time, _pattern(pattern)).replace(tzinfo=UTC)
+            if moment.strftime(_pattern(pattern)) != time:
+                raise ValueError(time)
+            return utc_micros(int(moment.timestamp()) * MICROS, _zone(call)) // MICROS
+    raise ValueError(time)
+
+
+def _start(moment: date, unit: str) -> date | None:
+    match unit.upper():
+        case "YEAR" | "YYYY" | "YY":
+            return moment.replace(month=1, day=1)
+        case "QUARTER":
+            return moment.replace(month=(moment.month - 1) // 3 * 3 + 1, day=1)
+        case "MONTH" | "MM" | "MON":
+            return moment.replace(day=1)
+        case "WEEK":
+            return moment - span(days=moment.weekday())
+    return None
+
+
+def trunc(call: Call, days: int, unit: str) -> int | None:
+    """The first day of the unit that the day is in; null for another unit."""
+    start = _start(EPOCH + span(days=days), unit)
+    return None if start is None else (start - EPOCH).days
+
+
+_UNITS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": MICROS, "MINUTE": 60 * MICROS}
+_UNITS |= {"HOUR": 3600 * MICROS, "DAY": 86_400 * MICROS, "DD": 86_400 * MICROS}
+
+
+def date_trunc(call: Call, unit: str, micros: int) -> int | None:
+    """The start of the unit that the time is in; null for another unit."""
+    local = local_micros(micros, _zone(call))
+    size = _UNITS.get(unit.upper(), 0)
+    if size:
+        return utc_micros(local // size * size, _zone(call))
+    start = _start(EPOCH + span(days=local // (86_400 * MICROS)), unit)
+    if start is None:
+        return None
+    return utc_micros((start - EPOCH).days * 86_400 * MICROS, _zone(call))
+
+
+def next_day(call: Call, days: int, name: str) -> int:
+    """The first such day of the week after that day."""
+    wanted = _DAYS.index(name.upper()[:2])
+    return days + 1 + (wanted - (days + 1 + 3)) % 7  # 1970-01-01 was a Thursday
