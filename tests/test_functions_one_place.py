@@ -30,6 +30,8 @@ EXCEPTIONS = {
     "planner/connect/relations.py": "kinds of the protocol's messages, some called as functions",
     "planner/connect/statistics.py": "what describe() and summary() compute",
     "planner/sql/tokens.py": "operators as signs, for the tokenizer",
+    "planner/sql/expressions.py": "the grammar: operators by how tightly they bind",
+    "runtime/native/buffers.py": "kernels that finish a buffer, by the buffer's form in Spark",
     "rules/optimization/expressions/replace_expressions.py": "which definition uses what twice",
     "rules/optimization/expressions/simplify.py": "which rewrite is of which functions",
     "runtime/inspection/summary.py": "the lines of a summary of numbers",
