@@ -96,7 +96,8 @@ def test_json_holds_the_tree() -> None:
     plan = planned(sql)
     found = json.loads(runtime_json(plan))
     assert (found["version"], found["engine"]) == (1, "spark")
-    assert list(found["subqueries"]) == ["stateplan_subquery_0"]
+    assert list(found["subqueries"]) == list(plan.subqueries)
+    assert len(plan.subqueries) == 1
     assert found["plan"]["node"] == "Select"
     assert [c["name"] for c in found["plan"]["output"]] == ["user", "q"]
     leaf = found["plan"]["children"][0]["children"][0]

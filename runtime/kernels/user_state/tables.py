@@ -87,8 +87,13 @@ class Table:
 
     def put(self, place: int, values: Iterable[tuple[Any, ...]]) -> None:
         """Put values in the place of all that there are of a key."""
+        before = self._entries.get(place)
         self._entries[place] = []
-        self.append(place, values)
+        if self.variable.kind == "value" and before:
+            (value,) = values
+            self._replace(place, before[0], Entry(value, None, self._expiry))
+        else:
+            self.append(place, values)
 
     def append(self, place: int, values: Iterable[tuple[Any, ...]]) -> None:
         """Put values behind those of a key."""
@@ -98,8 +103,17 @@ class Table:
 
     def set(self, place: int, key: tuple[Any, ...], value: tuple[Any, ...]) -> None:
         """Put an entry into a map."""
-        self._entries[place] = [*self._others(place, key), Entry(value, key, self._expiry)]
-        self._note(place, UPDATED, 1)
+        before = next((e for e in self._entries.get(place, ()) if e.key == key), None)
+        self._entries[place] = self._others(place, key)
+        self._replace(place, before, Entry(value, key, self._expiry))
+
+    def _replace(self, place: int, before: Entry | None, entry: Entry) -> None:
+        """Put an entry; where it has a time to live, Spark does not count what changes nothing."""
+        self._entries.setdefault(place, []).append(entry)
+        same = before is not None and before.expires_ms == entry.expires_ms is not None
+        # Spark compares bytes: NaN is NaN, and 0.0 is not -0.0.
+        unchanged = same and before is not None and repr(before.value) == repr(entry.value)
+        self._note(place, UPDATED, 0 if unchanged else 1)
 
     def unset(self, place: int, key: tuple[Any, ...]) -> None:
         """Take an entry out of a map."""
@@ -108,8 +122,10 @@ class Table:
 
     def clear(self, place: int) -> None:
         """Remove all that there is of a key."""
-        count = 1 if self.variable.kind == "value" else len(self.alive(place))
-        self._entries.pop(place, None)
+        entries = self._entries.pop(place, [])
+        # Without a time to live Spark removes a value without looking whether there is one.
+        plain_value = self.variable.kind == "value" and self.variable.ttl_ms is None
+        count = 1 if plain_value else len(entries)
         self._note(place, REMOVED, count)
 
     def _others(self, place: int, key: tuple[Any, ...]) -> list[Entry]:
