@@ -193,7 +193,7 @@ def test_hints_in_sql_name_operators(tmp_path: Path) -> None:
     assert hinted.execution.state_names == ("first", "totals")
     assert hinted.explain() == query(tmp_path, ABOVE).explain()
     with pytest.raises(PlanningError, match="have none, totals"):
-        query(tmp_path, HINTED.replace("STATE_NAME(first)", "")).explain()
+        query(tmp_path, HINTED.replace("/*+ STATE_NAME(first) */", "")).explain()
     with pytest.raises(stateplan.AnalysisError, match="no operator with state"):
         query(tmp_path, "SELECT /*+ STATE_NAME(x) */ user FROM STREAM events").explain()
     with pytest.raises(stateplan.AnalysisError, match="needs one name"):
