@@ -82,6 +82,7 @@ SUITE = (
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
     *(Name(family="joins", shape=s, seed=0, batches=2) for s in SHAPES["joins"]),
     Name(family="user state", shape="event time", seed=0, batches=4),
+    Name(family="user state", shape="expiring", seed=7001, batches=5),
 )
 OPERATORS = tuple(
     Name(family="operators", shape=s, seed=0, batches=3, restarts=True)
