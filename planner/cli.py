@@ -91,6 +91,7 @@ def _load(file: str, output_mode: str | None, conf: tuple[str, ...]) -> Query:
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="stateplan")
 def main() -> None:
     """Plan, explain, test and run Spark Structured Streaming queries."""
 

@@ -57,3 +57,11 @@ def test_importing_the_package_loads_no_pyspark() -> None:
     code = f"import sys, {modules}; print(sorted(set(sys.modules) & {heavy}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_version_stands_in_one_place() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    command = [sys.executable, "-m", "stateplan.planner.cli", "--version"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.split()[-1] == version
+    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
