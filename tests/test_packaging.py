@@ -59,9 +59,10 @@ def test_importing_the_package_loads_no_pyspark() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_the_version_stands_in_one_place() -> None:
+def test_the_version_stands_in_one_place(tmp_path: Path) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     command = [sys.executable, "-m", "stateplan.planner.cli", "--version"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    # Elsewhere than here, where an older build may have left its metadata.
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert shown.split()[-1] == version
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
