@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AggregateExpression, Call, Expression, SortOrder
 from ....planner.model.expressions.unresolved import UnresolvedStar
+from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.functions.comparisons import is_orderable
 from ....planner.model.plans.logical import Filter, Join, Sort
 from ....planner.model.plans.query_plan import LogicalPlan
@@ -30,10 +31,11 @@ def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
 
 
 def misplaced_in_operator(plan: LogicalPlan) -> AnalysisError | None:
-    """Aggregate functions in ORDER BY over rows that are not aggregated, or in a join's ON."""
+    """Functions with OVER in ORDER BY or ON, aggregates there over rows that are not aggregated."""
     if not isinstance(plan, Sort | Join):
         return None
-    found = [n for e in plan.expressions for n in e.collect(AggregateExpression)]
+    kinds = AggregateExpression | WindowExpression
+    found = [n for e in plan.expressions for n in e.walk() if isinstance(n, kinds)]
     if not found:
         return None
     name = type(plan).__name__
@@ -45,7 +47,7 @@ def misplaced_in_operator(plan: LogicalPlan) -> AnalysisError | None:
         f" the {name} operator.\nInvalid expressions: [{listed}]",
         state="42K0E",
         origin=plan.origin,
-        hint="Aggregate in a subquery first.",
+        hint="Compute it in a subquery first.",
     )
 
 
