@@ -43,11 +43,10 @@ from .model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
-from .model.settings.conf import Conf
+from .model.settings.conf import NO_DATA_BATCHES, Conf
 from .model.text.text import pretty
 
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
-_NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 _PROPAGATED = "spark.sql.streaming.statefulOperator.allowMultiple"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _BYTES_WORTH_A_STORE = 64 * 1024
@@ -223,8 +222,8 @@ def padded_rows_late(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
         cost = f"rows of the {side} stream that match nothing come {wait or '0 seconds'} late"
         if len(facts.watermarks) > 1 and facts.conf[_POLICY] != "max":
             cost += "; and not at all while one of the streams has no new events"
-        if not facts.conf.flag(_NO_DATA):
-            cost += f"; and only with new data, as {_NO_DATA} is false"
+        if not facts.conf.flag(NO_DATA_BATCHES):
+            cost += f"; and only with new data, as {NO_DATA_BATCHES} is false"
         yield (
             f"a row of the {side} stream without a match comes out once the watermark rules"
             f" one out, by {moment(time)}",

@@ -19,7 +19,7 @@ from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ..physical.explain import explain
 from ..physical.plan import SparkPlan
 from ..planner.incremental_execution import IncrementalExecution
-from ..planner.model.settings.conf import Conf
+from ..planner.model.settings.conf import NO_DATA_BATCHES, Conf
 from ..planner.model.settings.pinned import PROVIDER
 from .batch_progress import RunIdentity, batch_progress
 from .batch_time import with_batch_time
@@ -57,7 +57,6 @@ from .watermark import POLICY, WatermarkTracker
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 ATTEMPTS = 4
 """How often a batch is tried whose tasks run again behind others that have read their rows."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql.connect import proto
 
+from ..model.errors import StateplanError
 from ..model.expressions.core import Origin
 from ..model.tree import replace
 
@@ -72,3 +73,10 @@ def caller_of(request: Message) -> tuple[Origin, str] | None:
             origin = origin_at(f"{last.file_name}:{last.line_number}")
             return None if origin is None else (origin, last.method_name)
     return None
+
+
+def placed(error: StateplanError, origin: Origin | None) -> StateplanError:
+    """The error with the line of code that it comes from, the innermost that is known."""
+    if origin is not None and error.place is None:
+        error.place = f"{origin.file}:{origin.line}"
+    return error

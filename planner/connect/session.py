@@ -31,7 +31,7 @@ from ..model.tree import replace
 from ..pipelines.model import Pipeline
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses, is_unknown_source
-from .places import Message, origin_of
+from .places import Message, origin_of, placed
 from .python_functions import call_of
 from .relations import RelationReader
 from .streams import StartedQuery
@@ -230,7 +230,7 @@ class PlannerSession:
         except StateplanError as error:
             if error.condition in UNKNOWN_TABLE:
                 error.hint = "Describe its columns in a file given with --catalog."
-            raise _placed(error, origin) from None
+            raise placed(error, origin) from None
         if number is not None:
             self._frames[number] = (content, frame)
         return frame
@@ -395,10 +395,3 @@ class PlannerSession:
         plan = self.planned(relation).analyzed
         self.views[name.lower()] = TempView(name=name, plan=plan)
         self._view_relations[name.lower()] = relation
-
-
-def _placed(error: StateplanError, origin: Origin | None) -> StateplanError:
-    """The error with the line of code that it comes from, the innermost that is known."""
-    if origin is not None and error.place is None:
-        error.place = f"{origin.file}:{origin.line}"
-    return error

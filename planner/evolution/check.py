@@ -11,7 +11,7 @@ from ..advice_rules import Facts
 from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
-from ..model.settings.conf import Conf
+from ..model.settings.conf import NO_DATA_BATCHES, Conf
 from ..model.settings.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..model.text.literal_text import time_zone_scope
 from . import refusals
@@ -45,7 +45,6 @@ _PHASES: dict[type[StateplanError], Phase] = {
     StreamingCheckError: "start",
     PlanningError: "plan",
 }
-_NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 
 def check_against(
@@ -155,8 +154,8 @@ def _not_its_query(stored: StoredCheckpoint, was: Side) -> Iterator[Finding]:
                 operator=found.operator,
                 was=found.was,
                 now=found.now,
-                why="the old query that is given did not write this checkpoint: comparing with it "
-                "tells nothing",
+                why="the old query that is given did not write this checkpoint, so what differs "
+                "between the two queries says nothing about its state",
                 action="give the query that wrote the checkpoint",
             )
 
@@ -203,7 +202,7 @@ def _timing(was: Side, now: Side) -> Iterator[Finding]:
 
     Until then it takes in rows that are late otherwise, and holds keys that are new ones otherwise.
     """
-    if was.asked.flag(_NO_DATA) == now.asked.flag(_NO_DATA):
+    if was.asked.flag(NO_DATA_BATCHES) == now.asked.flag(NO_DATA_BATCHES):
         return
     for operator in now.operators:
         if operator.evicts:
@@ -211,10 +210,10 @@ def _timing(was: Side, now: Side) -> Iterator[Finding]:
                 verdict="differs",
                 what="no-data batches",
                 operator=operator.id,
-                was=was.asked[_NO_DATA],
-                now=now.asked[_NO_DATA],
+                was=was.asked[NO_DATA_BATCHES],
+                now=now.asked[NO_DATA_BATCHES],
                 why="what the watermark lets out comes at another time, and other rows are late",
-                action=f"set {_NO_DATA} to {was.asked[_NO_DATA]}",
+                action=f"set {NO_DATA_BATCHES} to {was.asked[NO_DATA_BATCHES]}",
             )
 
 

@@ -246,7 +246,7 @@ class FunctionSpec:
         order_irrelevant: whether an aggregate's result is the same in any order of the rows:
             never, where the argument is no floating-point number (`exact`), always.
         state: what an aggregate's buffer holds; aggregates of the same word share it.
-        state_object: the kind of object that a buffer holds as bytes, if it does.
+        state_object: the kind of object that Spark serialises into the buffer; None: none.
         used_at_the_end: positions of arguments that the buffer does not depend on.
         treats_alike: what an engine makes of one argument says what it makes of all.
         constant_text: what a constant text among the arguments is: something that the function

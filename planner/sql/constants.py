@@ -28,7 +28,7 @@ _RANGE_UNITS = frozenset({"SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR"})
 _PLAIN_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _A_UNIT = "a unit such as SECONDS, MINUTES, HOURS or DAYS"
-# Of these errors of the type reader Spark tells no place.
+# Spark gives no position with these errors in type names.
 _WITHOUT_PLACE = ("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "UNSUPPORTED_TIME_TYPE")
 
 

@@ -7,6 +7,7 @@ from . import (
     aggregates_basic,
     aggregates_collections,
     aggregates_moments,
+    aggregates_percentiles,
     aggregates_pivot,
     aggregates_sketches,
     aggregates_sums,
@@ -18,5 +19,6 @@ register(
     *aggregates_collections.SPECS,
     *aggregates_moments.SPECS,
     *aggregates_pivot.SPECS,
+    *aggregates_percentiles.SPECS,
     *aggregates_sketches.SPECS,
 )

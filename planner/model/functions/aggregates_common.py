@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
-from ..registry import AggregateForms, Buffer, Finish, Merge, Over, Show, Start
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Show, Start
 from ..schemas.types import (
+    BINARY,
     DOUBLE,
     LONG,
     ArrayType,
@@ -227,3 +228,19 @@ COUNT_BUFFER = Buffer("count", LONG, False, empty=0)
 def is_ansi_interval(data_type: DataType) -> bool:
     """Whether it is a day-time or year-month interval."""
     return isinstance(data_type, DayTimeIntervalType | YearMonthIntervalType)
+
+
+OBJECT_FORMS = planned_only(Buffer("buf", BINARY))
+"""Those of an aggregate whose state is an object in bytes."""
+
+
+def object_aggregate(name: str, **how: object) -> FunctionSpec:
+    """An aggregate planned as ObjectHashAggregate, of OBJECT_FORMS unless others are given."""
+    defaults: dict[str, object] = {
+        "kind": "aggregate",
+        "nullable": nullable,
+        "forms": lambda call: OBJECT_FORMS,
+        "object_hash": True,
+        "text": typed_text("0", "0"),
+    }
+    return FunctionSpec(name=name, **{**defaults, **how})  # type: ignore[arg-type]

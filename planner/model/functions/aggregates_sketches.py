@@ -1,15 +1,12 @@
-"""Percentiles, modes, listagg, histograms and sketches: Spark keeps their state as an object.
-
-Histograms and sketches are planned as Spark plans them; running them gives an error that names
-them.
-"""
+"""Modes, listagg, histograms and sketches: Spark keeps their state as an object."""
 
 from __future__ import annotations
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal, lit
 from ..expressions.evaluation import evaluate
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, Start
+from ..expressions.literal import NULL_LITERAL
+from ..registry import AggregateForms, Finish, FunctionSpec, Merge, Show, Start
 from ..schemas.types import (
     BINARY,
     DOUBLE,
@@ -19,7 +16,6 @@ from ..schemas.types import (
     ArrayType,
     BinaryType,
     DataType,
-    NullType,
     StringType,
     StructField,
     StructType,
@@ -27,133 +23,31 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from .aggregates_common import (
+    OBJECT_FORMS,
     always,
     first_type,
     gathered_forms,
-    is_ansi_interval,
     mismatch,
     not_nullable,
-    nullable,
-    planned_only,
+    object_aggregate,
     present,
     require_count,
-    typed_text,
     with_arguments,
 )
 from .aggregates_counts import (
-    approximate_forms,
-    discrete_forms,
-    discrete_sql,
     listagg_forms,
     listagg_sql,
     mode_forms,
     mode_sql,
-    percentile_forms,
-    percentile_sql,
 )
 from .coercion import cast_unless_same
 from .inputs import parameter
 from .mismatch import diff_types, unexpected_type
 from .percentages import (
-    number,
     ordered,
-    require_accuracy,
     require_bins,
-    require_integral,
-    require_shares,
-    shares,
 )
 from .shapes import check_types, named
-
-_OBJECT = planned_only(Buffer("buf", BINARY))
-
-
-def _object_forms(call: Call) -> AggregateForms:
-    return _OBJECT
-
-
-# --------------------------------------------------------------------------------- percentiles
-
-ARRAYS = '"ARRAY<DOUBLE>"'
-VALUES_OR_ARRAYS = '("DOUBLE" or "ARRAY<DOUBLE>")'
-
-
-def _check_percentile(call: Call, conf: Conf) -> Expression:
-    require_count(call, 2, 3)
-    given = call.arguments if len(call.arguments) == 3 else (*call.arguments, lit(1))
-    call = with_arguments(call, *given)
-    value = number(call, conf)
-    require_integral(call, 2)
-    typed = with_arguments(call, value, shares(call, ARRAYS, conf), given[2])
-    require_shares(typed)
-    return typed
-
-
-def _check_approximate(call: Call, conf: Conf) -> Expression:
-    require_count(call, 2, 3)
-    given = call.arguments if len(call.arguments) == 3 else (*call.arguments, lit(10000))
-    call = with_arguments(call, *given)
-    value = ordered(call, conf)
-    require_integral(call, 2)
-    typed = with_arguments(call, value, shares(call, VALUES_OR_ARRAYS, conf), given[2])
-    require_accuracy(typed)
-    require_shares(typed)
-    return typed
-
-
-def _check_median(call: Call, conf: Conf) -> Expression:
-    require_count(call, 1)
-    return with_arguments(call, number(call, conf))
-
-
-def _is_reversed(call: Call) -> str:
-    """Whether WITHIN GROUP orders downwards."""
-    return "true" if call.options and call.options[0] else "false"
-
-
-def _percentile_text(call: Call, show: Show) -> str:
-    shown = ", ".join(show(a) for a in call.arguments)
-    return f"{call.name}({shown}, 0, 0, {_is_reversed(call)})"
-
-
-def _discrete_text(call: Call, show: Show) -> str:
-    shown = ", ".join(show(a) for a in call.arguments)
-    return f"{call.name}({shown}, {_is_reversed(call)}, 0, 0, false)"
-
-
-def _ordered_pretty(call: Call, show: Show) -> str:
-    value, *rest = (show(a) for a in call.arguments)
-    direction = " DESC" if call.options and call.options[0] else ""
-    return f"{call.name}({', '.join(rest)}) WITHIN GROUP (ORDER BY {value}{direction})"
-
-
-def _check_ordered_percentile(call: Call, conf: Conf) -> Expression:
-    require_count(call, 2)
-    return with_arguments(call, number(call, conf), shares(call, ARRAYS, conf))
-
-
-def _continuous(call: Call) -> Expression:
-    return Call(name="percentile", arguments=(*call.arguments, lit(1)), options=call.options)
-
-
-def _median(call: Call) -> Expression:
-    half = Literal(value=0.5, type_=DOUBLE)
-    return Call(name="percentile", arguments=(call.arguments[0], half, lit(1)))
-
-
-def _per_share(value: DataType, call: Call) -> DataType:
-    several = len(call.arguments) > 1 and isinstance(call.arguments[1].data_type, ArrayType)
-    return ArrayType(value, False) if several else value
-
-
-def _percentile_type(call: Call) -> DataType:
-    value = first_type(call)
-    return _per_share(value if is_ansi_interval(value) else DOUBLE, call)
-
-
-def _approximate_type(call: Call) -> DataType:
-    return _per_share(first_type(call), call)
-
 
 # ----------------------------------------------------------------------------- mode, histogram
 
@@ -189,7 +83,7 @@ def _histogram_forms(call: Call) -> AggregateForms:
     known = evaluate(bins)
     most = None if known is None else known.value
     if not isinstance(most, int) or isinstance(value.data_type, YearMonthIntervalType):
-        return _OBJECT
+        return OBJECT_FORMS
     return gathered_forms(
         value,
         present(value),
@@ -197,7 +91,7 @@ def _histogram_forms(call: Call) -> AggregateForms:
         buffer=ArrayType(StructType((StructField("x", DOUBLE), StructField("y", DOUBLE))), False),
         start=Start("histogram", (most,), value.data_type),
         finish=Finish("histogram_points", ()),
-        plan=_OBJECT.plan_buffers,
+        plan=OBJECT_FORMS.plan_buffers,
     )
 
 
@@ -212,7 +106,7 @@ def _histogram_type(call: Call) -> DataType:
 def _check_listagg(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
     value = call.arguments[0]
-    separator = call.arguments[1] if len(call.arguments) == 2 else lit_null()
+    separator = call.arguments[1] if len(call.arguments) == 2 else NULL_LITERAL
     call = with_arguments(call, value, separator)
     if not isinstance(value.data_type, BinaryType):
         if parameter("string").implicit(value.data_type, ansi=conf.ansi) is None:
@@ -239,11 +133,6 @@ def _list_name(call: Call, show: Show) -> str:
     return f"{text} WITHIN GROUP (ORDER BY {', '.join(map(show, order))})" if order else text
 
 
-def lit_null() -> Literal:
-    """NULL without a type."""
-    return Literal(value=None, type_=NullType())
-
-
 def _check_sketch(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
     if len(call.arguments) == 1:
@@ -257,7 +146,7 @@ def _sketch_forms(call: Call) -> AggregateForms:
     known = evaluate(slots)
     bits = None if known is None else known.value
     if not isinstance(bits, int) or not 4 <= bits <= 21:
-        return _OBJECT
+        return OBJECT_FORMS
     return gathered_forms(
         value,
         present(value),
@@ -265,7 +154,7 @@ def _sketch_forms(call: Call) -> AggregateForms:
         buffer=BINARY,
         start=Start("hll_sketches", (bits,), value.data_type),
         empty=bytes((2, 1, 7, bits, 3, 4, 0, 8)) + bytes(32),
-        plan=_OBJECT.plan_buffers,
+        plan=OBJECT_FORMS.plan_buffers,
     )
 
 
@@ -285,76 +174,8 @@ def _one_name(call: Call, show: Show) -> str:
     return f"{call.name}({show(call.arguments[0])})"
 
 
-def _object(
-    name: str,
-    **how: object,
-) -> FunctionSpec:
-    defaults: dict[str, object] = {
-        "kind": "aggregate",
-        "nullable": nullable,
-        "forms": _object_forms,
-        "object_hash": True,
-        "text": typed_text("0", "0"),
-    }
-    return FunctionSpec(name=name, **{**defaults, **how})  # type: ignore[arg-type]
-
-
 SPECS = (
-    _object(
-        "percentile",
-        data_type=_percentile_type,
-        check=_check_percentile,
-        text=_percentile_text,
-        sql=percentile_sql,
-        forms=percentile_forms,
-        state="counts",
-        used_at_the_end=(1,),
-        state_object="counts",
-    ),
-    _object(
-        "percentile_cont",
-        data_type=_percentile_type,
-        check=_check_ordered_percentile,
-        replacement=_continuous,
-        text=_ordered_pretty,
-        pretty=_ordered_pretty,
-        state="counts",
-        used_at_the_end=(1,),
-        state_object="counts",
-    ),
-    _object(
-        "percentile_disc",
-        data_type=_percentile_type,
-        check=_check_ordered_percentile,
-        text=_discrete_text,
-        pretty=_ordered_pretty,
-        sql=discrete_sql,
-        forms=discrete_forms,
-        state="counts",
-        used_at_the_end=(1,),
-        state_object="counts",
-    ),
-    *named(
-        _object(
-            "percentile_approx",
-            data_type=_approximate_type,
-            check=_check_approximate,
-            forms=approximate_forms,
-            used_at_the_end=(1,),
-            state_object="quantiles",
-        ),
-        "approx_percentile",
-    ),
-    _object(
-        "median",
-        data_type=_percentile_type,
-        check=_check_median,
-        replacement=_median,
-        text=None,
-        state="counts",
-        state_object="counts",
-    ),
-    _object(
+    object_aggregate(
         "mode",
         data_type=first_type,
         check=_check_mode,
@@ -364,7 +185,7 @@ SPECS = (
         forms=mode_forms,
         state_object="counts",
     ),
-    _object(
+    object_aggregate(
         "histogram_numeric",
         data_type=_histogram_type,
         check=_check_histogram,
@@ -372,7 +193,7 @@ SPECS = (
         state_object="histogram",
     ),
     *named(
-        _object(
+        object_aggregate(
             "listagg",
             data_type=first_type,
             check=_check_listagg,
@@ -385,7 +206,7 @@ SPECS = (
         ),
         "string_agg",
     ),
-    _object(
+    object_aggregate(
         "hll_sketch_agg",
         data_type=always(BINARY),
         check=_check_sketch,

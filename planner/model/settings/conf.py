@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..errors import SettingError
 
+NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 DEFAULTS: dict[str, str] = {
     "spark.sql.shuffle.partitions": "200",
     "spark.sql.session.timeZone": "UTC",
@@ -23,7 +24,7 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.streaming.join.stateFormatVersion": "2",
     "spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "false",
     "spark.sql.streaming.multipleWatermarkPolicy": "min",
-    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+    NO_DATA_BATCHES: "true",
     "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
     "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "true",
     "spark.sql.streaming.statefulOperator.allowMultiple": "true",

@@ -110,9 +110,13 @@ class Table:
     def _replace(self, place: int, before: Entry | None, entry: Entry) -> None:
         """Put an entry; where it has a time to live, Spark does not count what changes nothing."""
         self._entries.setdefault(place, []).append(entry)
-        same = before is not None and before.expires_ms == entry.expires_ms is not None
-        # Spark compares bytes: NaN is NaN, and 0.0 is not -0.0.
-        unchanged = same and before is not None and repr(before.value) == repr(entry.value)
+        unchanged = (
+            before is not None
+            and entry.expires_ms is not None
+            and before.expires_ms == entry.expires_ms
+            # Spark compares bytes: NaN is NaN, and 0.0 is not -0.0.
+            and repr(before.value) == repr(entry.value)
+        )
         self._note(place, UPDATED, 0 if unchanged else 1)
 
     def unset(self, place: int, key: tuple[Any, ...]) -> None:
