@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
-from runtime_plan.queries import STORES, first_plan, text
+from runtime_plan.queries import SCHEMAS, STORES, first_plan, text
 from runtime_plan.small import tree
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED
 from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
 from stateplan.runtime.plan.facts import GROUPS, RECEIVED
-from stateplan.runtime.plan.nodes import Aggregate, Kernel
+from stateplan.runtime.plan.nodes import Aggregate, Kernel, ReadFiles
 from stateplan.runtime.plan.passes.group_first import MANY, SHRINK, group_first
+from stateplan.runtime.plan.passes.read_files import read_files
 
+TYPES = {field.name: field.data_type for field in parse_schema(SCHEMAS["events"]).fields}
 BY_USER = "SELECT user, sum(qty) AS s FROM STREAM events GROUP BY user"
 GLOBAL = "SELECT count(*) AS n, max(qty + 1) AS m FROM STREAM events"
 SHRINKS = {RECEIVED: MANY, GROUPS: MANY // SHRINK}
@@ -52,6 +55,13 @@ def test_groups_take_the_place_of_the_exchange() -> None:
               +- Select [user#0, qty#3]
                  +- ReadSource events [user#0, ts#4, qty#3, price#5]
     """)
+
+
+def test_tasks_that_read_files_group_what_they_read() -> None:
+    known = facts(SHRINKS, files={"events": TYPES})
+    reading = read_files(first_plan(BY_USER, "update"), known)
+    assert list(reading.collect(ReadFiles))
+    assert grouped(reading, known) is reading
 
 
 def test_groups_lie_where_spark_s_hash_of_their_keys_says() -> None:

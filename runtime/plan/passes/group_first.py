@@ -29,7 +29,7 @@ from ....planner.model.schemas.types import LONG
 from ....planner.model.tree import replace
 from ..carried import Carried, plain
 from ..facts import GROUPS, RECEIVED, BatchFacts
-from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
+from ..nodes import Aggregate, Exchange, Kernel, ReadFiles, RuntimeNode, Select, travelling
 from ..specs import AggregateSpec
 
 MANY = 50_000  # rows of a batch
@@ -43,6 +43,8 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
     def grouped(node: RuntimeNode) -> RuntimeNode:
         match node:
+            case Kernel(inputs=(ReadFiles(),)):
+                return node  # its tasks group what they read
             case Kernel(spec=AggregateSpec() as spec) if spec.sources is not None:
                 return _grouped(node, spec) if _pays(node, facts) else node
         return node
