@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from random_queries.live import frame_of
 
 from stateplan.planner.model.schemas.ddl import parse_type
 from stateplan.runtime.comparison import as_text, plain
@@ -58,7 +59,8 @@ class LiveRun:
                 reader = reader.option("maxFilesPerTrigger", 1)
             reader.json(str(folder / name)).createOrReplaceTempView(name)
         native = scenario.get("native")  # a query in PySpark, from the tests' own programs
-        self.frame = native(spark.table) if native else spark.sql(scenario["sql"])
+        frames = {name: spark.table(name) for name in scenario["sources"]}
+        self.frame = native(spark.table) if native else frame_of(spark, scenario, frames)
         self.types = [parse_type(f.dataType.simpleString()) for f in self.frame.schema.fields]
         self.columns = [[f.name, f.dataType.simpleString()] for f in self.frame.schema.fields]
         self.query: Any = None
@@ -201,6 +203,7 @@ def _condition(error: Any) -> str | None:
 def main(arguments: list[str]) -> None:
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for functions of the query's
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

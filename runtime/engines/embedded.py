@@ -42,6 +42,7 @@ from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator, pushed_filters
 from .local_rows import LocalRows, Part, dataframe, each, united
 from .placing import placing
+from .python_calls import PythonCalls
 from .reader_settings import changed_settings
 
 if TYPE_CHECKING:
@@ -278,6 +279,29 @@ class EmbeddedEngine(Engine):
                 raise
 
         return frame.mapInArrow(Calling(self._hold(computed)), spark_schema_of(columns))
+
+    def call_python(
+        self, frame: DataFrame, calls: PythonCalls, columns: Sequence[AttributeReference]
+    ) -> DataFrame:
+        names = [column_name(column) for column in columns]
+
+        def made(batches: Iterable[Any]) -> Iterator[Any]:
+            for batch in calls.rows(batches):
+                yield batch.rename_columns(names)
+
+        if isinstance(frame, LocalRows):
+            return frame.over_parts(schema_of(columns), made)
+
+        def called(batches: Iterator[Any]) -> Iterator[Any]:
+            try:
+                for batch in made(batches):
+                    arrays = list(map(without_hidden, batch.columns))
+                    yield pa.RecordBatch.from_arrays(arrays, names=names)
+            except KernelError as error:
+                self._failures.append(error)
+                raise
+
+        return frame.mapInArrow(Calling(self._hold(called)), spark_schema_of(columns))
 
     def failure(self, error: Exception) -> Exception:
         from .embedded_channel import is_gone

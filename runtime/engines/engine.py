@@ -16,6 +16,7 @@ from ..frames import rows_frame
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.task import TaskSpec
 from ..plan.facts import EngineFacts, Reader
+from .python_calls import PythonCalls
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -197,6 +198,18 @@ class Engine(ABC):
             columns: what they give.
         """
         raise InternalError(f"{self.facts.name} computes all expressions itself")
+
+    def call_python(
+        self, frame: DataFrame, calls: PythonCalls, columns: Sequence[AttributeReference]
+    ) -> DataFrame:
+        """What the user's Python functions make of the rows.
+
+        Args:
+            frame: the rows, their columns in the order in which the calls number them.
+            calls: functions over columns give columns behind the frame's own.
+            columns: those that come out.
+        """
+        raise InternalError(f"{self.facts.name} calls Python functions itself")
 
     def failure(self, error: Exception) -> Exception:
         """What was really raised, where the engine knows more of it than an error that it gave."""

@@ -83,6 +83,12 @@ class LocalRows:
         """What a function makes of each batch."""
         return replace(self, parts=[_Made(part, make) for part in self.parts], kind=kind)
 
+    def over_parts(
+        self, kind: StructType, make: Callable[[Iterable[Any]], Iterable[Any]]
+    ) -> LocalRows:
+        """What a function makes of each part."""
+        return replace(self, parts=[_MadeOfPart(part, make) for part in self.parts], kind=kind)
+
     def only(self, places: Sequence[int]) -> LocalRows:
         """Some columns by their places."""
         kind = StructType(tuple(self.kind.fields[place] for place in places))
@@ -145,6 +151,15 @@ class _Made:
     def __iter__(self) -> Iterator[Any]:
         for batch in self.part:
             yield from self.make(batch)
+
+
+@dataclass(frozen=True)
+class _MadeOfPart:
+    part: Part
+    make: Callable[[Iterable[Any]], Iterable[Any]]
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.make(self.part)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,11 +25,14 @@ from ...physical.python_operators import (
 from ...planner.model.expressions.core import Alias, AttributeReference, Expression, to_attribute
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.schemas.types import StructField, StructType
+from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote
-from ..arrow_types import column_name
-from ..frames import spark_schema
+from ..arrow_types import arrow_schema, column_name
+from ..frames import schema_json, spark_schema
+from ..plan.nodes import CallPython
 from .as_is import Frames, run_as_is
-from .render import sql_of
+from .python_calls import TIME_ZONE, PythonCall, PythonCalls
+from .render import render, sql_of
 from .user_state import command_of
 
 if TYPE_CHECKING:
@@ -98,6 +102,77 @@ def _user_function(call: PythonUDF) -> Any:
             case _:
                 made = F.pandas_udf(function, data_type, kind)
     return made if call.is_deterministic else made.asNondeterministic()
+
+
+# ------------------------------------------------------------------------------- in this process
+
+
+@render.register(CallPython)
+def _(node: CallPython, batch: Batch) -> DataFrame:
+    rows = node.child.output
+    arguments: dict[int, AttributeReference] = {}
+
+    def place(attribute: AttributeReference) -> int:
+        arguments.setdefault(attribute.expr_id, attribute)
+        return list(arguments).index(attribute.expr_id)
+
+    def call(outer: PythonUDF) -> PythonCall:
+        chain = [outer]
+        while isinstance(
+            inner := chain[-1].arguments[0] if chain[-1].arguments else None, PythonUDF
+        ):
+            chain.append(inner)
+        given = [a for a in chain[-1].arguments if isinstance(a, AttributeReference)]
+        return PythonCall(
+            commands=tuple(command_of(one) for one in reversed(chain)),
+            places=tuple(map(place, given)),
+            names=chain[-1].names or ("",) * len(given),
+        )
+
+    if node.over_partitions:
+        (function,) = node.functions
+        arguments.update((a.expr_id, a) for a in _columns(function))
+        calls = [PythonCall(commands=(command_of(function),), places=(0,), names=("",))]
+    else:
+        calls = [call(function) for function in node.functions]
+    ids = [a.expr_id for a in rows]
+    named = enumerate(arguments.values())
+    fields = (
+        StructField(a.name if node.over_partitions else f"_{i}", a.data_type) for i, a in named
+    )
+    made = PythonCalls(
+        kind=node.functions[0].exact_kind,
+        calls=tuple(calls),
+        arguments=tuple(ids.index(id_) for id_ in arguments),
+        schema=json.dumps(schema_json(StructType(tuple(fields)))),
+        declared=tuple(a.data_type.simple for a in node.results),
+        output=arrow_schema(node.results),
+        over_partitions=node.over_partitions,
+        settings=_worker_settings(batch.context.conf),
+    )
+    return batch.engine.call_python(render(node.child, batch), made, node.output)
+
+
+_WORKER_SETTINGS = tuple(
+    f"spark.sql.{name}"
+    for name in (
+        "execution.arrow.maxRecordsPerBatch",
+        "execution.arrow.useLargeVarTypes",
+        "execution.pandas.convertToArrowArraySafely",
+        "execution.pyspark.binaryAsBytes",
+        "execution.pythonUDF.arrow.concurrency.level",
+        "execution.pythonUDF.pandas.intToDecimalCoercionEnabled",
+        "execution.pythonUDF.pandas.preferIntExtensionDtype",
+        "legacy.execution.pandas.groupedMap.assignColumnsByName",
+        "legacy.execution.pythonUDF.pandas.conversion.enabled",
+    )
+)
+"""What PySpark's worker is told of a query's settings; the rest are its own defaults."""
+
+
+def _worker_settings(conf: Conf) -> dict[str, str]:
+    given = {name: conf.settings[name] for name in _WORKER_SETTINGS if name in conf.settings}
+    return {**given, TIME_ZONE: conf.time_zone}
 
 
 # ----------------------------------------------------------------------------------- as operators

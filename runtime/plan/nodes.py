@@ -10,6 +10,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
     Aggregate                          the engine's own grouping
     Kernel                             one stateful operator of ours, over one input or several
     ObserveEventTime, ObserveMetrics, ObserveBuffers, CountRows   figures of the rows that pass
+    CallPython                         the user's Python functions, called in this process
     AsIs                               an operator that the engine runs as Spark does
 """
 
@@ -22,6 +23,7 @@ from typing import ClassVar, Literal
 
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...planner.model.expressions.core import AttributeReference, Expression, to_attribute
+from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.lazy import cached_property
 from ...planner.model.plans.query_plan import QueryPlan
 from ...planner.model.tree import replace
@@ -364,6 +366,28 @@ class PassingLimit(UnaryRuntimeNode):
     rows: int
     passes: bool
     counted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallPython(UnaryRuntimeNode):
+    """The user's Python functions without state, where our own code calls them, not the engine.
+
+    Attributes:
+        functions: over the child's columns, or of each other's results.
+        results: what they give.
+        over_partitions: the one function gives rows of its own; else the child's columns pass, and
+            each function gives one more.
+    """
+
+    expression_fields = ("functions",)
+
+    functions: tuple[PythonUDF, ...]
+    results: Columns
+    over_partitions: bool = False
+
+    @cached_property
+    def output(self) -> Columns:
+        return self.results if self.over_partitions else (*self.child.output, *self.results)
 
 
 @dataclass(frozen=True, kw_only=True)

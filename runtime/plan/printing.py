@@ -16,6 +16,7 @@ from .nodes import (
     Aggregate,
     Apart,
     AsIs,
+    CallPython,
     CountRows,
     Exchange,
     Expand,
@@ -198,6 +199,12 @@ def _(node: Kernel) -> str:
 def _(node: PassingLimit) -> str:
     what = "all rows pass" if node.passes else "no row passes"
     return f"{_operator(node)}: {what} ({node.rows} rows)"
+
+
+@arguments.register
+def _(node: CallPython) -> str:
+    where = " over partitions" if node.over_partitions else ""
+    return f"{_list(node.functions)}, {_list(node.results)}{where}"
 
 
 @arguments.register

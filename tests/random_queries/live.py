@@ -70,7 +70,7 @@ class LivePlanner:
             try:
                 for key, value in (description.get("conf") or {}).items():
                     session.conf.set(key, str(value))
-                frame = _frame(session, description, _sources(session, description, Path(folder)))
+                frame = frame_of(session, description, _sources(session, description, Path(folder)))
                 executed = frame._jdf.queryExecution()
                 output_mode = self._output_mode(description.get("output_mode", "append"))
                 phase = "streaming-check"
@@ -107,7 +107,7 @@ class LivePlanner:
             frames = _sources(session, description, Path(folder))
             for _ in range(rounds):
                 start = time.perf_counter()
-                executed = _frame(session, description, frames)._jdf.queryExecution()
+                executed = frame_of(session, description, frames)._jdf.queryExecution()
                 mode = self._output_mode(description.get("output_mode", "append"))
                 self._scala_object(CHECKER).checkForStreaming(executed.analyzed(), mode)
                 self._explain(session, executed, mode, "simple")
@@ -182,7 +182,7 @@ def _sources(session: Any, description: Mapping[str, Any], folder: Path) -> dict
     return frames
 
 
-def _frame(session: Any, description: Mapping[str, Any], frames: Mapping[str, Any]) -> Any:
+def frame_of(session: Any, description: Mapping[str, Any], frames: Mapping[str, Any]) -> Any:
     """The description's DataFrame."""
     if description.get("python") is None:
         return session.sql(description["sql"].strip())

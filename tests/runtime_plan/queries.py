@@ -91,7 +91,7 @@ def plans_of(case: Mapping[str, Any]) -> dict[str, str]:
     facts = {
         key: case[key] for key in ("figures", "source_rows", "passed", "batch_id") if key in case
     }
-    plan = _of_code(case) if "python" in case else _of_sql(case)
+    plan = of_code(case) if "python" in case else _of_sql(case)
     runtime = (runtime_plan(plan, BatchFacts(conf=STORES, engine=e, **facts)) for e in ENGINES)
     first, *others = map(text, runtime)
     texts = [first, *("as above" if one == first else one for one in others)]
@@ -102,7 +102,8 @@ def _of_sql(case: Mapping[str, Any]) -> SparkPlan:
     return executed(case["sql"].replace("FROM LATE", f"FROM {WATERMARK}"), case["mode"])
 
 
-def _of_code(case: Mapping[str, Any]) -> SparkPlan:
+def of_code(case: Mapping[str, Any]) -> SparkPlan:
+    """The executed plan of PySpark code."""
     content = {
         "python": case["python"],
         "sources": {

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from runtime_plan.queries import SCHEMAS, STORES, first_plan, text
+from runtime_plan.queries import SCHEMAS, STORES, first_plan, of_code, text
+from runtime_plan.small import tree
 from stateplan.planner.model.errors import RuntimeFailure
 from stateplan.planner.model.expressions.core import Call, Expression
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.schemas.types import DataType
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED
-from stateplan.runtime.plan import BatchFacts
+from stateplan.runtime.plan import BatchFacts, runtime_plan
 from stateplan.runtime.plan.facts import Reader
 from stateplan.runtime.plan.passes.compute_exactly import compute_exactly
 
@@ -141,3 +142,26 @@ def test_floats_within_keys_have_one_nan_and_one_zero() -> None:
     sql = "SELECT array(price) AS k, count(*) AS n FROM STREAM events GROUP BY 1"
     plan = text(compute_exactly(first_plan(sql, "update"), known))
     assert "transform(" in plan and "exact[comparable]" in plan
+
+
+def called(function: str) -> str:
+    """The runtime plan of a function in Python over a sum of two columns."""
+    code = f"events.select(F.udf(lambda x, y: x, 'int'{function})(F.col('qty') + 1, 'user'))"
+    plan = of_code({"python": code, "mode": "append"})
+    return text(runtime_plan(plan, BatchFacts(conf=STORES, engine=EMBEDDED)))
+
+
+def test_functions_in_python_get_columns_and_run_here() -> None:
+    assert called("") == tree("""
+        Select (in Arrow) [pythonUDF0#0 AS <lambda>((qty + 1), user)#1]
+        +- Select (in Arrow) [user#2, qty#3, pythonUDF0#0]
+           +- CallPython [<lambda>(argument#4, user#2)#5], [pythonUDF0#0]
+              +- Select (in Arrow) [user#2, qty#3, (qty#3 + 1) AS argument#4]
+                 +- CountRows events
+                    +- ReadSource events [user#2, qty#3]
+    """)
+
+
+def test_functions_that_get_pickled_rows_are_refused() -> None:
+    with pytest.raises(RuntimeFailure, match="useArrow=False"):
+        called(", useArrow=False")

@@ -17,6 +17,7 @@ from operator import is_
 from ....physical.basic import GenerateExec, GlobalLimitExec, LocalLimitExec, UnionExec
 from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
 from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
+from ....physical.python_operators import EvalPythonExec, MapInPythonExec
 from ....planner.model.errors import RuntimeFailure
 from ....planner.model.expressions.core import (
     Alias,
@@ -26,6 +27,7 @@ from ....planner.model.expressions.core import (
     SortOrder,
     to_attribute,
 )
+from ....planner.model.expressions.python_functions import PythonUDF
 from ....planner.model.schemas.types import BOOLEAN, DataType
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
@@ -34,6 +36,7 @@ from ..facts import BatchFacts, Exactness
 from ..nodes import (
     Aggregate,
     AsIs,
+    CallPython,
     CountRows,
     Exchange,
     Expand,
@@ -61,6 +64,10 @@ _HOW = {
     "ExistenceJoin": "existence",
 }
 """The names that steps have in the table, by Spark's join types."""
+
+
+CALLED_KINDS = frozenset((101, 200, 204, 250, 251))
+"""PySpark's numbers of functions over columns (PythonEvalType) that get and give Arrow batches."""
 
 
 def compute_exactly(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
@@ -96,6 +103,15 @@ class _Exactly:
                 self._reader(name, node.output)
             case Expand():
                 return node if node.in_arrow else self._expand(node)
+            case AsIs(operator=EvalPythonExec() as calls):
+                return self._called(node.inputs[0], calls)
+            case AsIs(operator=MapInPythonExec(function=function, attributes=attributes)):
+                return CallPython(
+                    child=node.inputs[0],
+                    functions=(function,),
+                    results=attributes,
+                    over_partitions=True,
+                )
             case AsIs():
                 self._steps(node)
                 operator = node.operator.map_expressions(self._own)
@@ -132,7 +148,7 @@ class _Exactly:
             case ReadSource(name=name):
                 reader = self._facts.readers.get(name)
                 return reader is None or reader.here
-            case Select(in_arrow=True) | Expand(in_arrow=True) | Exchange():
+            case Select(in_arrow=True) | Expand(in_arrow=True) | Exchange() | CallPython():
                 return self._is_here(node.child)
             case ObserveEventTime() | ObserveBuffers() | CountRows():
                 return self._is_here(node.child)
@@ -220,6 +236,35 @@ class _Exactly:
             return
         expression, reason = reasons[-1]
         raise _not_exact(f"the expression {pretty(expression)}", reason, expression)
+
+    # ---------------------------------------------------------------------------- Python functions
+
+    def _called(self, child: RuntimeNode, calls: EvalPythonExec) -> RuntimeNode:
+        """Calls of functions whose arguments the engine, or our Arrow code, has computed before."""
+        made: dict[Expression, Alias] = {}
+
+        def argument(expression: Expression) -> Expression:
+            match expression:
+                case AttributeReference():
+                    return expression
+                case PythonUDF():
+                    return called(expression)
+            return made.setdefault(
+                expression, Alias(child=expression, name="argument")
+            ).to_attribute()
+
+        def called(call: PythonUDF) -> PythonUDF:
+            if call.exact_kind not in CALLED_KINDS:
+                reason = "its rows would be pickled: it was declared with useArrow=False"
+                raise _not_exact(f"the function {pretty(call)}", reason, call)
+            return replace(call, arguments=tuple(map(argument, call.arguments)))
+
+        functions = tuple(map(called, calls.functions))
+        if not made:
+            return CallPython(child=child, functions=functions, results=calls.results)
+        given = self._select(Select(child=child, columns=(*child.output, *made.values())))
+        found = CallPython(child=given, functions=functions, results=calls.results)
+        return self._select(Select(child=found, columns=(*child.output, *calls.results)))
 
     # ------------------------------------------------------------------------ steps and readers
 
