@@ -181,7 +181,8 @@ def _value(data_type: DataType, random_: random.Random) -> Any:
         edges = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, float("nan"), float("inf"))
         more = (float("-inf"), 1e300, 5e-324, 127.9, -128.9, 32768.0, 2147483647.5, -2147483649.0)
         large = (9.223372036854775807e18, -9.3e18, 1e10, 3.0, 7.0, random_.uniform(-100, 100))
-        found = pick((*edges, *more, *large))
+        between = random_.randrange(-20_000, 20_000) / 2 / 10 ** random_.randrange(6)
+        found = pick((*edges, *more, *large, between, between, random_.uniform(-1e15, 1e15)))
         return float(np.float32(found)) if kind == "float" and abs(found) < 3e38 else found
     match kind:
         case "boolean":
@@ -282,6 +283,8 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "repeat": [(0,), (1,), (3,), (-1,)],
     "lpad": [(5, " "), (3, "xy"), (0, "a"), (-1, "a"), (7, ""), (6, "é🙂")],
     "rpad": [(5, " "), (3, "xy"), (0, "a"), (7, ""), (6, "🙂")],
+    "round": [(0,), (1,), (2,), (5,), (15,)],
+    "bround": [(0,), (1,), (2,), (5,), (15,)],
     "date_trunc": [(unit,) for unit in (*_UNITS, "microsecond", "dd", "yy")],
     "trunc": [(unit,) for unit in ("year", "MM", "quarter", "WEEK")],
     "date_add_ym_interval": [(1,), (-1,), (13,), (-25,)],

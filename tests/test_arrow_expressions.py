@@ -54,6 +54,9 @@ def session(
     own.conf.set("spark.sql.codegen.wholeStage", "false")
     own.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     own.conf.set("spark.sql.session.timeZone", "UTC")
+    # What is compared is `upper(lower(s))` itself, not the `upper(s)` that a plan would have.
+    rule = "org.apache.spark.sql.catalyst.optimizer.SimplifyCaseConversionExpressions"
+    own.conf.set("spark.sql.optimizer.excludedRules", rule)
     yield own
 
 

@@ -18,7 +18,7 @@ from ...planner.model.schemas.types import BooleanType, DataType, StructType
 from ..plan.guarded import guarded_arguments
 from .exact import COMPARABLE, ExactForm
 from .rewrites_times import UTC
-from .signatures import Signature, kinds, option_signature, signatures
+from .signatures import Signature, kinds, nested_types, option_signature, signatures
 
 TABLE = Path(__file__).with_name("agreement.json")
 EQUAL = "equal"
@@ -96,11 +96,27 @@ def reader_disagreements(
         time_zone: the session's `spark.sql.session.timeZone`.
     """
     setting = Setting(ansi, time_zone)
-    columns = sorted({kind for field in schema.fields for kind in kinds(field.data_type)})
-    wanted = [Signature(format, kind) for kind in columns]
+    columns = {kind for field in schema.fields for kind in _read_kinds(format, field.data_type)}
+    wanted = [Signature(format, kind) for kind in sorted(columns)]
     wanted += [option_signature(format, key, value) for key, value in sorted(options.items())]
     found = (_reason("readers", (signature,), setting) for signature in wanted)
     return tuple(reason for reason in found if reason is not None)
+
+
+def _read_kinds(format: str, data_type: DataType) -> set[str]:
+    """The kinds that say how a type is read.
+
+    Parquet has the values of a nested type as columns of their own, and what nests them beside
+    these: one that was not compared itself is read right where both are.
+    """
+    known = table()["readers"].get(format, {})
+    whole = set(kinds(data_type))
+    nested = nested_types(data_type)
+    if format != "parquet" or whole <= known.keys() or not nested:
+        return whole
+    begin = next(iter(whole)).partition("<")[0]
+    likewise = {kind for kind in known if kind.startswith(f"{begin}<")}
+    return likewise.union(*(_read_kinds(format, inner) for inner in nested))
 
 
 def reader_limits(format: str, *, ansi: bool, time_zone: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import arithmetic, comparing, structs, texts, times
+from . import arithmetic, comparing, rounding, structs, texts, times
 from .casts import cast
 from .constants import constant
 from .program import Program, Step
@@ -52,6 +52,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("floor", "ceil", "ceiling"), arithmetic.whole),
     "unscaledvalue": arithmetic.unscaled,
     "makedecimal": arithmetic.scaled,
+    **dict.fromkeys(("round", "bround"), rounding.rounded),
     "sqrt": arithmetic.square_root,
     **dict.fromkeys(("signum", "sign"), arithmetic.signum),
     "bin": texts.binary_digits,

@@ -113,6 +113,11 @@ def _is_unit(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> boo
     return isinstance(unit, str) and unit.upper() in units
 
 
+def _few_digits(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a number is rounded behind its point, to so many digits that their power is exact."""
+    return isinstance(values[1], int) and 0 <= values[1] <= 15
+
+
 def _default_seed(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
     small = all((decimal_of(kind) or (0, 0))[0] <= 18 for kind in kinds)
     return small and tuple(options) in ((), (42,))
@@ -186,6 +191,7 @@ OPERATIONS: dict[str, Operation] = {
     **{name: Operation(_same(("double", "bigint"), 1), raises="ANSI") for name in _WHOLES},
     "unscaledvalue": Operation((("decimal",),), accepts=_in_a_long),
     "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=_in_a_long),
+    **{name: Operation((("double", "=int"),), accepts=_few_digits) for name in ("round", "bround")},
     "sqrt": Operation((("double",),)),
     "signum": Operation((("double",),)),
     "sign": Operation((("double",),)),

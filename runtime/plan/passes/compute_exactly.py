@@ -28,7 +28,7 @@ from ....planner.model.expressions.core import (
     to_attribute,
 )
 from ....planner.model.expressions.python_functions import PythonUDF
-from ....planner.model.schemas.types import BOOLEAN, DataType
+from ....planner.model.schemas.types import BOOLEAN, DataType, StructType
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ...kernels.expressions.compile import compile_program
@@ -65,6 +65,9 @@ _HOW = {
 }
 """The names that steps have in the table, by Spark's join types."""
 
+
+COLUMNAR = ("parquet", "orc")
+"""Formats of files of which the columns that nobody reads do not matter."""
 
 CALLED_KINDS = frozenset((101, 200, 204, 250, 251))
 """PySpark's numbers of functions over columns (PythonEvalType) that get and give Arrow batches."""
@@ -306,6 +309,10 @@ class _Exactly:
         reader = self._facts.readers.get(name)
         if reader is None or reader.here:
             return
+        if reader.format in COLUMNAR:
+            names = {column.name for column in columns}
+            fields = tuple(field for field in reader.schema.fields if field.name in names)
+            reader = replace(reader, schema=StructType(fields))
         for reason in self._exactness.reader_disagreements(reader, self._conf):
             raise _not_exact(f"reading '{name}'", reason)
 
