@@ -231,6 +231,36 @@ def test_either_way_is_the_same(
     assert used == {"true": 4}
 
 
+@pytest.mark.parametrize(
+    ("sql", "mode"),
+    [
+        pytest.param(
+            "SELECT key, id % 3 AS m, count(*) AS c, sum(n) AS s, max(x) AS x, min(day) AS d "
+            "FROM STREAM events WHERE n > -45 GROUP BY 1, 2",
+            "update",
+            id="groups",
+        ),
+        pytest.param(
+            "SELECT key, count(*) AS c FROM STREAM events GROUP BY key ORDER BY c, key",
+            "complete",
+            id="sorted",
+        ),
+    ],
+)
+def test_many_rows_of_few_keys(spark: SparkSession, tmp_path: Path, sql: str, mode: str) -> None:
+    own, files = random.Random(12), []
+    some = [rows_of(own, step, 6_000) for step in range(2)]
+    for step, rows in enumerate(some):
+        files.append(tmp_path / f"{step}.parquet")
+        pq.write_table(pa.concat_tables([rows] * 10), files[-1], row_group_size=30_000)
+    found = []
+    for way in ("true", "false"):
+        job = Job(spark, tmp_path / way, sql, mode)
+        found.append([batch for file in files for batch in job.step([file], {ENABLED: way})])
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
+
+
 def test_what_needs_spark_goes_through_it(
     spark: SparkSession, tmp_path: Path, steps: list[list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

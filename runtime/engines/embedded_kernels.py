@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from os import cpu_count
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from ..kernels.early_groups import EarlyGroups
-from ..kernels.hashing import places_and_hashes
 from ..kernels.kernel import Input, concat
+from ..kernels.placed_rows import KeysOf, PlacedRows, placed, taken
 from ..kernels.reports import TaskReport
-from ..kernels.scan import (
-    CHUNK,
-    Chunk,
-    Scan,
-    ScanFile,
-    ScannedRows,
-    SeenTimes,
-    batch_of,
-    row_groups,
-    scan_part,
-)
+from ..kernels.scan import CHUNK, Chunk, Scan, ScanFile, SeenTimes, row_groups, scan_part
 from ..kernels.task import StartedTask, TaskSpec, arrived_input, emitted_batches, start_task
-from ..state.rows import Int32, Int64
 from .engine import Reports
 from .placing import Placing
 
-Dealt = list[list[ScannedRows]]
+Dealt = list[list[PlacedRows]]
 """Rows by task."""
-KeysOf = Callable[[Any], list[Any] | None]
-"""The keys of some rows by their positions (None: of all); None: they have no keys."""
 
 
 class KeptRows:
@@ -54,8 +38,8 @@ class ArrivedRows:
     def __init__(self, spec: TaskSpec, placing: Placing | None) -> None:
         self._spec = spec
         self._placing = placing
-        self._early = EarlyGroups.of(spec)
-        self._parts: list[list[ScannedRows]] = [[] for _ in range(spec.tasks)]
+        self._early = EarlyGroups.of(spec.kernel, spec.windows)
+        self._parts: list[list[PlacedRows]] = [[] for _ in range(spec.tasks)]
         self.seen = SeenTimes()
 
     def take(self, batches: Iterable[Any]) -> None:
@@ -79,10 +63,7 @@ class ArrivedRows:
                     self._keep(parts)
 
     def _scanned(self, chunk: Chunk) -> Dealt:
-        def keys(rows: Any) -> list[Any]:
-            return chunk.keys if rows is None else [key.take(rows) for key in chunk.keys]
-
-        return self._dealt(chunk.columns, chunk.count, keys, chunk.origin)
+        return self._dealt(chunk.columns, chunk.count, taken(chunk.keys), chunk.origin)
 
     def _keys_in(self, batch: Any) -> KeysOf:
         def keys(rows: Any) -> list[Any] | None:
@@ -96,18 +77,7 @@ class ArrivedRows:
         """Rows by task: placed by the hash of their keys, or all in one place."""
         if not count:
             return [[] for _ in range(self._spec.tasks)]
-        grouped = False
-        coded = None if self._early is None else self._early.codes(columns, count)
-        if self._early is None or coded is None:
-            places, hashes = _placed(keys(None), count)
-        else:
-            places, hashes = _placed(keys(pa.array(coded.first)), len(coded.first))
-            if coded.are_few:
-                columns, grouped = self._early.group(columns, count, coded), True
-                count = len(coded.first)
-            else:
-                places, hashes = places[coded.codes], hashes[coded.codes]
-        rows = ScannedRows(places, hashes, batch_of(columns, count), origin, grouped)
+        rows = placed(self._early, columns, count, keys, origin)
         return list(rows.by_task(self._spec.tasks))
 
     def _keep(self, parts: Dealt) -> None:
@@ -117,24 +87,7 @@ class ArrivedRows:
     def of_task(self, task: int) -> tuple[TaskSpec, Input]:
         """All rows of a task, and what takes them."""
         parts, self._parts[task] = self._parts[task], []
-        spec, early = self._spec, self._early
-        if early is not None and any(part.grouped for part in parts):
-            spec = replace(spec, kernel=early.kernel_of_groups())
-            parts = [part if part.grouped else _as_groups(early, part) for part in parts]
-        return spec, arrived_input(spec, parts)
-
-
-def _placed(keys: list[Any] | None, count: int) -> tuple[Int32, Int64]:
-    """What places some rows, given their keys; None: all lie in one place."""
-    if keys is None:
-        return np.zeros(count, np.int32), np.zeros(count, np.int64)
-    return places_and_hashes(keys, count)
-
-
-def _as_groups(early: EarlyGroups, rows: ScannedRows) -> ScannedRows:
-    count = rows.columns.num_rows
-    columns = early.singles(rows.columns.columns, count)
-    return replace(rows, columns=batch_of(columns, count), grouped=True)
+        return arrived_input(self._spec, self._early, parts)
 
 
 def _in_chunks(batches: Iterable[Any]) -> Iterator[Any]:

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from ..state.rows import Int64
 from .aggregate import AggregateKernel
-from .task import TaskSpec
+from .kernel import Kernel
+from .windows import Windows
 
 Codes = npt.NDArray[np.int64]
 
@@ -36,9 +37,13 @@ class EarlyGroups:
     width: int
 
     @staticmethod
-    def of(spec: TaskSpec) -> EarlyGroups | None:
-        """What groups the rows of an operator early; None: they are no aggregation's."""
-        kernel, windows = spec.kernel, spec.windows
+    def of(kernel: Kernel, windows: Windows) -> EarlyGroups | None:
+        """What groups the rows of a kernel early; None: they are no aggregation's.
+
+        Args:
+            kernel: what takes them.
+            windows: those of its input's columns that travel in parts.
+        """
         if not isinstance(kernel, AggregateKernel) or kernel.rows is None:
             return None
         keys = len(kernel.keys)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from ..state.rows import Int32, Int64, columns_of
+from ..state.rows import Int64, columns_of
 from ..state.version import task_of
+from .early_groups import EarlyGroups
 from .expressions.evaluator import Evaluator
 from .hashing import hashes_of, places_of
+from .placed_rows import PlacedRows, batch_of, placed_by_codes, taken
 
 CHUNK = 65_536
 """Rows that are computed at a time: their columns stay in the processor's cache."""
@@ -104,67 +106,49 @@ def _exact_sum(numbers: Int64, low: int, high: int) -> int:
     return sum(map(int, numbers))
 
 
-@dataclass(frozen=True)
-class ScannedRows:
-    """The rows of a chunk that fulfil all conditions, with their places; and the times seen.
-
-    Attributes:
-        places, hashes: of the rows.
-        columns: what travels to the kernel.
-        origin: the number of the partition that Spark would read them in.
-        grouped: whether the rows are groups of rows, by `EarlyGroups`.
-    """
-
-    places: Int32
-    hashes: Int64
-    columns: Any
-    origin: int
-    grouped: bool = False
-
-    def by_task(self, tasks: int) -> Iterator[list[ScannedRows]]:
-        """The rows of each task: none or some."""
-        if tasks == 1:
-            yield [self]
-            return
-        numbers = task_of(self.places, tasks)
-        for task in range(tasks):
-            own = np.flatnonzero(numbers == task)
-            if not len(own):
-                yield []
-                continue
-            columns = self.columns.take(pa.array(own))
-            yield [replace(self, places=self.places[own], hashes=self.hashes[own], columns=columns)]
-
-
-def scan_rows(scan: Scan, tasks: int, task: int) -> tuple[list[ScannedRows], SeenTimes]:
+def scan_rows(
+    scan: Scan, tasks: int, task: int, early: EarlyGroups | None = None
+) -> tuple[list[PlacedRows], SeenTimes]:
     """A task's rows of the files, in the order of files and rows.
 
     Args:
         scan: what to read.
         tasks, task: rows of places `p` with `pmod(p, tasks) == task` are read. What is observed is
             observed by one of the tasks.
+        early: what groups rows as they are read, where that leaves few.
 
     Raises:
         SourceError: a file is gone, damaged, or another one than when the batch was planned.
         KernelError: a value cannot be computed.
     """
     seen = SeenTimes()
-    found: list[ScannedRows] = []
+    found: list[PlacedRows] = []
     batches = ((file, batch) for file in scan.files for batch in file_batches(scan.schema, file))
     for number, (file, batch) in enumerate(batches):
         if scan.time is not None and number % tasks == task:
             (times,) = scan.time.evaluate(batch)
             seen = seen.with_times(times)
-        rows = _scanned(scan, file, batch, tasks, task)
+        keys, kept = scan.keys.select(batch)
+        count = batch.num_rows if kept is None else kept.true_count
+        if early is not None:
+            columns = _travelling(scan, batch, kept, keys)
+            coded = early.codes(columns, count)
+            if coded is not None:
+                placed = placed_by_codes(early, coded, columns, taken(keys), file.origin)
+                found.append(placed.of_task(tasks, task))
+                continue
+            early = None if count else early  # nor will it pay in the next chunk
+        rows = _scanned(scan, file, batch, (keys, kept, count), tasks, task)
         if rows is not None:
             found.append(rows)
     return found, seen
 
 
-def _scanned(scan: Scan, file: ScanFile, batch: Any, tasks: int, task: int) -> ScannedRows | None:
-    """A task's rows of a chunk; None if there are none."""
-    keys, kept = scan.keys.select(batch)
-    count = batch.num_rows if kept is None else kept.true_count
+def _scanned(
+    scan: Scan, file: ScanFile, batch: Any, keyed: tuple[list[Any], Any, int], tasks: int, task: int
+) -> PlacedRows | None:
+    """A task's rows of a chunk, of which the keys are known; None if there are none."""
+    keys, kept, count = keyed
     places = places_of(keys, count)
     if tasks > 1:
         own = np.flatnonzero(task_of(places, tasks) == task)
@@ -176,7 +160,7 @@ def _scanned(scan: Scan, file: ScanFile, batch: Any, tasks: int, task: int) -> S
     if not count:
         return None
     columns = batch_of(_travelling(scan, batch, kept, keys), count)
-    return ScannedRows(places, hashes_of(keys, count), columns, file.origin)
+    return PlacedRows(places, hashes_of(keys, count), columns, file.origin)
 
 
 def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]:
@@ -185,12 +169,6 @@ def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]
         batch = batch.filter(kept)
     given = [*keys, *scan.columns.evaluate(batch)]
     return [given[place] for place in scan.places]
-
-
-def batch_of(columns: list[Any], count: int) -> Any:
-    """Columns that travel, as a record batch."""
-    schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)])
-    return columns_of(columns, schema, count)
 
 
 def row_groups(file: ScanFile) -> int:

@@ -18,9 +18,11 @@ import pyarrow as pa
 from ..state import Place, RunStore, StateVersion, Writes
 from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
+from .early_groups import EarlyGroups
 from .kernel import Decision, Input, Kernel
+from .placed_rows import PlacedRows, as_groups
 from .reports import META, TaskReport
-from .scan import Scan, ScannedRows, SeenTimes, scan_rows
+from .scan import Scan, SeenTimes, scan_rows
 from .windows import Windows, packed, parted
 
 SLICE = 65_536
@@ -89,8 +91,9 @@ def run_task(
         rows = _read(spec, batches)
     else:
         (task,) = (int(number) for batch in batches for number in batch.column(0).to_numpy())
-        scanned, seen = scan_rows(spec.scan, spec.tasks, task)
-        rows = arrived_input(spec, scanned)
+        early = EarlyGroups.of(spec.kernel, spec.windows)
+        scanned, seen = scan_rows(spec.scan, spec.tasks, task, early)
+        spec, rows = arrived_input(spec, early, scanned)
     # The state is written while Spark takes the rows in; nothing counts until the report.
     with ThreadPoolExecutor(1) as writer:
         started = start_task(spec, task, rows, writer)
@@ -177,14 +180,25 @@ def _read(spec: TaskSpec, batches: Iterator[Any]) -> Input:
     return Input(np.concatenate(hashes or [np.empty(0, np.int64)]), places, rows, origins)
 
 
-def arrived_input(spec: TaskSpec, scanned: Sequence[ScannedRows]) -> Input:
-    """The rows that a task has read itself, or that have been dealt out to it."""
-    counts = [len(rows.places) for rows in scanned]
-    origins = np.repeat(np.array([rows.origin for rows in scanned], np.int32), counts)
-    return Input(
-        np.concatenate([np.empty(0, np.int64), *(rows.hashes for rows in scanned)]),
-        np.concatenate([np.empty(0, np.int32), *(rows.places for rows in scanned)]),
-        kernel_rows(spec, [rows.columns for rows in scanned]),
+def arrived_input(
+    spec: TaskSpec, early: EarlyGroups | None, placed: Sequence[PlacedRows]
+) -> tuple[TaskSpec, Input]:
+    """The rows that a task has read itself, or that have been dealt out to it; what takes them.
+
+    Args:
+        spec: the task.
+        early: what has grouped some of the rows, if any are groups.
+        placed: the rows.
+    """
+    if early is not None and any(part.grouped for part in placed):
+        spec = replace(spec, kernel=early.kernel_of_groups())
+        placed = as_groups(early, placed)
+    counts = [len(rows.places) for rows in placed]
+    origins = np.repeat(np.array([rows.origin for rows in placed], np.int32), counts)
+    return spec, Input(
+        np.concatenate([np.empty(0, np.int64), *(rows.hashes for rows in placed)]),
+        np.concatenate([np.empty(0, np.int32), *(rows.places for rows in placed)]),
+        kernel_rows(spec, [rows.columns for rows in placed]),
         origins if spec.scan is not None and spec.scan.origins else None,
     )
 

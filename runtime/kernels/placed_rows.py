@@ -1,0 +1,119 @@
+"""Rows with the places at which an operator's state has them, grouped where that leaves few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..state.rows import Int32, Int64, columns_of
+from ..state.version import task_of
+from .early_groups import EarlyGroups, KeyCodes
+from .hashing import places_and_hashes
+
+KeysOf = Callable[[Any], list[Any] | None]
+"""The keys of some rows by their positions (None: of all); None: they have no keys."""
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """Rows on their way to the tasks of an operator.
+
+    Attributes:
+        places, hashes: of the rows.
+        columns: what travels to the kernel.
+        origin: the number of the partition that Spark would read them in.
+        grouped: whether the rows are groups of rows, by `EarlyGroups`.
+    """
+
+    places: Int32
+    hashes: Int64
+    columns: Any
+    origin: int
+    grouped: bool = False
+
+    def by_task(self, tasks: int) -> Iterator[list[PlacedRows]]:
+        """The rows of each task: none or some."""
+        if tasks == 1:
+            yield [self]
+            return
+        numbers = task_of(self.places, tasks)
+        for task in range(tasks):
+            own = np.flatnonzero(numbers == task)
+            yield [self._take(own)] if len(own) else []
+
+    def of_task(self, tasks: int, task: int) -> PlacedRows:
+        """The rows of one task."""
+        own = np.flatnonzero(task_of(self.places, tasks) == task)
+        return self if len(own) == len(self.places) else self._take(own)
+
+    def _take(self, rows: Int64) -> PlacedRows:
+        columns = self.columns.take(pa.array(rows))
+        return replace(self, places=self.places[rows], hashes=self.hashes[rows], columns=columns)
+
+
+def placed(
+    early: EarlyGroups | None, columns: list[Any], count: int, keys: KeysOf, origin: int
+) -> PlacedRows:
+    """Rows by the hash of their keys, or all in one place.
+
+    Args:
+        early: what groups them, where that leaves few; None: they are no aggregation's.
+        columns: what travels.
+        count: how many rows there are.
+        keys: what is hashed.
+        origin: see `PlacedRows`.
+
+    Raises:
+        KernelError: a partial result does not fit its type.
+    """
+    coded = None if early is None else early.codes(columns, count)
+    if early is not None and coded is not None:
+        return placed_by_codes(early, coded, columns, keys, origin)
+    places, hashes = _hashed(keys(None), count)
+    return PlacedRows(places, hashes, batch_of(columns, count), origin)
+
+
+def placed_by_codes(
+    early: EarlyGroups, coded: KeyCodes, columns: list[Any], keys: KeysOf, origin: int
+) -> PlacedRows:
+    """Rows whose keys have numbers: each key is hashed once, and few of them are grouped."""
+    first, count = len(coded.first), len(coded.codes)
+    places, hashes = _hashed(keys(pa.array(coded.first)), first)
+    if coded.are_few:
+        groups = batch_of(early.group(columns, count, coded), first)
+        return PlacedRows(places, hashes, groups, origin, grouped=True)
+    rows = batch_of(columns, count)
+    return PlacedRows(places[coded.codes], hashes[coded.codes], rows, origin)
+
+
+def as_groups(early: EarlyGroups, parts: Sequence[PlacedRows]) -> Sequence[PlacedRows]:
+    """Rows as groups, those of one row among them, where some are groups already."""
+
+    def single(rows: PlacedRows) -> PlacedRows:
+        count = rows.columns.num_rows
+        columns = batch_of(early.singles(rows.columns.columns, count), count)
+        return replace(rows, columns=columns, grouped=True)
+
+    return [part if part.grouped else single(part) for part in parts]
+
+
+def taken(keys: list[Any]) -> KeysOf:
+    """Keys that are known, of some rows."""
+    return lambda rows: keys if rows is None else [key.take(rows) for key in keys]
+
+
+def _hashed(keys: list[Any] | None, count: int) -> tuple[Int32, Int64]:
+    """What places some rows, given their keys; None: all lie in one place."""
+    if keys is None:
+        return np.zeros(count, np.int32), np.zeros(count, np.int64)
+    return places_and_hashes(keys, count)
+
+
+def batch_of(columns: list[Any], count: int) -> Any:
+    """Columns that travel, as a record batch."""
+    schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)])
+    return columns_of(columns, schema, count)
