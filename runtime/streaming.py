@@ -19,6 +19,7 @@ from ..planner.model.plans.query_plan import LogicalPlan
 from ..planner.model.plans.relations import StreamingRelation
 from ..planner.model.settings.conf import Conf
 from .batch_progress import RunIdentity
+from .batch_time import with_batch_time
 from .checkpoint import Checkpoint
 from .claim import Holder
 from .engines.engine import Engine
@@ -256,7 +257,7 @@ def _readers(
 def _check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:
     from .engines.batch import check
 
-    check(plan, engine, conf, readers)
+    check(with_batch_time(plan, 0), engine, conf, readers)  # each batch has a time of its own
 
 
 def _source(name: str, sources: Mapping[str, Source]) -> Source:

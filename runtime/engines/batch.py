@@ -135,7 +135,7 @@ class Batch:
 
     def _rendered(self) -> DataFrame:
         for view, root in self.plan.subqueries.items():
-            render(root, self).createOrReplaceTempView(view)
+            self.engine.subquery(render(root, self), root.output).createOrReplaceTempView(view)
         frame = render(self.plan.root, self)
         columns = list(map(column_name, self.plan.root.output))
         return self.engine.named(frame, columns, self.plan.names)

@@ -24,7 +24,7 @@ from ...planner.model.schemas.types import StructType, as_nullable
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name, without_hidden
 from ..frames import schema_of, spark_schema_of
-from ..kernels.errors import KernelError
+from ..kernels.errors import KernelError, too_many_rows
 from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter
@@ -231,6 +231,12 @@ class EmbeddedEngine(Engine):
         reports = RunningTasks(spec)
         outputs = reports.run(arrived)
         return self._local(outputs, schema_of(node.output)), reports
+
+    def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
+        rows = frame.toArrow() if isinstance(frame, LocalRows) else frame.limit(2).toArrow()
+        if rows.num_rows > 1:
+            raise too_many_rows()
+        return self._values(rows, schema_of(columns), _HELD_BY_BATCH)
 
     def drop_rows(self, frame: DataFrame) -> DataFrame:
         if isinstance(frame, LocalRows):

@@ -224,6 +224,15 @@ class Engine(ABC):
         """The rows as PySpark's DataFrame, where an engine may have them in another form."""
         return frame
 
+    def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
+        """The row of a subquery that stands for a value.
+
+        Raises:
+            KernelError: there are several (`SCALAR_SUBQUERY_TOO_MANY_ROWS`), and the engine would
+                not say so.
+        """
+        return frame
+
     @abstractmethod
     def drop_rows(self, frame: DataFrame) -> DataFrame:
         """The DataFrame without its rows, all of which are read nevertheless."""

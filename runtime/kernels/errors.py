@@ -27,6 +27,16 @@ def failed_read(path: str, why: str = "") -> KernelError:
     return KernelError(condition, f"[{condition}] {shown} SQLSTATE: KD001")
 
 
+def too_many_rows() -> KernelError:
+    """A subquery that stands for a value gives several."""
+    condition = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
+    return KernelError(
+        condition,
+        f"[{condition}] More than one row returned by a subquery used as an expression. "
+        "SQLSTATE: 21000",
+    )
+
+
 _ANSI_ADVICE = (
     'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003'
 )

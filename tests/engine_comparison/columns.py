@@ -38,6 +38,7 @@ NESTED = (
     "map<string,int>",
     "map<int,string>",
     "map<string,double>",
+    "map<string,string>",
     "struct<a:int,b:string>",
     "struct<start:timestamp,end:timestamp>",
     "struct<x:double,y:decimal(10,2),z:date,u:bigint,v:boolean>",
