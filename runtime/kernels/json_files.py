@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from .compressed import opened
 from .expressions.cast_strings import from_string
 from .expressions.program import Step
 from .json_errors import BadValue, Uncertain
 from .json_filters import PushedFilter
 from .json_lines import LineReader
 from .json_times import timestamps
+from .readers.compressed import opened
 
 _BLOCK = 4 << 20
 _BATCH = 1 << 16
