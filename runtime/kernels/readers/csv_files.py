@@ -251,12 +251,17 @@ class _FileReader:
 
     def _fail_unless_skipped(self, block: CsvBlock, columns: Sequence[Column], row: int) -> None:
         """Raise what Spark does over a malformed record, unless a condition leaves it out."""
-        arrays = [array.slice(row, 1) for array, _ in columns]
-        record = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(self._fields))
+        found = {
+            field.name: (array.slice(row, 1), wrong is not None and wrong[row])
+            for field, (array, wrong) in zip(self._fields, columns, strict=True)
+        }
+        missing = pa.nulls(1, pa.string()), True  # no condition is put to malformed lines
+        values = [found.get(field.name, missing) for field in self._output]
+        record = pa.RecordBatch.from_arrays(
+            [array for array, _ in values], schema=pa.schema(self._output)
+        )
         for one in self._filters:
-            last = max(one.columns)
-            wrong = columns[last][1]
-            if wrong is not None and wrong[row]:
+            if values[max(one.columns)][1]:
                 continue  # it is not asked about a value that cannot be read
             if one.evaluator is None:
                 raise self._uncertain(
@@ -265,8 +270,8 @@ class _FileReader:
             (result,) = one.evaluator.evaluate(record)
             if result[0].as_py() is not True:
                 return
-        values = [_internal(array) for array in arrays]
-        raise malformed(self._path, block.text(row), values, self._fields, None)
+        shown = [_internal(array) for array, _ in found.values()]
+        raise malformed(self._path, block.text(row), shown, self._fields, None)
 
     def _uncertain(self, number: int, error: Uncertain) -> KernelError:
         condition = "STATEPLAN_NOT_EXACT"
@@ -298,7 +303,9 @@ def _trimmed(texts: Any, options: CsvOptions) -> Any:
 
 def _stripped(line: str) -> str:
     """Scala's stripLineEnd."""
-    return line[:-1] if line[-1:] in ("\n", "\f") else line
+    if line.endswith("\r\n"):
+        return line[:-2]
+    return line[:-1] if line.endswith(("\n", "\r", "\f")) else line
 
 
 def _internal(array: Any) -> Any:

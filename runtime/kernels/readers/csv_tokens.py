@@ -121,19 +121,22 @@ class Tokenizer:
 
     def _by_pattern(self, line: str) -> Tokens | None:
         """The values, if all are clean."""
+        options = self._options
+        several = len(options.sep) > 1
         found: Tokens = []
         at = 0
         while True:
             value = self._clean.match(line, at)
             if value is None:
                 return None
-            empty = None if value[1] is None else self._options.empty_value
+            if several and value[1] is not None and self._selected is not None:
+                return None  # the quotes of a value that is skipped count for nothing
+            if several and not value[3] and (value[2] or "").endswith(options.quote):
+                return None  # such a quote is doubled
+            empty = None if value[1] is None else options.empty_value
             found.append(value[1] or value[2] or empty)
             if not value[3]:
-                doubled = (
-                    len(self._options.sep) > 1 and (value[2] or "")[-1:] == self._options.quote
-                )
-                return None if doubled else found
+                return found
             at = value.end()
 
 

@@ -211,7 +211,7 @@ class _Times:
                 parts.append(
                     rf"{'T' if 'T' in self._plain[0] else ' '}[0-9]{{2}}(:[0-9]{{2}}){{2}}"
                 )
-            parts.append(rf"\.[0-9]{{{len(fraction)}}}" if fraction else "")
+            parts.append(rf"\.[0-9]{{1,{len(fraction)}}}" if fraction else "")
             parts.append("[+-][0-9]{2}:[0-9]{2}" if offset else "")
             self._regular = "".join(parts) + "$"
 

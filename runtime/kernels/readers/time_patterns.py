@@ -38,7 +38,7 @@ _FIELDS = {
     "m": r"(?P<minute>\d{1,19})",
     "ss": r"(?P<second>\d\d)",
     "s": r"(?P<second>\d{1,19})",
-    **{"S" * count: rf"(?P<fraction>\d{{{count}}})" for count in range(1, 10)},
+    **{"S" * count: rf"(?P<fraction>\d{{1,{count}}})" for count in range(1, 10)},
     "XXX": r"(?P<offset>z|[+-]\d\d:\d\d)",
     "XX": r"(?P<offset>z|[+-]\d\d\d\d)",
 }
@@ -67,7 +67,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
             if part is None:
                 return None
             many = r"\d{1,19}" in part
-            if before and r"\d" in part and (many or before == _MANY):
+            if before and r"\d" in part and (many or found[2] == "S" or before == _MANY):
                 return None  # the first of two such fields leaves digits to the other
             before = _MANY if many else part if r"\d" in part else ""
             fields.append(found[2])
