@@ -334,7 +334,7 @@ def test_message_names_line_and_column(tmp_path: Path) -> None:
     [
         ({"HEADER": "true", "sep": "\\t", "mode": "failfast", "encoding": "UTF-8"}, None),
         ({"sep": "\\.", "header": "true"}, "the option 'sep' is '\\.'"),
-        ({"sep": "aab"}, None),
+        ({"sep": "abb"}, None),
         ({"sep": "aba"}, "the option 'sep' is 'aba'"),
         ({"sep": "||", TRAILING: "true"}, "the option 'sep' is '||'"),
         ({"multiLine": "true"}, "the option 'multiLine' is 'true'"),

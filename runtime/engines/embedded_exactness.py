@@ -47,16 +47,19 @@ class AgreementTable:
             f"it does not heed the setting '{name}', which is '{value}'"
             for name, value in changed_settings(reader.format, conf)
         ]
-        found = changed or reader_disagreements(
+        own = FILE_READERS.get(reader.format)
+        reason = None if own is None else own.unsupported(reader.schema, reader.options)
+        own_reasons = [] if reason is None else [reason]
+        if changed or (own is not None and own.alone):
+            return changed or own_reasons
+        found = reader_disagreements(
             reader.format,
             reader.schema,
             reader.options,
             ansi=conf.ansi,
             time_zone=conf.time_zone,
         )
-        own = FILE_READERS.get(reader.format)
-        reason = own.unsupported(reader.schema, reader.options) if own and found else None
-        return found if reason is None else [reason, *found]
+        return [*own_reasons, *found] if found else []
 
 
 EMBEDDED = EngineFacts(

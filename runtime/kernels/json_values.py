@@ -337,7 +337,7 @@ def read_decimal(token: str, sort: str, precision: int, scale: int) -> Decimal:
     if sort == "boolean" or token in _SPECIAL:
         raise BadValue
     if sort == "string":
-        if not token.isascii() and any(letter.isdecimal() for letter in token):
+        if any(letter.isdecimal() and not letter.isascii() for letter in token):
             raise Uncertain(f"the decimal '{token}'")  # Java knows digits of other scripts
         token = token.replace(",", "")
         if not _DECIMAL.fullmatch(token):

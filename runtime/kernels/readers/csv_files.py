@@ -152,7 +152,7 @@ class _FileReader:
     def _batch(self, block: CsvBlock, *, first: bool) -> Any:
         if not self._output:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * block.rows, pa.struct([])))
-        texts, other_number = self._texts(block, first=first)
+        texts, lengths = self._texts(block, first=first)
         columns: list[Column] = []
         for place, (convert, column) in enumerate(zip(self._converters, texts, strict=True)):
             try:
@@ -160,14 +160,18 @@ class _FileReader:
             except UncertainValue as error:
                 what = f"{error.error} in the column '{self._fields[place].name}'"
                 raise self._uncertain(block.number(error.row), Uncertain(what)) from None
-        bad = other_number
+        bad = None
+        if lengths:
+            bad = np.zeros(block.rows, np.bool_)
+            bad[list(lengths)] = True
         for _, wrong in columns:
             if wrong is not None:
                 bad = wrong if bad is None else bad | wrong
         malformed_rows = np.empty(0, np.int64) if bad is None else np.flatnonzero(bad)
         if self._options.mode == "FAILFAST":
             for row in malformed_rows:
-                self._fail_unless_skipped(block, columns, int(row))
+                length = lengths.get(int(row), self._expected)
+                self._fail_unless_skipped(block, columns, int(row), length)
         arrays = {f.name: array for f, (array, _) in zip(self._fields, columns, strict=True)}
         if self._corrupt is not None:
             lines: list[str | None] = [None] * block.rows
@@ -181,21 +185,23 @@ class _FileReader:
             batch = batch.filter(pa.array(~bad))
         return batch
 
-    def _texts(self, block: CsvBlock, *, first: bool) -> tuple[list[Any], Any]:
-        """The texts of the columns, null for nothing; and where lines have too few or many."""
+    def _texts(self, block: CsvBlock, *, first: bool) -> tuple[list[Any], dict[int, int]]:
+        """The texts of the columns, null for nothing.
+
+        And of the rows with too few or too many values, how many they have.
+        """
         clean = block.clean(self._expected)
-        other_number = None
+        lengths = {}
         parts: list[list[Any]] = []
         if clean.any():
             parts.append(self._by_arrow(block.bytes_of(clean), int(clean.sum())))
         others = np.flatnonzero(~clean)
         if len(others):
             rows = []
-            other_number = np.zeros(block.rows, np.bool_)
             for row in others:
                 found = self._tokens(block, int(row), first=first and row == 0)
                 if not self._pruned and len(found) != self._expected:
-                    other_number[row] = True
+                    lengths[int(row)] = len(found)
                 rows.append([found[p] if p < len(found) else None for p in self._places])
             parts.append([pa.array(values, pa.string()) for values in zip(*rows, strict=True)])
         if len(parts) == 1:
@@ -206,7 +212,7 @@ class _FileReader:
             places = pa.array(order)
             texts = [pa.concat_arrays(both).take(places) for both in zip(*parts, strict=True)]
         null = self._options.null_value
-        return [_nulled(text, null) for text in texts], other_number
+        return [_nulled(text, null) for text in texts], lengths
 
     def _tokens(self, block: CsvBlock, row: int, *, first: bool) -> Tokens:
         try:
@@ -249,11 +255,15 @@ class _FileReader:
 
     # ------------------------------------------------------------------------------ failures
 
-    def _fail_unless_skipped(self, block: CsvBlock, columns: Sequence[Column], row: int) -> None:
+    def _fail_unless_skipped(
+        self, block: CsvBlock, columns: Sequence[Column], row: int, length: int
+    ) -> None:
         """Raise what Spark does over a malformed record, unless a condition leaves it out."""
         found = {
-            field.name: (array.slice(row, 1), wrong is not None and wrong[row])
-            for field, (array, wrong) in zip(self._fields, columns, strict=True)
+            field.name: (array.slice(row, 1), place >= length or (wrong is not None and wrong[row]))
+            for field, place, (array, wrong) in zip(
+                self._fields, self._places, columns, strict=True
+            )
         }
         missing = pa.nulls(1, pa.string()), True  # no condition is put to malformed lines
         values = [found.get(field.name, missing) for field in self._output]
@@ -270,8 +280,12 @@ class _FileReader:
             (result,) = one.evaluator.evaluate(record)
             if result[0].as_py() is not True:
                 return
-        shown = [_internal(array) for array, _ in found.values()]
-        raise malformed(self._path, block.text(row), shown, self._fields, None)
+        line = block.text(row)
+        shown = [
+            _stripped(line) if field.name == self._corrupt else _internal(array)
+            for field, (array, _) in zip(self._output, values, strict=True)
+        ]
+        raise malformed(self._path, line, shown, self._output, None)
 
     def _uncertain(self, number: int, error: Uncertain) -> KernelError:
         condition = "STATEPLAN_NOT_EXACT"

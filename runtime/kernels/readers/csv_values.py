@@ -152,7 +152,7 @@ def _booleans(texts: Any) -> Column:
 def _whole(text: str, bits: int) -> int:
     """java.lang.Integer.parseInt and its like."""
     if not _WHOLE.fullmatch(text):
-        if not text.isascii() and any(letter.isdecimal() for letter in text):
+        if any(letter.isdecimal() and not letter.isascii() for letter in text):
             raise Uncertain(f"the number '{text}'")  # Java knows digits of other scripts
         raise BadValue
     if len(text) > _MOST_LETTERS:

@@ -11,12 +11,18 @@ from ....planner.model.schemas.types import StructType
 from .. import json_support
 from ..json_files import read_json
 from ..json_filters import PushedFilter
-from . import csv_options
+from . import csv_options, orc_files
 from .csv_files import read_csv
 
 
 class FileReader(Protocol):
-    """Reads files of a format as Spark does, and no others."""
+    """Reads files of a format as Spark does, and no others.
+
+    Attributes:
+        alone: whether no engine is asked for the files that are not read here: they are refused.
+    """
+
+    alone: bool
 
     def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
         """Why files cannot be read here as Spark reads them; None: they can.
@@ -58,6 +64,8 @@ class FileReader(Protocol):
 class _Json:
     """Lines of JSON: a reader that never asks for the columns that it does not read."""
 
+    alone = False
+
     def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
         return json_support.unsupported(schema, options)
 
@@ -75,6 +83,8 @@ class _Json:
 
 
 class _Csv:
+    alone = True
+
     def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
         return csv_options.unsupported(schema, options)
 
@@ -90,5 +100,23 @@ class _Csv:
         return read_csv(path, schema, columns, options, time_zone, filters)
 
 
-FILE_READERS: Mapping[str, FileReader] = {"json": _Json(), "csv": _Csv()}
+class _Orc:
+    alone = True
+
+    def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
+        return orc_files.unsupported(schema, options)
+
+    def read(
+        self,
+        path: str,
+        schema: Any,
+        columns: Sequence[int],
+        options: Mapping[str, str],
+        time_zone: str,
+        filters: Sequence[PushedFilter],
+    ) -> Iterator[Any]:
+        return orc_files.read_orc(path, schema, columns)
+
+
+FILE_READERS: Mapping[str, FileReader] = {"json": _Json(), "csv": _Csv(), "orc": _Orc()}
 """By the format's name in Spark."""
