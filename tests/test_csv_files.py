@@ -136,6 +136,16 @@ def test_random_lines(files: Files, number: int) -> None:
         assert len(files.refused(lines, ddl, options, columns)) <= share * len(lines)
 
 
+def test_quotes_in_values_that_are_skipped(files: Files) -> None:
+    """univocity finds another end of a value that is not read: a known mistake of it."""
+    lines = ["a,b,c,d", '"",\\a",a" \\,', '"",x,"y",z', '"a\\\\",b,"c",d', 'x,"","p",q']
+    for escape in ('"', "\\", ""):
+        for columns in (None, ["b", "d"], ["a"]):
+            assert not files.refused(
+                lines, "a string, b string, c string, d string", {"escape": escape}, columns
+            )
+
+
 def test_bytes_that_are_no_utf8(files: Files) -> None:
     chance = random.Random(0)
     some = b"A\x80\xa0\xbf\xc0\xc3\xe0\xe2\xed\xef\xf0\xf4\xf8\x90\xff,"
@@ -197,6 +207,13 @@ def test_every_value_in_every_column(files: Files, kind: str) -> None:
     refused = files.refused(lines, ddl, {"sep": "|"}, None)
     # Of times: forms that json_times.py refuses, too.
     assert not refused or (kind in ("date", "timestamp", "timestamp_ntz") and len(refused) < 20)
+
+
+def test_names_of_numbers(files: Files) -> None:
+    names = {"nanValue": "-1", "positiveInf": "9", "negativeInf": "x", "nullValue": "0"}
+    lines = [f"{value},{value}" for value in ("-1", "9", "x", "0", "1", "NaN", "Inf", '""', "")]
+    ddl = f"f float, d double, {CORRUPT} string"
+    assert files.refused(lines, ddl, names, None) == []
 
 
 PATTERNS = [

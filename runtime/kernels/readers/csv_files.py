@@ -190,7 +190,7 @@ class _FileReader:
 
         And of the rows with too few or too many values, how many they have.
         """
-        clean = block.clean(self._expected)
+        clean = block.clean(self._expected, pruned=self._pruned)
         lengths = {}
         parts: list[list[Any]] = []
         if clean.any():

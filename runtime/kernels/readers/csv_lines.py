@@ -69,8 +69,13 @@ class CsvBlock:
         """The separator in `bytes_of`."""
         return options.sep if len(options.sep) == 1 else _STANDS_FOR_SEPARATOR
 
-    def clean(self, values: int) -> Any:
-        """Which records have so many values, and each is read by Arrow as by Spark."""
+    def clean(self, values: int, *, pruned: bool) -> Any:
+        """Which records have so many values, and each is read by Arrow as by Spark.
+
+        Args:
+            values: how many.
+            pruned: whether some are skipped.
+        """
         options = self._options
         letters, starts, ends = self._letters, self._starts, self._ends
         clean = ends - starts <= _LONGEST
@@ -81,7 +86,7 @@ class CsvBlock:
         else:
             separators = np.flatnonzero(letters == ord(options.sep))
         if options.quote != "\0" and (letters == ord(options.quote)).any():
-            separators = self._check_quotes(clean, separators)
+            separators = self._check_quotes(clean, separators, pruned=pruned)
         counts = np.searchsorted(separators, ends) - np.searchsorted(separators, starts)
         clean &= counts == values - 1
         odd = [ends_line for ends_line in (10, 13) if ends_line != self._end]
@@ -101,7 +106,7 @@ class CsvBlock:
                 lines = np.searchsorted(self._starts, places, side="right") - 1
                 clean[lines[lines >= 0]] = False
 
-    def _check_quotes(self, clean: Any, separators: Any) -> Any:
+    def _check_quotes(self, clean: Any, separators: Any, *, pruned: bool) -> Any:
         """Leave lines with odd quotes out; the separators that stand in no quotes."""
         options, letters = self._options, self._letters
         quotes = np.flatnonzero(letters == ord(options.quote))
@@ -123,7 +128,8 @@ class CsvBlock:
         clean[lines[np.where(opens, ~starts_value, ~ends_value)]] = False
         last = np.searchsorted(quotes, self._ends)
         clean[(last - first) % 2 == 1] = False
-        if options.empty_value != options.null_value or options.escape == "\0":
+        odd_empty = options.escape == "\0" or (pruned and options.escape == options.quote)
+        if odd_empty or options.empty_value != options.null_value:
             clean[lines[opens & (following == ord(options.quote))]] = False
         quoted = np.zeros(self.rows, np.bool_)
         quoted[lines] = True

@@ -45,7 +45,10 @@ class Tokenizer:
         )
         # Blanks in front of a quote, and a line's last value of blanks, are not for the pattern.
         self._plain = not (options.leading or options.trailing)
-        self._empty = options.quote * 2 if options.escape == _NOTHING else None
+        # An empty value is for the steps where its second quote may count as escaped.
+        pruned_by_quotes = selected is not None and options.escape == options.quote
+        odd_empty = pruned_by_quotes or options.escape == _NOTHING
+        self._empty = options.quote * 2 if odd_empty else None
 
     def tokens(self, line: str, *, first: bool, split: bool) -> Tokens:
         """The values of a line.
@@ -61,6 +64,8 @@ class Tokenizer:
         options = self._options
         if line.startswith("\ufeff"):
             raise Uncertain("a byte order mark")
+        if len(line) > _MOST_LETTERS and not self._plain:
+            raise Uncertain("very many letters")
         if options.quote not in line:
             found = self._unquoted(line, None if first else self._selected)
         else:

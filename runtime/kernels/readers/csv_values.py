@@ -67,7 +67,11 @@ def converter(kind: Any, options: CsvOptions, zone: str) -> Callable[[Any], Colu
         return _Numbers(kind, "-0123456789", lambda text: _whole(text, kind.bit_width))
     if pa.types.is_floating(kind):
         single = pa.types.is_float32(kind)
-        return _Numbers(kind, "+-.0123456789eE", lambda text: _floating(text, options, single))
+        letters = "+-.0123456789eE"
+        names = options.nan, options.infinity, options.minus_infinity
+        if any(set(name) <= set(letters) for name in names):
+            letters = ""  # a name that looks like a number comes first
+        return _Numbers(kind, letters, lambda text: _floating(text, options, single))
     if pa.types.is_decimal(kind):
         precision, scale = kind.precision, kind.scale
         return _Numbers(
