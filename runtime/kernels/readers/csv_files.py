@@ -160,14 +160,12 @@ class _FileReader:
             except UncertainValue as error:
                 what = f"{error.error} in the column '{self._fields[place].name}'"
                 raise self._uncertain(block.number(error.row), Uncertain(what)) from None
-        bad = None
-        if lengths:
-            bad = np.zeros(block.rows, np.bool_)
-            bad[list(lengths)] = True
+        bad = np.zeros(block.rows, np.bool_)
+        bad[list(lengths)] = True
         for _, wrong in columns:
             if wrong is not None:
-                bad = wrong if bad is None else bad | wrong
-        malformed_rows = np.empty(0, np.int64) if bad is None else np.flatnonzero(bad)
+                bad |= wrong
+        malformed_rows = np.flatnonzero(bad)
         if self._options.mode == "FAILFAST":
             for row in malformed_rows:
                 length = lengths.get(int(row), self._expected)
