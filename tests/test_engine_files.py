@@ -6,15 +6,19 @@ import functools
 import gzip
 import itertools
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 from stateplan.planner.description import parse_description
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.query import Query
 
+ZONE = "spark.sql.session.timeZone"
 SCHEMA = "k STRING, a BIGINT, d DOUBLE, m DECIMAL(10,2), t TIMESTAMP"
 
 
@@ -70,6 +74,44 @@ def test_only_the_columns_of_the_query_are_read(session: Any, tmp_path: Path) ->
     union = "SELECT a FROM STREAM events WHERE k = 'z' UNION ALL SELECT 7L FROM STREAM events"
     both = Run(session, tmp_path, {"sql": union})
     assert both.batches == [[(7,), (7,)], [(3,), (7,), (7,)]]
+
+
+def test_csv_files(session: Any, tmp_path: Path) -> None:
+    """Quotes, a header in each file, values that are malformed, and times in a time zone."""
+    options = {"header": "true", "sep": ";", "escape": '"', "comment": "#"}
+    content = {"format": "csv", "options": options, "conf": {ZONE: "America/New_York"}}
+    head = "k;a;d;m;t\n"
+    (tmp_path / "0.csv").write_text(f'{head}"x ""1""; y";1;1.5;2.345;2026-03-08T02:30:00\n\n#\n')
+    (tmp_path / "1.csv.gz").write_bytes(gzip.compress(f"#\n{head};2;bad;-1;\nz;3\n".encode()))
+    sql = "SELECT coalesce(k, '') AS k, a, d, m, unix_micros(t) AS t FROM STREAM events WHERE a > 0"
+    found = Run(session, tmp_path, {"sql": sql, **content}).batches
+    first = ('x "1"; y', 1, 1.5, Decimal("2.35"), 1_772_955_000_000_000)
+    assert found[0] == [first]
+    assert found[1] == [("", 2, None, Decimal("-1.00"), None), ("z", 3, None, None, None)]
+    counted = {"sql": "SELECT count(*) AS n FROM STREAM events", "output_mode": "update"}
+    assert Run(session, tmp_path, {**content, **counted}).batches == [[(1,)], [(3,)]]
+
+
+def test_orc_files(session: Any, tmp_path: Path) -> None:
+    times = pa.array([0, None], pa.timestamp("us"))
+    table = pa.table({"A": [1, 2], "t": times, "k": ["😀", None], "more": [1, 1]})
+    orc.write_table(table, tmp_path / "0.orc")
+    sql = "SELECT k, a, d, unix_micros(t) AS t FROM STREAM events WHERE a < 2"
+    assert Run(session, tmp_path, {"sql": sql, "format": "orc"}).batches == [[("😀", 1, None, 0)]]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("format", "option", "value"), [("csv", "multiLine", "true"), ("orc", "other", "1")]
+)
+def test_options_of_readers_are_refused_by_name(
+    tmp_path: Path, format: str, option: str, value: str
+) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    content = {"sql": "SELECT k FROM STREAM events", "format": format, "options": {option: value}}
+    with pytest.raises(StateplanError, match=rf"reading 'events'.*'{option}' is '{value}'"):
+        Run(session(), tmp_path, content)
 
 
 def test_a_malformed_record_ends_the_query(session: Any, tmp_path: Path) -> None:
@@ -186,6 +228,8 @@ def test_deeply_nested_arithmetic(
         ("parquet", "spark.sql.files.ignoreCorruptFiles", "TRUE"),
         ("json", "spark.sql.json.enablePartialResults", "false"),
         ("json", "spark.sql.legacy.timeParserPolicy", "LEGACY"),
+        ("csv", "spark.sql.csv.parser.columnPruning.enabled", "false"),
+        ("orc", "spark.sql.caseSensitive", "true"),
     ],
 )
 def test_settings_of_readers_are_refused_by_name(

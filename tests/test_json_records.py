@@ -108,17 +108,17 @@ NEEDED = [
 ]
 
 
-def reading(sql: str) -> ReadSource:
+def reading(sql: str, format: str = "json") -> ReadSource:
     """How the runtime plan of the embedded engine reads the query's source."""
     ids = itertools.count()
     with id_scope(ids):
         logical = parse(sql, Conf())
     schema = parse_schema(SCHEMA)
-    source = Source(name="events", schema=schema, format="json")
+    source = Source(name="events", schema=schema, format=format)
     execution = IncrementalExecution(
         logical, catalog={"events": source}, output_mode="append", conf=Conf(), ids=ids
     )
-    readers = {"events": Reader(format="json", schema=schema, here=True)}
+    readers = {"events": Reader(format=format, schema=schema, here=True)}
     facts = BatchFacts(engine=replace(EMBEDDED, exactness=None), readers=readers)
     (found,) = runtime_plan(execution.executed_plan, facts).root.collect(ReadSource)
     return found

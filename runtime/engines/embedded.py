@@ -28,14 +28,14 @@ from ..kernels.errors import KernelError, too_many_rows
 from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter
-from ..kernels.json_support import unsupported
+from ..kernels.readers.formats import FILE_READERS
 from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.tables import FilesTable, Table
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_errors import spark_error
 from .embedded_exactness import EMBEDDED
-from .embedded_json import JsonFiles
+from .embedded_files import OwnFiles
 from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
@@ -70,7 +70,7 @@ class EmbeddedEngine(Engine):
         self._held: dict[str, list[str]] = {_HELD_BY_BATCH: [], _HELD_BY_QUERY: []}
         self._zone = "UTC"
         self._failures: list[Exception] = []
-        self._files: dict[int, JsonFiles] = {}  # by the id of the DataFrame of all columns
+        self._files: dict[int, OwnFiles] = {}  # by the id of the DataFrame of all columns
         self._conf = Conf()
 
     def configure(self, conf: Conf, tasks: int) -> None:
@@ -86,9 +86,10 @@ class EmbeddedEngine(Engine):
         return max(1, min(conf.shuffle_partitions, cpu_count() or 1))
 
     def reads_here(self, reader: Reader) -> bool:
+        own = FILE_READERS.get(reader.format)
         return (
-            reader.format == "json"
-            and unsupported(reader.schema, reader.options) is None
+            own is not None
+            and own.unsupported(reader.schema, reader.options) is None
             and not any(changed_settings(reader.format, self._conf))
         )
 
@@ -121,7 +122,7 @@ class EmbeddedEngine(Engine):
         return self._local([] if rows is None else [rows.to_batches()], kind, holder)
 
     def _read(self, paths: Sequence[str], reader: Reader, holder: str) -> DataFrame:
-        """The rows of JSON files, read by our own code: a partition for each file."""
+        """The rows of files, read by our own code: a partition for each file."""
         for path in paths:
             if "=" in os.path.dirname(path):
                 raise RuntimeFailure(
@@ -129,15 +130,15 @@ class EmbeddedEngine(Engine):
                     f"The embedded engine reads no columns from the names of folders: '{path}'.",
                     hint="Run the query on Spark: --engine spark.",
                 )
-        files = JsonFiles(
+        files = OwnFiles(
             paths=paths, reader=reader, zone=self._zone, failures=self._failures, holder=holder
         )
-        frame = self._json(files, range(len(reader.schema.fields)))
+        frame = self._own(files, range(len(reader.schema.fields)))
         self._files[id(frame)] = replace(files, frame=frame)
         return frame
 
-    def _json(
-        self, files: JsonFiles, places: Sequence[int], filters: Sequence[PushedFilter] = ()
+    def _own(
+        self, files: OwnFiles, places: Sequence[int], filters: Sequence[PushedFilter] = ()
     ) -> DataFrame:
         return self._local(files.parts(places, filters), files.schema(places), files.holder)
 
@@ -154,7 +155,7 @@ class EmbeddedEngine(Engine):
         if files is None:
             names = [f"t{i}" for i in range(len(frame.columns))]
             return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
-        frame = self._json(files, places, pushed_filters(given, columns))
+        frame = self._own(files, places, pushed_filters(given, columns))
         if not given or compile_program(columns, columns, given, untouched=True) is None:
             return frame
         # Spark's reader gives no others, so neither are they counted.

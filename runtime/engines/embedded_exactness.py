@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...planner.model.expressions.core import Expression
 from ...planner.model.schemas.types import DataType
 from ...planner.model.settings.conf import Conf
+from ..kernels.readers.formats import FILE_READERS
 from ..plan.facts import EngineFacts, Reader
 from ..plan.guarded import guarded_arguments
 from .agreement import can_fail, disagreements, reader_disagreements, step_disagreements
@@ -46,13 +47,19 @@ class AgreementTable:
             f"it does not heed the setting '{name}', which is '{value}'"
             for name, value in changed_settings(reader.format, conf)
         ]
-        return changed or reader_disagreements(
+        own = FILE_READERS.get(reader.format)
+        reason = None if own is None else own.unsupported(reader.schema, reader.options)
+        own_reasons = [] if reason is None else [reason]
+        if changed or (own is not None and own.alone):
+            return changed or own_reasons
+        found = reader_disagreements(
             reader.format,
             reader.schema,
             reader.options,
             ansi=conf.ansi,
             time_zone=conf.time_zone,
         )
+        return [*own_reasons, *found] if found else []
 
 
 EMBEDDED = EngineFacts(

@@ -26,7 +26,7 @@ def evaluator(
 def pushed_filters(
     conditions: Sequence[Expression], columns: Sequence[AttributeReference]
 ) -> tuple[PushedFilter, ...]:
-    """What our reader of JSON files is given of conditions over its columns."""
+    """What our own reader of files is given of conditions over its columns."""
     places = {column.expr_id: place for place, column in enumerate(columns)}
     found = []
     for condition in conditions:

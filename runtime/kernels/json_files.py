@@ -14,16 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from .compressed import opened
 from .expressions.cast_strings import from_string
 from .expressions.program import Step
 from .json_errors import BadValue, Uncertain
 from .json_filters import PushedFilter
 from .json_lines import LineReader
 from .json_times import timestamps
+from .readers.line_files import BATCH, blocks
 
-_BLOCK = 4 << 20
-_BATCH = 1 << 16
 _FEW = 512
 """So few lines are read one by one, not divided further."""
 _FAILURES = 8
@@ -37,7 +35,6 @@ _MOST_LETTERS = 40_000
 _LONG_NUMBER = re.compile(rb"[0-9.eE+-]{1000}")
 _NOT_A_NUMBER = re.compile(rb"[:\[,\s][+-]?(?:NaN|Inf)")
 _SECOND_VALUE = re.compile(rb"\}[ \t]*null")
-_BOM = b"\xef\xbb\xbf"
 _NO_FIELD = pa.field("\0", pa.null())
 """Where no column is read Arrow looks for a field that no object has."""
 
@@ -75,34 +72,11 @@ def read_json(
     lines = LineReader(list(schema), mode.upper(), time_zone, path, filters)
     reader = BlockReader(schema, lines, time_zone)
     number = 1
-    for block in _blocks(path):
+    for block in blocks(path):
         for batch in reader.batches(block, number):
-            for start in range(0, batch.num_rows, _BATCH):
-                yield batch.slice(start, _BATCH)
+            for start in range(0, batch.num_rows, BATCH):
+                yield batch.slice(start, BATCH)
         number += block.count(b"\n")
-
-
-def _blocks(path: str) -> Iterator[bytes]:
-    """Whole lines, each with `\\n` at its end."""
-    rest = b""
-    with opened(path) as file:
-        rest = file.read(len(_BOM)).removeprefix(_BOM)
-        while data := file.read(_BLOCK):
-            end = data.rfind(b"\n") + 1
-            if not end:
-                rest += data
-                continue
-            yield _one_ending(rest + data[:end])
-            rest = data[end:]
-    if rest:
-        yield _one_ending(rest + b"\n")
-
-
-def _one_ending(block: bytes) -> bytes:
-    """A block whose lines all end with `\\n`: they may end with `\\r\\n` or `\\r` too."""
-    if b"\r" in block:
-        return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return block
 
 
 UNLIKE = (_Unlike, BadValue, Uncertain, pa.ArrowException, OverflowError)
@@ -183,7 +157,7 @@ class BlockReader:
         lines.pop()
         for place, line in enumerate(lines):
             rows += self._lines.rows(line, number + place)
-            if len(rows) >= _BATCH:
+            if len(rows) >= BATCH:
                 yield self._batch(rows)
                 rows = []
         if rows:

@@ -281,7 +281,7 @@ def _converter(kind: Any, zone: str) -> Callable[[str, str], Any]:
     if pa.types.is_float64(kind):
         return lambda token, sort: _float(token, sort, single=False)
     if pa.types.is_decimal(kind):
-        return lambda token, sort: _decimal(token, sort, kind.precision, kind.scale)
+        return lambda token, sort: read_decimal(token, sort, kind.precision, kind.scale)
     if pa.types.is_binary(kind):
         return _binary
     if pa.types.is_date(kind):
@@ -320,17 +320,24 @@ def _float(token: str, sort: str, *, single: bool) -> float:
     number = float(token)
     if not single:
         return number
-    if abs(number) >= _NEAR_THE_END and abs(Decimal(token)) >= _HALF_A_STEP_BEYOND:
+    return nearest_float(token)
+
+
+def nearest_float(text: str) -> float:
+    """The 32-bit number that is nearest to one in decimal digits, as Java's Float.parseFloat."""
+    number = float(text)
+    if abs(number) >= _NEAR_THE_END and abs(Decimal(text)) >= _HALF_A_STEP_BEYOND:
         return float("inf") if number > 0 else float("-inf")
     # By way of a double it would be rounded twice.
-    return float(pa.scalar(token).cast(pa.float32()).as_py())
+    return float(pa.scalar(text).cast(pa.float32()).as_py())
 
 
-def _decimal(token: str, sort: str, precision: int, scale: int) -> Decimal:
+def read_decimal(token: str, sort: str, precision: int, scale: int) -> Decimal:
+    """A decimal of a JSON token, or of a string as both CSV and JSON have it."""
     if sort == "boolean" or token in _SPECIAL:
         raise BadValue
     if sort == "string":
-        if not token.isascii() and any(letter.isdecimal() for letter in token):
+        if any(letter.isdecimal() and not letter.isascii() for letter in token):
             raise Uncertain(f"the decimal '{token}'")  # Java knows digits of other scripts
         token = token.replace(",", "")
         if not _DECIMAL.fullmatch(token):

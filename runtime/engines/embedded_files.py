@@ -1,8 +1,8 @@
-"""JSON files that our own code reads for the embedded engine, as Spark does and no more."""
+"""Files that our own code reads for the embedded engine, as Spark does and no more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 from ...planner.model.schemas.types import BooleanType, StructField, StructType, as_nullable
 from ..arrow_types import arrow_type
 from ..kernels.errors import KernelError
-from ..kernels.json_files import read_json
 from ..kernels.json_filters import PushedFilter
+from ..kernels.readers.formats import FILE_READERS
 from ..plan.facts import Reader
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _NO_COLUMNS = StructType((_NO_COLUMN,))
 
 
 @dataclass(frozen=True, kw_only=True)
-class JsonFiles:
+class OwnFiles:
     """Files, and how they are read.
 
     Attributes:
@@ -50,27 +50,32 @@ class JsonFiles:
         assert isinstance(schema, StructType)
         return schema
 
-    def parts(self, places: Sequence[int], filters: Sequence[PushedFilter]) -> list[_JsonFile]:
+    def parts(self, places: Sequence[int], filters: Sequence[PushedFilter]) -> list[_OwnFile]:
         """The rows of each file, of some columns."""
-        fields = [self.reader.schema.fields[place] for place in places]
+        fields = self.reader.schema.fields
         schema = pa.schema([(f.name, arrow_type(f.data_type)) for f in fields])
-        return [_JsonFile(path, schema, filters, self) for path in self.paths]
+        return [_OwnFile(path, schema, places, filters, self) for path in self.paths]
 
 
 @dataclass(frozen=True)
-class _JsonFile:
+class _OwnFile:
     """The rows of a file, read as often as they are asked for."""
 
     path: str
     schema: Any
+    places: Sequence[int]
     filters: Sequence[PushedFilter]
-    files: JsonFiles
+    files: OwnFiles
 
     def __iter__(self) -> Iterator[Any]:
-        options: Mapping[str, str] = self.files.reader.options
+        reader = self.files.reader
+        read = FILE_READERS[reader.format].read
+        zone = self.files.zone
         try:
-            for batch in read_json(self.path, self.schema, options, self.files.zone, self.filters):
-                yield batch if self.schema.names else _without_columns(batch.num_rows)
+            for batch in read(
+                self.path, self.schema, self.places, reader.options, zone, self.filters
+            ):
+                yield batch if self.places else _without_columns(batch.num_rows)
         except KernelError as error:
             self.files.failures.append(error)
             raise

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .errors import KernelError, failed_read
+from ..errors import KernelError, failed_read
 
 _CHUNK = 1 << 20
 

@@ -1,0 +1,1 @@
+"""Files that our own code reads exactly as Spark does, by format."""

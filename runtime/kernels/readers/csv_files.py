@@ -1,0 +1,329 @@
+"""CSV files as Arrow batches, exactly as Spark reads them with a given schema.
+
+Arrow's reader divides the lines whose bytes show that Spark would divide them the same; all others
+are divided one by one (csv_tokens.py). csv_values.py makes values of the texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from ..errors import KernelError
+from ..json_errors import Uncertain
+from ..json_filters import PushedFilter
+from ..json_malformed import malformed
+from .csv_lines import CsvBlock
+from .csv_options import CsvOptions, csv_options
+from .csv_tokens import BLANKS, Tokenizer, Tokens
+from .csv_values import Column, UncertainValue, converter
+from .line_files import BATCH, blocks
+
+_SPLIT = 4 << 20
+"""Spark never reads a smaller file in parts (spark.sql.files.openCostInBytes)."""
+
+
+def read_csv(
+    path: str,
+    schema: Any,
+    columns: Sequence[int],
+    options: Mapping[str, str],
+    time_zone: str,
+    filters: Sequence[PushedFilter] = (),
+) -> Iterator[Any]:
+    """Read a CSV file.
+
+    Args:
+        path: the file, in UTF-8; compressed if its name says so.
+        schema: all columns, a `pyarrow.Schema` of the types of arrow_types.py.
+        columns: the places of those that the query needs, in order: Spark reads no others, so that
+            a malformed value of another is no error, nor is their number.
+        options: those that csv_options.unsupported accepts.
+        time_zone: the session's.
+        filters: the conditions that Spark's reader is given, over the needed columns. They stay to
+            be fulfilled: they only keep FAILFAST from failing over a record that they leave out.
+
+    Yields:
+        Record batches of at most 65,536 rows of the needed columns, all nullable.
+
+    Raises:
+        KernelError: a line of which it is not known what Spark makes of it
+            (`STATEPLAN_NOT_EXACT`), and a malformed one in FAILFAST mode.
+    """
+    reader = _FileReader(path, schema, columns, csv_options(options), time_zone, filters)
+    for batch in reader.batches():
+        for start in range(0, batch.num_rows, BATCH):
+            yield batch.slice(start, BATCH)
+
+
+class _FileReader:
+    """Reads a file; see `read_csv`."""
+
+    def __init__(
+        self,
+        path: str,
+        schema: Any,
+        columns: Sequence[int],
+        options: CsvOptions,
+        zone: str,
+        filters: Sequence[PushedFilter],
+    ) -> None:
+        self._path = path
+        self._options = options
+        self._output = [schema.field(place) for place in columns]
+        self._corrupt = next((f.name for f in schema if f.name == options.corrupt), None)
+        data = [field for field in schema if field.name != options.corrupt]
+        self._fields = [field for field in self._output if field.name != options.corrupt]
+        names = [field.name for field in data]
+        self._places = [names.index(field.name) for field in self._fields]
+        self._names = names
+        self._pruned = len(self._places) < len(data)
+        self._expected = len(data)
+        self._converters = [converter(field.type, options, zone) for field in self._fields]
+        self._filters = filters
+        self._tokenizer = Tokenizer(options, self._places if self._pruned else None)
+        self._split = Path(path).stat().st_size > _SPLIT
+        if self._output and not self._fields:
+            raise KernelError(
+                "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN",
+                "[UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN] The feature is not "
+                "supported: Queries from raw JSON/CSV/XML files are disallowed when the referenced "
+                f"columns only include the internal corrupt record column '{options.corrupt}'. "
+                "SQLSTATE: 0A000",
+            )
+
+    def batches(self) -> Iterator[Any]:
+        header, number, first = self._options.header, 1, True
+        for data in blocks(self._path, self._options.line_sep):
+            block = CsvBlock(data, number, self._options)
+            number += block.count
+            if header and block.rows:
+                self._check_header(block.text(0))
+                block.leave_out_first()
+                header = first = False
+            if block.rows:
+                yield self._batch(block, first=first)
+                first = False
+
+    # ------------------------------------------------------------------------------- header
+
+    def _check_header(self, line: str) -> None:
+        """CSVHeaderChecker: the names of the columns that are read must be those of the schema.
+
+        Raises:
+            KernelError: they are not, and `enforceSchema` is off.
+        """
+        if self._options.enforce_schema:
+            return
+        try:
+            tokens = self._tokenizer.tokens(line, first=True, split=self._split)
+        except Uncertain as error:
+            raise self._uncertain(1, error) from None
+        found = [self._options.null_value if token is None else token for token in tokens]
+        if self._pruned:
+            found = [found[place] if place < len(found) else "" for place in self._places]
+        wanted = [field.name for field in self._fields] if self._pruned else self._names
+        problem = None
+        if len(found) != len(wanted):
+            problem = (
+                "Number of column in CSV header is not equal to number of fields in the schema:\n"
+                f" Header length: {len(found)}, schema size: {len(wanted)}\n"
+            )
+        else:
+            for one, other in zip(found, wanted, strict=True):
+                if one.lower() != other.lower():
+                    problem = (
+                        "CSV header does not conform to the schema.\n"
+                        f" Header: {', '.join(found)}\n Schema: {', '.join(wanted)}\n"
+                        f"Expected: {other} but found: {one}\n"
+                    )
+                    break
+        if problem is not None:
+            raise KernelError("_LEGACY_ERROR_TEMP_3241", f"{problem}CSV file: file://{self._path}")
+
+    # -------------------------------------------------------------------------------- rows
+
+    def _batch(self, block: CsvBlock, *, first: bool) -> Any:
+        if not self._output:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * block.rows, pa.struct([])))
+        texts, lengths = self._texts(block, first=first)
+        columns: list[Column] = []
+        for place, (convert, column) in enumerate(zip(self._converters, texts, strict=True)):
+            try:
+                columns.append(convert(column))
+            except UncertainValue as error:
+                what = f"{error.error} in the column '{self._fields[place].name}'"
+                raise self._uncertain(block.number(error.row), Uncertain(what)) from None
+        bad = np.zeros(block.rows, np.bool_)
+        bad[list(lengths)] = True
+        for _, wrong in columns:
+            if wrong is not None:
+                bad |= wrong
+        malformed_rows = np.flatnonzero(bad)
+        if self._options.mode == "FAILFAST":
+            for row in malformed_rows:
+                length = lengths.get(int(row), self._expected)
+                self._fail_unless_skipped(block, columns, int(row), length)
+        arrays = {f.name: array for f, (array, _) in zip(self._fields, columns, strict=True)}
+        if self._corrupt is not None:
+            lines: list[str | None] = [None] * block.rows
+            for row in malformed_rows:
+                lines[row] = _stripped(block.text(int(row)))
+            arrays[self._corrupt] = pa.array(lines, pa.string())
+        batch = pa.RecordBatch.from_arrays(
+            [arrays[field.name] for field in self._output], schema=pa.schema(self._output)
+        )
+        if len(malformed_rows) and self._options.mode != "PERMISSIVE":
+            batch = batch.filter(pa.array(~bad))
+        return batch
+
+    def _texts(self, block: CsvBlock, *, first: bool) -> tuple[list[Any], dict[int, int]]:
+        """The texts of the columns, null for nothing.
+
+        And of the rows with too few or too many values, how many they have.
+        """
+        clean = block.clean(self._expected, pruned=self._pruned)
+        lengths = {}
+        parts: list[list[Any]] = []
+        if clean.any():
+            parts.append(self._by_arrow(block.bytes_of(clean), int(clean.sum())))
+        others = np.flatnonzero(~clean)
+        if len(others):
+            rows = []
+            for row in others:
+                found = self._tokens(block, int(row), first=first and row == 0)
+                if not self._pruned and len(found) != self._expected:
+                    lengths[int(row)] = len(found)
+                rows.append([found[p] if p < len(found) else None for p in self._places])
+            parts.append([pa.array(values, pa.string()) for values in zip(*rows, strict=True)])
+        if len(parts) == 1:
+            texts = parts[0]
+        else:
+            order = np.empty(block.rows, np.int64)
+            order[np.concatenate([np.flatnonzero(clean), others])] = np.arange(block.rows)
+            places = pa.array(order)
+            texts = [pa.concat_arrays(both).take(places) for both in zip(*parts, strict=True)]
+        null = self._options.null_value
+        return [_nulled(text, null) for text in texts], lengths
+
+    def _tokens(self, block: CsvBlock, row: int, *, first: bool) -> Tokens:
+        try:
+            return self._tokenizer.tokens(block.text(row), first=first, split=self._split)
+        except Uncertain as error:
+            raise self._uncertain(block.number(row), error) from None
+
+    def _by_arrow(self, lines: bytes, count: int) -> list[Any]:
+        """The texts of clean lines."""
+        options = self._options
+        names = [str(place) for place in range(self._expected)]
+        wanted = [str(place) for place in self._places]
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(lines),
+            read_options=pyarrow.csv.ReadOptions(
+                use_threads=False, block_size=len(lines) + 1, column_names=names
+            ),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=CsvBlock.separator(options),
+                quote_char=False if options.quote == "\0" else options.quote,
+                double_quote=False,
+                escape_char=False,
+                newlines_in_values=False,
+                ignore_empty_lines=False,
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                check_utf8=False,
+                column_types={name: pa.string() for name in names},
+                null_values=[""],
+                strings_can_be_null=True,
+                include_columns=wanted,
+            ),
+        )
+        assert table.num_rows == count, "Arrow has found other lines"
+        texts = [column.combine_chunks() for column in table.columns]
+        texts = [t.chunk(0) if isinstance(t, pa.ChunkedArray) else t for t in texts]
+        if options.leading or options.trailing:
+            texts = [_trimmed(text, options) for text in texts]
+        return texts
+
+    # ------------------------------------------------------------------------------ failures
+
+    def _fail_unless_skipped(
+        self, block: CsvBlock, columns: Sequence[Column], row: int, length: int
+    ) -> None:
+        """Raise what Spark does over a malformed record, unless a condition leaves it out."""
+        found = {
+            field.name: (array.slice(row, 1), place >= length or (wrong is not None and wrong[row]))
+            for field, place, (array, wrong) in zip(
+                self._fields, self._places, columns, strict=True
+            )
+        }
+        missing = pa.nulls(1, pa.string()), True  # no condition is put to malformed lines
+        values = [found.get(field.name, missing) for field in self._output]
+        record = pa.RecordBatch.from_arrays(
+            [array for array, _ in values], schema=pa.schema(self._output)
+        )
+        for one in self._filters:
+            if values[max(one.columns)][1]:
+                continue  # it is not asked about a value that cannot be read
+            if one.evaluator is None:
+                raise self._uncertain(
+                    block.number(row), Uncertain("an odd record, and a condition is put to it")
+                )
+            (result,) = one.evaluator.evaluate(record)
+            if result[0].as_py() is not True:
+                return
+        line = block.text(row)
+        shown = [
+            _stripped(line) if field.name == self._corrupt else _internal(array)
+            for field, (array, _) in zip(self._output, values, strict=True)
+        ]
+        raise malformed(self._path, line, shown, self._output, None)
+
+    def _uncertain(self, number: int, error: Uncertain) -> KernelError:
+        condition = "STATEPLAN_NOT_EXACT"
+        return KernelError(
+            condition,
+            f"[{condition}] Line {number} of '{self._path}' has {error} and is not read as Spark "
+            "would here. Run the query with --engine spark.",
+        )
+
+
+def _nulled(texts: Any, null_value: str) -> Any:
+    """Texts, null where they are the null value."""
+    if texts.null_count == len(texts):
+        return texts
+    same = pc.fill_null(pc.equal(texts, null_value), False)
+    if not pc.any(same).as_py():
+        return texts
+    return pc.if_else(same, pa.scalar(None, pa.string()), texts)
+
+
+def _trimmed(texts: Any, options: CsvOptions) -> Any:
+    if options.leading:
+        texts = pc.ascii_ltrim(texts, BLANKS)
+    if options.trailing:
+        texts = pc.ascii_rtrim(texts, BLANKS)
+    empty = pc.fill_null(pc.equal(texts, ""), False)
+    return pc.if_else(empty, pa.scalar(None, pa.string()), texts)
+
+
+def _stripped(line: str) -> str:
+    """Scala's stripLineEnd."""
+    if line.endswith("\r\n"):
+        return line[:-2]
+    return line[:-1] if line.endswith(("\n", "\r", "\f")) else line
+
+
+def _internal(array: Any) -> Any:
+    """A value as Spark's rows hold it: times are numbers."""
+    if pa.types.is_date(array.type):
+        return array.view(pa.int32())[0].as_py()
+    if pa.types.is_timestamp(array.type):
+        return array.view(pa.int64())[0].as_py()
+    return array[0].as_py()
