@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..model.errors import AnalysisError, DescriptionError
 from ..model.expressions.core import Origin
+from ..model.text.quoting import SEARCH_PATH, to_sql_id
 from .places import where
 
 
@@ -13,6 +16,16 @@ def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
         "STATEPLAN_UNSUPPORTED_PYTHON",
         f"{what} is not supported by stateplan{where(origin)}.",
         hint="Write the query without it.",
+    )
+
+
+def table_not_found(parts: Sequence[str], hint: str) -> AnalysisError:
+    """No table or view of that name."""
+    return AnalysisError.of(
+        "TABLE_OR_VIEW_NOT_FOUND",
+        hint=hint,
+        relationName=to_sql_id(parts),
+        searchPath=SEARCH_PATH,
     )
 
 
@@ -38,11 +51,11 @@ def not_planned(
 
 def not_started(origin: Origin | None = None) -> AnalysisError:
     """Rows of a stream, asked for without starting it: Spark's own refusal."""
-    return AnalysisError(
+    return AnalysisError.of(
         "_LEGACY_ERROR_TEMP_3102",
-        "Queries with streaming sources must be executed with writeStream.start(), or from a"
-        " streaming table or flow definition within a Spark Declarative Pipeline.",
         hint=f"Start the stream with a sink{where(origin)}.",
+        msg="Queries with streaming sources must be executed with writeStream.start(), or from a"
+        " streaming table or flow definition within a Spark Declarative Pipeline.",
     )
 
 

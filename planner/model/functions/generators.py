@@ -23,6 +23,7 @@ from ..schemas.types import (
     same_type,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
@@ -94,7 +95,9 @@ def _rows(call: Call) -> int:
     raise type_mismatch(
         "VALUE_OUT_OF_RANGE",
         pretty(call),
-        f"The `n` must be between (0, 2147483647] (current value = {pretty(count)}).",
+        exprName=to_sql_id("n"),
+        valueRange="(0, 2147483647]",
+        currentValue=pretty(count),
     )
 
 
@@ -110,15 +113,15 @@ def _check_stack(call: Call, conf: Conf) -> Expression:
         kinds = [c.data_type for c in cells if not isinstance(c.data_type, NullType)] or [NULL]
         found = kinds[0]
         if not all(same_type(found, kind) for kind in kinds):
+            wrong = next(i for i, c in enumerate(cells) if not same_type(found, c.data_type))
             raise type_mismatch(
                 "STACK_COLUMN_DIFF_TYPES",
                 pretty(call),
-                f"The data type of the column ({column}) do not have the same type: "
-                + " <> ".join(
-                    f'"{cell.data_type.sql}" ({column + i * width + 1})'
-                    for i, cell in enumerate(cells)
-                )
-                + ".",
+                columnIndex=column,
+                leftType=to_sql_type(cells[0].data_type),
+                leftParamIndex=column + 1,
+                rightType=to_sql_type(cells[wrong].data_type),
+                rightParamIndex=column + wrong * width + 1,
             )
         values[column::width] = [cast_to(cell, found, conf) for cell in cells]
     return with_arguments(call, (call.arguments[0], *values))
@@ -136,12 +139,7 @@ def _check_json_tuple(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) < 2:
         raise wrong_argument_count("json_tuple", "> 1", len(call.arguments))
     if not all(isinstance(a.data_type, StringType) for a in call.arguments):
-        raise type_mismatch(
-            "NON_STRING_TYPE",
-            pretty(call),
-            "all arguments of the function `json_tuple` must be strings.",
-            call,
-        )
+        raise type_mismatch("NON_STRING_TYPE", pretty(call), call, funcName=to_sql_id("json_tuple"))
     return call
 
 

@@ -99,8 +99,7 @@ def _check(call: Call, conf: Conf) -> Expression:
         raise unexpected_type(call, 0, '"STRUCT"')
     changed = _type(call)
     if isinstance(changed, StructType) and not changed.fields:
-        detail = "Cannot drop all fields in struct."
-        raise type_mismatch("CANNOT_DROP_ALL_FIELDS", pretty(call), detail, call)
+        raise type_mismatch("CANNOT_DROP_ALL_FIELDS", pretty(call), call)
     return combined(UpdateFields(arguments=call.arguments, origin=call.origin), conf)
 
 

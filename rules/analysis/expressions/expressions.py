@@ -34,6 +34,7 @@ from ....planner.model.expressions.windows import (
 from ....planner.model.functions.coercion import coerce_case_when
 from ....planner.model.schemas.casts import can_cast, instead_of_cast
 from ....planner.model.schemas.types import ArrayType, MapType, StructType
+from ....planner.model.text.quoting import in_quotes, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..columns import Scope
@@ -288,19 +289,22 @@ def _bad_cast(cast: Cast) -> AnalysisError:
     nested = isinstance(target, ArrayType | MapType | StructType)
     sql = pretty(cast.child if nested or cast.implicit else cast)
     function = None if cast.mode == "LEGACY" else instead_of_cast(source, target)
+    types = {"srcType": to_sql_type(source), "targetType": to_sql_type(target)}
     if function is not None:
-        reason = (
-            f'cannot cast "{source.sql}" to "{target.sql}".\nTo convert values from '
-            f'"{source.sql}" to "{target.sql}", you can use the functions `{function}` instead.'
+        return mismatch(
+            "CAST_WITH_FUNC_SUGGESTION",
+            sql,
+            cast.origin,
+            functionNames=to_sql_id(function),
+            **types,
         )
-        kind = "CAST_WITH_FUNC_SUGGESTION"
-    elif cast.mode == "ANSI" and can_cast(source, target, "LEGACY"):
-        reason = (
-            f'cannot cast "{source.sql}" to "{target.sql}" with ANSI mode on.\nIf you have to cast'
-            f' "{source.sql}" to "{target.sql}", you can set "spark.sql.ansi.enabled" as \'false\'.'
+    if cast.mode == "ANSI" and can_cast(source, target, "LEGACY"):
+        return mismatch(
+            "CAST_WITH_CONF_SUGGESTION",
+            sql,
+            cast.origin,
+            config=in_quotes("spark.sql.ansi.enabled"),
+            configVal="'false'",
+            **types,
         )
-        kind = "CAST_WITH_CONF_SUGGESTION"
-    else:
-        reason = f'cannot cast "{source.sql}" to "{target.sql}".'
-        kind = "CAST_WITHOUT_SUGGESTION"
-    return mismatch(kind, sql, reason, cast.origin)
+    return mismatch("CAST_WITHOUT_SUGGESTION", sql, cast.origin, **types)

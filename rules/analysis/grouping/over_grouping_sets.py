@@ -37,8 +37,6 @@ def without_sets() -> AnalysisError:
     """The refusal of `grouping(a)` over what has no grouping sets."""
     return failure(
         "UNSUPPORTED_GROUPING_EXPRESSION",
-        "grouping()/grouping_id() can only be used with GroupingSets/Cube/Rollup.",
-        state="42K0E",
         hint="Name the keys of GROUP BY CUBE, ROLLUP or GROUPING SETS.",
     )
 
