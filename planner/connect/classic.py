@@ -15,10 +15,6 @@ from pyspark.sql.types import NumericType
 from ..model.conditions import conditions
 from .failures import not_started
 
-_JOIN_TYPES = (
-    "[UNSUPPORTED_JOIN_TYPE] Unsupported join type ",
-    " SQLSTATE: 0A000",
-)
 _PARTITIONS = re.compile(r"`numPartitions` must be positive, got '(-?\d+)'")
 _NOT_NUMERIC = "_LEGACY_ERROR_TEMP_1323"
 _BITS = 0xFFFFFFFF
@@ -137,9 +133,8 @@ def spark_words(error: PySparkException) -> tuple[str | None, str]:
     """An error's condition and message as Spark has it, where the client's are its own."""
     condition, message = error.getCondition(), str(error)
     match condition:
-        case "UNSUPPORTED_JOIN_TYPE":
-            start, end = _JOIN_TYPES
-            return condition, start + message.removeprefix(f"{start.rstrip()}: ") + end
+        case "UNSUPPORTED_JOIN_TYPE" as condition:
+            return _of_table(condition, **(error.getMessageParameters() or {}))
         case "VALUE_NOT_POSITIVE" if found := _PARTITIONS.search(message):
             number = found[1]
             return None, f"requirement failed: Number of partitions ({number}) must be positive."

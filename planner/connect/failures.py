@@ -12,11 +12,7 @@ from .places import where
 
 def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
     """PySpark has it, stateplan cannot plan it."""
-    return AnalysisError(
-        "STATEPLAN_UNSUPPORTED_PYTHON",
-        f"{what} is not supported by stateplan{where(origin)}.",
-        hint="Write the query without it.",
-    )
+    return AnalysisError.of("STATEPLAN_UNSUPPORTED_PYTHON", what=what, place=where(origin))
 
 
 def table_not_found(parts: Sequence[str], hint: str) -> AnalysisError:
@@ -39,12 +35,7 @@ def not_planned(
     what: str, origin: Origin | None = None, *, of_stream: bool = False
 ) -> AnalysisError:
     """Something that needs rows: a planner runs nothing."""
-    error = NotPlanned(
-        "STATEPLAN_NOTHING_IS_EXECUTED",
-        f"{what} needs the rows of a query{where(origin)}: this is a planner, no query is executed"
-        " and no data is read.",
-        hint="Explain the query with df.explain() or by starting its stream; leave the rest out.",
-    )
+    error = NotPlanned.of("STATEPLAN_NOTHING_IS_EXECUTED", what=what, place=where(origin))
     error.of_stream = of_stream
     return error
 
@@ -63,10 +54,6 @@ def missing_schema(
     what: str, origin: Origin | None = None, *, subject: str = ""
 ) -> DescriptionError:
     """A table or directory whose columns only its data or a catalog tells."""
-    error = DescriptionError(
-        "STATEPLAN_SCHEMA_UNKNOWN",
-        f"The columns of {what} are not known{where(origin)}: no data is read here.",
-        hint="Give them with .schema('...') in the code, or in a file given with --catalog.",
-    )
+    error = DescriptionError.of("STATEPLAN_SCHEMA_UNKNOWN", what=what, place=where(origin))
     error.subject = (subject,) if subject else ()
     return error

@@ -115,6 +115,5 @@ class InternalError(StateplanError):
     phase = "planning"
 
     def __init__(self, message: str) -> None:
-        super().__init__(
-            "STATEPLAN_INTERNAL", message, hint="This is a bug of stateplan: please report it."
-        )
+        entry = conditions()["STATEPLAN_INTERNAL"]
+        super().__init__(entry.name, message, hint=entry.hint)

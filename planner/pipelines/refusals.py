@@ -181,9 +181,13 @@ def wrong_query_type(kind: str, flow: Flow) -> AnalysisError:
 
 def incompatible_view_read(name: str, *, streaming_view: bool) -> AnalysisError:
     """A view of a stream read at rest, or the other way round."""
-    kind, other = ("STREAMING", "readStream") if streaming_view else ("BATCH", "read")
+    condition, other = (
+        ("INCOMPATIBLE_STREAMING_VIEW_READ", "readStream")
+        if streaming_view
+        else ("INCOMPATIBLE_BATCH_VIEW_READ", "read")
+    )
     return refusal(
-        f"INCOMPATIBLE_{kind}_VIEW_READ",
+        condition,
         hint=f"Read it with spark.{other}.table('{name}').",
         datasetIdentifier=to_sql_id(name),
     )

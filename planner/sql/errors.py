@@ -120,11 +120,7 @@ def negative_delay(delay: str) -> AnalysisError:
 
 def deduplication_key() -> AnalysisError:
     """`DISTINCT ON (a + 1)`."""
-    return AnalysisError(
-        "STATEPLAN_DEDUPLICATION_KEY",
-        "DISTINCT ON takes columns; one of its keys is an expression.",
-        hint="Compute the key in a subquery and name that column.",
-    )
+    return AnalysisError.of("STATEPLAN_DEDUPLICATION_KEY")
 
 
 def empty_sample(origin: Origin) -> AnalysisError:
@@ -153,11 +149,7 @@ def whole_text_error(error: AnalysisError, text: str) -> AnalysisError:
 def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
     """Spark's SQL has it, stateplan does not."""
     place = f" (line {origin.line}, pos {origin.position})" if origin is not None else ""
-    return AnalysisError(
-        "STATEPLAN_UNSUPPORTED_SQL",
-        f"{what} is not supported by stateplan{place}.",
-        hint="Write the query without it.",
-    )
+    return AnalysisError.of("STATEPLAN_UNSUPPORTED_SQL", what=what, place=place)
 
 
 def missing_window(name: str, origin: Origin | None) -> AnalysisError:

@@ -139,10 +139,8 @@ def routine_not_found(name: str, origin: Origin | None) -> AnalysisError:
 
 def unsupported_function(name: str, origin: Origin | None) -> AnalysisError:
     """One of Spark's functions that stateplan lacks."""
-    return AnalysisError(
-        "STATEPLAN_UNSUPPORTED_FUNCTION",
-        f"Spark has the function {to_sql_id(name)}, stateplan does not{position(origin)}.",
-        hint="Write the query with other functions.",
+    return AnalysisError.of(
+        "STATEPLAN_UNSUPPORTED_FUNCTION", name=to_sql_id(name), place=position(origin)
     )
 
 

@@ -323,11 +323,7 @@ def collated(name: str) -> DataType:
     if collation == "UTF8_BINARY":
         return STRING
     if not _COLLATION.fullmatch(collation):
-        raise AnalysisError(
-            "STATEPLAN_UNSUPPORTED_COLLATION",
-            f"stateplan does not know the collation '{name}'.",
-            hint="It knows UTF8_BINARY, UTF8_LCASE and UNICODE, these with _CI, _AI and _RTRIM.",
-        )
+        raise AnalysisError.of("STATEPLAN_UNKNOWN_COLLATION", name=name)
     return CollatedStringType(collation)
 
 

@@ -108,11 +108,11 @@ def _unfinished(plan: LogicalPlan) -> AnalysisError:
     """Something that no check names: better told than planned."""
     operator = next(p for p in bottom_up(plan) if not p.resolved)
     left = next((pretty(e) for e in operator.expressions if not e.resolved), "")
-    return AnalysisError(
+    return AnalysisError.of(
         "STATEPLAN_UNRESOLVED",
-        f"{type(operator).__name__} cannot be resolved: {left or 'its inputs do not fit'}.",
-        hint="This use is not supported here; try it in a subquery of its own.",
         tree=tree_text(plan),
+        operator=type(operator).__name__,
+        expressions=left or "its inputs do not fit",
     )
 
 
@@ -183,11 +183,10 @@ def collated_operands(plan: LogicalPlan) -> AnalysisError | None:
             continue
         for node in expressions_up(expression):
             if isinstance(node, AttributeReference | Cast) and is_collated(node.data_type):
-                return AnalysisError(
+                return AnalysisError.of(
                     "STATEPLAN_UNSUPPORTED_COLLATION",
-                    f"{pretty(node)} has the type {node.data_type.sql}. stateplan hands on columns"
-                    " with a collation, but does not compare them or compute with them.",
-                    hint="Give the column the type STRING in the source's schema.",
+                    expression=pretty(node),
+                    type=node.data_type.sql,
                 )
     return None
 
