@@ -320,7 +320,7 @@ class Analyzer:
         enabled = self.context.conf.flag("spark.sql.orderByOrdinal")
         keys = with_ordinals(tuple(order.child for order in plan.order), enabled)
         placed = tuple(self._at_position(key, child) for key in keys)
-        resolved, below = resolve_over(placed, child, self.context)
+        resolved, below = resolve_over(placed, child, self.context, fields=False)
         order = tuple(replace(o, child=key) for o, key in zip(plan.order, resolved, strict=True))
         if not all(o.resolved for o in order):
             return replace(plan, order=order, child=child)

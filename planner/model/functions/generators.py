@@ -16,7 +16,6 @@ from ..schemas.types import (
     ArrayType,
     DataType,
     MapType,
-    NullType,
     StringType,
     StructField,
     StructType,
@@ -110,18 +109,18 @@ def _check_stack(call: Call, conf: Conf) -> Expression:
     for column in range(width):
         cells = values[column::width]
         # Nulls take the others' type; nothing else is cast.
-        kinds = [c.data_type for c in cells if not isinstance(c.data_type, NullType)] or [NULL]
-        found = kinds[0]
-        if not all(same_type(found, kind) for kind in kinds):
-            wrong = next(i for i, c in enumerate(cells) if not same_type(found, c.data_type))
+        kinds = [(i, c.data_type) for i, c in enumerate(cells) if c.data_type != NULL]
+        found = kinds[0][1] if kinds else NULL
+        wrong = next(((i, kind) for i, kind in kinds if not same_type(found, kind)), None)
+        if wrong is not None:
             raise type_mismatch(
                 "STACK_COLUMN_DIFF_TYPES",
                 pretty(call),
                 columnIndex=column,
-                leftType=to_sql_type(cells[0].data_type),
+                leftType=to_sql_type(found),
                 leftParamIndex=column + 1,
-                rightType=to_sql_type(cells[wrong].data_type),
-                rightParamIndex=column + wrong * width + 1,
+                rightType=to_sql_type(wrong[1]),
+                rightParamIndex=column + wrong[0] * width + 1,
             )
         values[column::width] = [cast_to(cell, found, conf) for cell in cells]
     return with_arguments(call, (call.arguments[0], *values))

@@ -72,11 +72,16 @@ class Resolver:
         context: what holds for the whole query.
         ambiguous: whether a name that several columns have is an error; if not, it is left
             unresolved, as in HAVING and ORDER BY, where another column may be meant.
+        fields: whether a name whose column lacks the field is an error; if not, it is left
+            unresolved, as in ORDER BY and where HAVING looks below the select list.
     """
 
-    def __init__(self, scope: Scope, context: Context, *, ambiguous: bool = True) -> None:
+    def __init__(
+        self, scope: Scope, context: Context, *, ambiguous: bool = True, fields: bool = True
+    ) -> None:
         self.scope = scope
         self.context = context
+        self._fields = fields
         self._find = scope.find if ambiguous else scope.find_one
 
     def resolve(self, expression: Expression) -> Expression:
@@ -117,7 +122,12 @@ class Resolver:
             return self._outer(parts, at)
         result: Expression = found[0] if at.origin is None else replace(found[0], origin=at.origin)
         for name in found[1]:
-            result = extract(result, lit(name), self.context, at.origin)
+            try:
+                result = extract(result, lit(name), self.context, at.origin)
+            except AnalysisError:
+                if self._fields:
+                    raise
+                return None
         return result
 
     def _outer(self, parts: tuple[str, ...], at: Expression) -> Expression | None:
@@ -127,7 +137,12 @@ class Resolver:
             return self._literal_function(parts)
         result: Expression = OuterReference(column=found[0], origin=at.origin)
         for name in found[1]:
-            result = extract(result, lit(name), self.context, at.origin)
+            try:
+                result = extract(result, lit(name), self.context, at.origin)
+            except AnalysisError:
+                if self._fields:
+                    raise
+                return None
         return result
 
     def _literal_function(self, parts: tuple[str, ...]) -> Expression | None:
