@@ -13,8 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from stateplan.planner.model.catalog import Source
 from stateplan.planner.model.conditions import conditions
-from stateplan.planner.model.errors import AnalysisError, InternalError
+from stateplan.planner.model.errors import AnalysisError, InternalError, StateplanError
+from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.sql import parse
+from stateplan.rules.analysis import analyze
+from stateplan.rules.optimization import optimize
 
 ROOT = Path(__file__).resolve().parent.parent
 SPARK: dict[str, dict[str, object]] = json.loads(
@@ -157,3 +163,29 @@ def test_hints_come_from_the_table_unless_the_place_knows_better() -> None:
         AnalysisError.of("GROUP_BY_POS_OUT_OF_RANGE", hint="Own.", index=3, size=2).hint == "Own."
     )
     assert "report" in InternalError("a text").hint
+
+
+REFUSED = Path(__file__).with_name("refused_queries.txt").read_text(encoding="utf-8").splitlines()
+CATALOG = {
+    name: Source(
+        name=name,
+        schema=parse_schema(
+            "user STRING, ts TIMESTAMP, amount DOUBLE, qty INT, st STRUCT<a: INT, b: INT>"
+        ),
+        streaming=name == "events",
+    )
+    for name in ("b", "events")
+}
+
+
+def test_queries_are_refused_by_entries_of_the_table() -> None:
+    """Each way to raise is taken, those too whose parameters no reading of the code can tell."""
+    conf = Conf()
+    seen = set()
+    for query in REFUSED:
+        with pytest.raises(StateplanError) as refused:
+            optimize(analyze(parse(query, conf), CATALOG, conf), conf)
+        seen.add(refused.value.condition)
+        assert refused.value.condition in {None, *TABLE}, query
+        assert refused.value.hint, query
+    assert len(seen) > 130

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 _PARAMETER = re.compile("<([A-Za-z][A-Za-z0-9_]*)>")
@@ -61,6 +60,8 @@ class ErrorCondition:
 @cache
 def conditions() -> dict[str, ErrorCondition]:
     """All entries by name."""
+    from importlib.resources import files
+
     import yaml
 
     text = files(__package__).joinpath("conditions.yaml").read_text(encoding="utf-8")

@@ -333,4 +333,6 @@ def unsupported_time() -> AnalysisError:
 
 
 def _incomplete(word: str) -> AnalysisError:
+    if word == "array":
+        return AnalysisError.of("INCOMPLETE_TYPE_DEFINITION.ARRAY", elementType="<INT>")
     return AnalysisError.of(f"INCOMPLETE_TYPE_DEFINITION.{word.upper()}")
