@@ -103,7 +103,7 @@ def _rows(call: Call) -> int:
 def _check_stack(call: Call, conf: Conf) -> Expression:
     """Each column at the common type of its rows."""
     if len(call.arguments) < 2:
-        raise wrong_argument_count("stack", "> 1", len(call.arguments))
+        raise wrong_argument_count("stack", "> 1", len(call.arguments), placeless=True)
     rows, values = _rows(call), list(call.arguments[1:])
     width = -(-len(values) // rows)
     for column in range(width):

@@ -130,7 +130,7 @@ def _check_array_sort(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "UNEXPECTED_RETURN_TYPE",
             pretty(call),
-            functionName=to_sql_id("array_sort"),
+            functionName=to_sql_id("lambdafunction"),
             expectedType='"INT"',
             actualType=to_sql_type(call.arguments[1].data_type),
         )

@@ -72,7 +72,7 @@ def _check_tiles(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
     tiles = call.arguments[0]
     if not tiles.foldable:
-        raise non_foldable(call, "buckets", "INT", tiles)
+        raise non_foldable(call, "buckets", tiles.data_type.sql, tiles)
     if tiles.data_type != INT:
         raise unexpected_type(call, 0, '"INT"')
     _check_positive(call, tiles, "buckets", "(0, 2147483647]", "")

@@ -47,7 +47,7 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
         if known is None:
             raise _unknown(function, argument.name, names)
         if known in given:
-            raise _twice(function, known, place)
+            raise _twice(function, known, names)
         given[known] = argument.value
     arguments: list[Expression] = []
     for place, (parameter, default) in enumerate(signature):
@@ -69,8 +69,9 @@ def _unknown(function: UnresolvedFunction, written: str, names: list[str]) -> An
     )
 
 
-def _twice(function: UnresolvedFunction, name: str, place: int) -> AnalysisError:
-    by_position = not isinstance(function.arguments[0], NamedArgument)
+def _twice(function: UnresolvedFunction, name: str, names: list[str]) -> AnalysisError:
+    positional = sum(not isinstance(a, NamedArgument) for a in function.arguments)
+    by_position = names.index(name) < positional
     case = "BOTH_POSITIONAL_AND_NAMED" if by_position else "DOUBLE_NAMED_ARGUMENT_REFERENCE"
     return failure(
         f"DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.{case}",

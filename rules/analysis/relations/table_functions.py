@@ -29,7 +29,9 @@ def resolve_table_function(function: UnresolvedTableFunction, context: Context) 
         arguments = tuple(resolver.resolve(a) for a in function.arguments)
         return _range(function, arguments, context)
     spec = registry.find(name)
-    if spec is None or spec.kind != "generator":
+    if spec is not None and spec.kind != "generator":
+        raise failure("NOT_A_TABLE_FUNCTION", origin=function.origin, functionName=to_sql_id(name))
+    if spec is None:
         raise failure(
             "UNRESOLVABLE_TABLE_VALUED_FUNCTION",
             origin=function.origin,
