@@ -34,6 +34,7 @@ def pages() -> dict[str, str]:
         "commands": "\n".join(["# Commands and options", "", *_commands(main, "stateplan")]),
         "description": "\n".join(["# Keys of a description", "", *_keys()]),
         "api": "\n".join(["# Python API", "", *api]),
+        "errors": "\n".join(["# Error conditions", "", *_error_conditions()]),
     }
 
 
@@ -48,6 +49,22 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
             found = command.get_command(context, inner)
             assert found is not None
             yield from _commands(found, f"{name} {inner}")
+
+
+# ------------------------------------------------------------------------------- error conditions
+
+
+def _error_conditions() -> Iterator[str]:
+    from stateplan.planner.model.conditions import conditions
+
+    yield "What `StateplanError.condition` can be when a query is planned. Conditions that do not"
+    yield "start with `STATEPLAN_` are Spark's, with Spark's message."
+    yield ""
+    for entry in conditions().values():
+        if not any(name.startswith(f"{entry.name}.") for name in conditions()):
+            state = f" (SQLSTATE {entry.sql_state})" if entry.sql_state else ""
+            yield from (f"## {entry.name}", "", "```text", entry.template, "```", "")
+            yield from (f"{entry.hint}{state}".strip(), "")
 
 
 # ----------------------------------------------------------------------------------- descriptions

@@ -115,11 +115,7 @@ class QueryBuilder:
         """Mark the event-time column; raises AnalysisError for a delay that is no interval."""
         amount = parse_interval(delay)
         if min(amount) < 0:
-            raise DescriptionError(
-                "STATEPLAN_NEGATIVE_DELAY",
-                f"The watermark's delay '{delay}' is negative.",
-                hint="A delay is zero or more.",
-            )
+            raise DescriptionError.of("STATEPLAN_NEGATIVE_DELAY", delay=delay)
         marks = sum(1 for _ in self.plan.collect(EventTimeWatermark))
         return self._over(
             EventTimeWatermark(
@@ -200,10 +196,8 @@ class QueryBuilder:
         join_type = JOIN_TYPES.get(how.lower().replace("outer", "_outer").replace("__", "_"))
         join_type = join_type or JOIN_TYPES.get(how.lower())
         if join_type is None:
-            raise DescriptionError(
-                "STATEPLAN_UNKNOWN_JOIN",
-                f"There is no join '{how}'.",
-                hint=f"Use one of {', '.join(JOIN_TYPES)}.",
+            raise DescriptionError.of(
+                "STATEPLAN_UNKNOWN_JOIN", hint=f"Use one of {', '.join(JOIN_TYPES)}.", type=how
             )
         joined = Join(
             left=self.plan,

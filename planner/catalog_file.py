@@ -26,11 +26,7 @@ def load_catalog(path: str | Path) -> dict[str, SourceDescription]:
     if content is None:  # a file that --write-catalog is to fill
         return {}
     if not isinstance(content, dict):
-        raise DescriptionError(
-            "STATEPLAN_BAD_CATALOG",
-            f"'{path}' does not hold a catalog: its top level must be names with schemas.",
-            hint="Write lines such as 'events: user STRING, ts TIMESTAMP'.",
-        )
+        raise DescriptionError.of("STATEPLAN_BAD_CATALOG", path=path)
     return described_sources(content, str(path))
 
 

@@ -167,9 +167,7 @@ def _run_script(
     file: str, arguments: Sequence[str], engine: str, master: str | None, conf: tuple[str, ...]
 ) -> int:
     if not Path(file).is_file():
-        raise DescriptionError(
-            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{file}'.", hint="Check the path."
-        )
+        raise DescriptionError.of("STATEPLAN_FILE_NOT_FOUND", file=file)
     from .connect import needed
 
     with needed("A PySpark script"):

@@ -220,9 +220,5 @@ def _token(file: str | None) -> str | None:
 
     token = (read_text(Path(file)).strip().splitlines() or [""])[0].strip()
     if not token:
-        raise DescriptionError(
-            "STATEPLAN_OPEN_PORT",
-            f"The file '{file}' holds no token.",
-            hint="Write one line of random letters into it.",
-        )
+        raise DescriptionError.of("STATEPLAN_EMPTY_TOKEN_FILE", file=file)
     return token

@@ -34,9 +34,7 @@ def explain_scripts(
         DescriptionError: there is no such file, or no script in the folder.
     """
     if not Path(path).exists():
-        raise DescriptionError(
-            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{path}'.", hint="Check the path."
-        )
+        raise DescriptionError.of("STATEPLAN_FILE_NOT_FOUND", file=path)
     from .connect import needed
 
     with needed("A PySpark script"):
@@ -58,12 +56,7 @@ def explain_scripts(
     )
     programs = programs_of(path, program)
     if not programs:
-        raise DescriptionError(
-            "STATEPLAN_FILE_NOT_FOUND",
-            f"No script or notebook in the folder '{path}' reads a stream, and none defines a"
-            " pipeline's data sets.",
-            hint="Give a file.",
-        )
+        raise DescriptionError.of("STATEPLAN_NO_STREAM_IN_FOLDER", path=path)
     variables = {**_env_file(env_file), **settings(env)}
     status = 0
     views: list[PlanView] = []

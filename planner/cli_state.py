@@ -75,11 +75,7 @@ def show(
     if asks_rows and len(chosen) != 1:
         raise _which_operator(states)
     if format_ == "parquet" and output is None:
-        raise DescriptionError(
-            "STATEPLAN_OUTPUT_MISSING",
-            "Parquet cannot be printed.",
-            hint="Name a file with --output.",
-        )
+        raise DescriptionError.of("STATEPLAN_OUTPUT_MISSING")
     found = [states.state(each, version) for each in chosen]
     rows = None
     if len(found) == 1:
@@ -176,11 +172,7 @@ def _asked(
     reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode, name=name)
     asked = load_asked(query, reading)
     if not isinstance(asked, Query | IncrementalExecution):
-        raise DescriptionError(
-            "STATEPLAN_PLAN_GIVEN",
-            f"'{query}' is a plan, not a query: what runs it is not in there.",
-            hint="Give the description, the SQL file or the script that the plan is of.",
-        )
+        raise DescriptionError.of("STATEPLAN_PLAN_GIVEN", query=query)
     return asked
 
 
@@ -191,8 +183,6 @@ def _tell(taken: Taken, to: str) -> None:
 
 
 def _which_operator(states: StoredStates | NativeStates) -> DescriptionError:
-    return DescriptionError(
-        "STATEPLAN_WHICH_OPERATOR",
-        "Rows are read of one operator, and none is chosen.",
-        hint=f"Choose one with --operator: {states.listed}.",
+    return DescriptionError.of(
+        "STATEPLAN_WHICH_OPERATOR", hint=f"Choose one with --operator: {states.listed}."
     )

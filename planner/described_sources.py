@@ -29,11 +29,7 @@ def catalog_source(
 
         schema = delta_schema(path)
     if schema is None:
-        raise DescriptionError(
-            "STATEPLAN_SOURCE_SCHEMA_MISSING",
-            f"The source '{name}' has no schema.",
-            hint="Add 'schema:' with its columns, such as 'user STRING, ts TIMESTAMP'.",
-        )
+        raise DescriptionError.of("STATEPLAN_SOURCE_SCHEMA_MISSING", name=name)
     size: int | None = source.size
     if size is None and (source.static or either):
         size = files_size(path)

@@ -140,11 +140,7 @@ def load_scenario(path: str | Path) -> Scenario:
 def _load(path: Path, model: type[_Model]) -> _Model:
     content = read_file(path)
     if not isinstance(content, dict):
-        raise DescriptionError(
-            "STATEPLAN_BAD_DESCRIPTION",
-            f"'{path}' does not hold a description: its top level must be keys with values.",
-            hint="Start with 'sources:' and 'sql:'.",
-        )
+        raise DescriptionError.of("STATEPLAN_BAD_DESCRIPTION", path=path)
     return _checked(_normalised(content), model, str(path))
 
 
@@ -181,17 +177,8 @@ def trigger_text(given: object) -> str:
             case "availablenow", True:
                 return "available_now"
             case (("continuous" | "realtime"), _):
-                raise DescriptionError(
-                    "STATEPLAN_TRIGGER_UNSUPPORTED",
-                    f"There is no trigger '{key}' here: queries run in micro-batches.",
-                    hint="Use a short processing time, such as '1 second'.",
-                )
-    raise DescriptionError(
-        "STATEPLAN_BAD_TRIGGER",
-        f"{given!r:.80} is no trigger.",
-        hint="Write 'available_now', 'once', an interval such as '10 seconds', or one of "
-        "{'availableNow': True}, {'once': True} and {'processingTime': '10 seconds'}.",
-    )
+                raise DescriptionError.of("STATEPLAN_TRIGGER_UNSUPPORTED", key=key)
+    raise DescriptionError.of("STATEPLAN_BAD_TRIGGER", given=f"{given!r:.80}")
 
 
 def _checked(content: dict[str, Any], model: type[_Model], origin: str) -> _Model:
@@ -200,11 +187,7 @@ def _checked(content: dict[str, Any], model: type[_Model], origin: str) -> _Mode
     except ValidationError as error:
         raise _refusal(error, model, origin) from None
     if (description.sql is None) == (description.python is None):
-        raise DescriptionError(
-            "STATEPLAN_BAD_DESCRIPTION",
-            f"{origin}: there must be exactly one of 'sql' and 'python'.",
-            hint="Write the query under 'sql:'.",
-        )
+        raise DescriptionError.of("STATEPLAN_SQL_OR_PYTHON", where=origin)
     return description
 
 
@@ -238,21 +221,21 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DescriptionError(
-            "STATEPLAN_FILE_NOT_FOUND", f"There is no file '{path}'.", hint="Check the path."
-        ) from None
+        raise DescriptionError.of("STATEPLAN_FILE_NOT_FOUND", file=path) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise DescriptionError(
-            "STATEPLAN_FILE_UNREADABLE", f"'{path}' cannot be read: {reason}.", hint="Check it."
-        ) from None
+        raise DescriptionError.of("STATEPLAN_FILE_UNREADABLE", path=path, reason=reason) from None
 
 
 def _broken(path: Path, kind: str, line: int, column: int, problem: str) -> DescriptionError:
-    return DescriptionError(
+    return DescriptionError.of(
         "STATEPLAN_BAD_FILE",
-        f"'{path}' is not valid {kind}: {problem} (line {line}, column {column}).",
         hint=f"Mend the {kind} at that place.",
+        path=path,
+        kind=kind,
+        problem=problem,
+        line=line,
+        column=column,
     )
 
 
@@ -277,21 +260,22 @@ def _refusal(error: ValidationError, model: type[BaseModel], origin: str) -> Des
     if details["type"] == "extra_forbidden":
         known = _keys_at(model, place[:-1])
         near = difflib.get_close_matches(place[-1], known, n=1, cutoff=0.0)
-        return DescriptionError(
+        return DescriptionError.of(
             "STATEPLAN_UNKNOWN_KEY",
-            f"{origin}: '{key}' is not a key of a description.",
             hint=f"Did you mean '{near[0]}'? Known here: {', '.join(known)}.",
+            where=origin,
+            key=key,
         )
     if details["type"] == "missing":
-        return DescriptionError(
-            "STATEPLAN_MISSING_KEY",
-            f"{origin}: the key '{key}' is missing.",
-            hint=f"Add '{place[-1]}:'.",
+        return DescriptionError.of(
+            "STATEPLAN_MISSING_KEY", hint=f"Add '{place[-1]}:'.", where=origin, key=key
         )
-    return DescriptionError(
+    return DescriptionError.of(
         "STATEPLAN_BAD_VALUE",
-        f"{origin}: the value of '{key}' is wrong: {_lower(details['msg'])}.",
         hint=f"Mend '{key}'.",
+        where=origin,
+        key=key,
+        reason=_lower(details["msg"]),
     )
 
 

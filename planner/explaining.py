@@ -23,10 +23,8 @@ MODES = (*PHYSICAL_MODES, *RUNTIME_MODES)
 def check_mode(mode: str) -> None:
     """Raise DescriptionError for an explain mode that there is not."""
     if mode not in MODES:
-        raise DescriptionError(
-            "STATEPLAN_UNKNOWN_EXPLAIN_MODE",
-            f"There is no explain mode '{mode}'.",
-            hint=f"Use one of {', '.join(MODES)}.",
+        raise DescriptionError.of(
+            "STATEPLAN_UNKNOWN_EXPLAIN_MODE", hint=f"Use one of {', '.join(MODES)}.", mode=mode
         )
 
 

@@ -103,12 +103,10 @@ class IncrementalExecution:
         names = tuple("" if origin is None else origin.state_name for origin in origins)
         hinted = {n.origin.state_name for n in self.checked.walk() if n.origin is not None} - {""}
         if hinted and (set(names) != hinted or len(set(names)) < len(names)):
-            raise PlanningError(
-                "STATEPLAN_OPERATOR_NAMES",
-                f"Hints give the names {', '.join(sorted(hinted))}; the query's stateful operators"
-                f" have {', '.join(name or 'none' for name in names) or 'no place for them'}.",
-                hint="Name each stateful operator once, or none; explain's mode 'stateful' lists"
-                " them.",
+            raise PlanningError.of(
+                "STATEPLAN_OPERATOR_HINTS",
+                names=", ".join(sorted(hinted)),
+                given=", ".join(name or "none" for name in names) or "no place for them",
             )
         return names if hinted else ()
 
@@ -169,12 +167,11 @@ class IncrementalExecution:
             plan = prepare(self.spark_plan, self)
         writers = plan.collect(StateStoreWriter)
         if self.state_names and len(self.state_names) != len(writers):
-            raise PlanningError(
+            raise PlanningError.of(
                 "STATEPLAN_OPERATOR_NAMES",
-                f"The query has {len(writers)} stateful operators and {len(self.state_names)} names"
-                f" for them: {', '.join(self.state_names)}.",
-                hint="Name all of them, the one nearest the sink first, or none; explain's mode"
-                " 'stateful' lists them.",
+                operators=len(writers),
+                count=len(self.state_names),
+                names=", ".join(self.state_names),
             )
         return plan
 

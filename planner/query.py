@@ -68,10 +68,10 @@ class Query:
         names: Sequence[str] = (),
     ) -> None:
         if output_mode not in OUTPUT_MODES:
-            raise DescriptionError(
+            raise DescriptionError.of(
                 "STATEPLAN_UNKNOWN_OUTPUT_MODE",
-                f"There is no output mode '{output_mode}'.",
                 hint=f"Use one of {', '.join(OUTPUT_MODES)}.",
+                output_mode=output_mode,
             )
         self._query = query
         self.sources = dict(sources)
@@ -82,10 +82,8 @@ class Query:
         self._are_tables = tables
         self.names = tuple(names)
         if len(set(self.names)) != len(self.names) or not all(self.names):
-            raise DescriptionError(
-                "STATEPLAN_OPERATOR_NAMES",
-                f"The names of stateful operators are not all different: {', '.join(self.names)}.",
-                hint="Give each stateful operator a name of its own.",
+            raise DescriptionError.of(
+                "STATEPLAN_OPERATOR_NAMES_REPEATED", names=", ".join(self.names)
             )
 
     @classmethod
@@ -280,11 +278,7 @@ class Query:
         from ..runtime.triggers import DEFAULT, parse_trigger
 
         if sum(one is not None for one in (sink, foreach_batch, foreach)) > 1:
-            raise DescriptionError(
-                "STATEPLAN_BAD_SINK",
-                "More than one of sink, foreach_batch and foreach is given.",
-                hint="Give one of them.",
-            )
+            raise DescriptionError.of("STATEPLAN_BAD_SINK")
         written = self.description.trigger if trigger is None else trigger
         chosen = DEFAULT if written is None else parse_trigger(written)
         place = checkpoint if checkpoint is not None else self._path(self.description.checkpoint)

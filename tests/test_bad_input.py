@@ -90,7 +90,7 @@ def refused(result: Result, condition: str, *words: str, status: int = 2) -> Non
         ("SELECT user FROM STREAM events GRUOP BY user", "PARSE_SYNTAX_ERROR", "line 1, pos 37"),
         ("SELECT 'user FROM STREAM events", "PARSE_SYNTAX_ERROR", "line 1, pos 7"),
         ("", "PARSE_EMPTY_STATEMENT", "SELECT"),
-        ("DROP TABLE events", "STATEPLAN_UNSUPPORTED_SQL", "DROP"),
+        ("DROP TABLE events", "STATEPLAN_UNSUPPORTED_STATEMENT", "DROP"),
         (WINDOW.replace("SECONDS", "SECNDS"), "PARSE_SYNTAX_ERROR", "'SECNDS'"),
         (WINDOW.replace("10 seconds", "10 parsecs"), "CANNOT_PARSE_INTERVAL", "'10 parsecs'"),
         (
@@ -165,7 +165,7 @@ def test_what_streaming_does_not_support(
 @pytest.mark.parametrize(
     ("keys", "condition", "words"),
     [
-        ({"sql": None}, "STATEPLAN_BAD_DESCRIPTION", ["'sql'"]),
+        ({"sql": None}, "STATEPLAN_SQL_OR_PYTHON", ["'sql'"]),
         ({"outputmode": "update"}, "STATEPLAN_UNKNOWN_KEY", ["'outputmode'", "'output_mode'"]),
         ({"output_mode": "apend"}, "STATEPLAN_BAD_VALUE", ["'output_mode'", "'append'"]),
         ({"sources": {"events": {"shema": "a INT"}}}, "STATEPLAN_UNKNOWN_KEY", ["'schema'"]),

@@ -67,20 +67,22 @@ def test_a_script_has_no_options_of_a_description(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "condition"),
     [
-        ["--host", "0.0.0.0"],
-        ["--host", "0.0.0.0", "--token-file", "TOKEN"],
-        ["--host", "0.0.0.0", "--tls-certificate", "x.pem", "--tls-key", "x.key"],
-        ["--token-file", "EMPTY"],
-        ["--tls-key", "x.key"],
+        (["--host", "0.0.0.0"], "OPEN_PORT"),
+        (["--host", "0.0.0.0", "--token-file", "TOKEN"], "OPEN_PORT"),
+        (["--host", "0.0.0.0", "--tls-certificate", "x.pem", "--tls-key", "x.key"], "OPEN_PORT"),
+        (["--token-file", "EMPTY"], "EMPTY_TOKEN_FILE"),
+        (["--tls-key", "x.key"], "TLS_INCOMPLETE"),
     ],
 )
-def test_other_machines_need_a_token_and_tls(options: list[str], tmp_path: Path) -> None:
+def test_other_machines_need_a_token_and_tls(
+    options: list[str], condition: str, tmp_path: Path
+) -> None:
     (tmp_path / "TOKEN").write_text("secret\n")
     (tmp_path / "EMPTY").write_text("\n")
     written = [str(tmp_path / one) if one in ("TOKEN", "EMPTY") else one for one in options]
     for more in ([], ["--run"]):
         ended = CliRunner().invoke(main, ["serve", *more, *written])
         assert ended.exit_code == 2, ended.output
-        assert "STATEPLAN_OPEN_PORT" in ended.output
+        assert f"STATEPLAN_{condition}" in ended.output

@@ -207,7 +207,7 @@ def test_where_operators_stand_in_the_text() -> None:
 def test_what_spark_has_and_stateplan_has_not(text: str) -> None:
     with pytest.raises(AnalysisError) as caught:
         parse(text)
-    assert caught.value.condition == "STATEPLAN_UNSUPPORTED_SQL"
+    assert (caught.value.condition or "").startswith("STATEPLAN_UNSUPPORTED_")
     assert caught.value.hint
 
 

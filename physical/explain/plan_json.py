@@ -55,11 +55,7 @@ def from_json(document: object) -> SparkPlan:
 
 
 def _unusable(reason: str) -> DescriptionError:
-    return DescriptionError(
-        "STATEPLAN_PLAN_JSON",
-        f"The plan's JSON cannot be read: {reason}.",
-        hint="Write it anew with the explain mode json.",
-    )
+    return DescriptionError.of("STATEPLAN_PLAN_JSON", reason=reason)
 
 
 @cache

@@ -24,8 +24,4 @@ def needed(what: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise DescriptionError(
-            "STATEPLAN_CLIENT_MISSING",
-            f"{what} needs PySpark's Connect client, which cannot be imported: {error}.",
-            hint="Install it: pip install 'stateplan[client]'.",
-        ) from None
+        raise DescriptionError.of("STATEPLAN_CLIENT_MISSING", what=what, error=error) from None

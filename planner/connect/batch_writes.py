@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
+from ..model.text.quoting import to_sql_id
 from .analyze import schema_of
 from .console import Console
 from .places import Message
@@ -54,12 +55,7 @@ def _written(
     frame = session.planned(message.input)
     if frame.analyzed.is_streaming:
         condition = "CALL_ON_STREAMING_DATASET_UNSUPPORTED"
-        raise AnalysisError(
-            condition,
-            f"[{condition}] The method `{method}` can not be called on streaming"
-            " Dataset/DataFrame. SQLSTATE: 42KDE",
-            hint="Write a stream with writeStream.",
-        )
+        raise AnalysisError.of(condition, methodName=to_sql_id(method))
     if table and session.full_name(table) not in session.tables:
         session.add_table(session.full_name(table), schema_of(frame.analyzed), format_ or "parquet")
     if session.settings.get(SHOW_WRITES) == "true":

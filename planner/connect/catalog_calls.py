@@ -12,7 +12,7 @@ from pyspark.sql.connect import proto
 from ..model import registry
 from ..model.errors import AnalysisError
 from .analyze import schema_of
-from .failures import unsupported
+from .failures import table_not_found, unsupported
 from .places import Message
 from .types import read_schema
 
@@ -114,12 +114,7 @@ def _list_columns(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
 
 
 def _unknown(name: str) -> AnalysisError:
-    quoted = ".".join(f"`{part}`" for part in name.split("."))
-    return AnalysisError(
-        "TABLE_OR_VIEW_NOT_FOUND",
-        f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {quoted} cannot be found. SQLSTATE: 42P01",
-        hint="Describe its columns in a file given with --catalog.",
-    )
+    return table_not_found(name.split("."), "Describe its columns in a file given with --catalog.")
 
 
 def _databases(session: PlannerSession) -> list[str]:

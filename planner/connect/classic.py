@@ -12,23 +12,10 @@ from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.group import GroupedData
 from pyspark.sql.types import NumericType
 
+from ..model.conditions import conditions
 from .failures import not_started
 
-_JOIN_TYPES = (
-    "[UNSUPPORTED_JOIN_TYPE] Unsupported join type ",
-    " SQLSTATE: 0A000",
-)
 _PARTITIONS = re.compile(r"`numPartitions` must be positive, got '(-?\d+)'")
-_REPEATED_PIVOT = (
-    "REPEATED_CLAUSE",
-    "[REPEATED_CLAUSE] The PIVOT clause may be used at most once per SUBQUERY operation. "
-    "SQLSTATE: 42614",
-)
-_PIVOT_AFTER = (
-    "UNSUPPORTED_FEATURE.PIVOT_AFTER_GROUP_BY",
-    "[UNSUPPORTED_FEATURE.PIVOT_AFTER_GROUP_BY] The feature is not supported: PIVOT clause "
-    "following a GROUP BY clause. Consider pushing the GROUP BY into a subquery. SQLSTATE: 0A000",
-)
 _NOT_NUMERIC = "_LEGACY_ERROR_TEMP_1323"
 _BITS = 0xFFFFFFFF
 
@@ -146,19 +133,22 @@ def spark_words(error: PySparkException) -> tuple[str | None, str]:
     """An error's condition and message as Spark has it, where the client's are its own."""
     condition, message = error.getCondition(), str(error)
     match condition:
-        case "UNSUPPORTED_JOIN_TYPE":
-            start, end = _JOIN_TYPES
-            return condition, start + message.removeprefix(f"{start.rstrip()}: ") + end
+        case "UNSUPPORTED_JOIN_TYPE" as condition:
+            return _of_table(condition, **(error.getMessageParameters() or {}))
         case "VALUE_NOT_POSITIVE" if found := _PARTITIONS.search(message):
             number = found[1]
             return None, f"requirement failed: Number of partitions ({number}) must be positive."
         case "UNSUPPORTED_OPERATION" if "Repeated PIVOT" in message:
-            return _REPEATED_PIVOT
+            return _of_table("REPEATED_CLAUSE", clause="PIVOT", operation="SUBQUERY")
         case "UNSUPPORTED_OPERATION" if "PIVOT after" in message:
-            return _PIVOT_AFTER
+            return _of_table("UNSUPPORTED_FEATURE.PIVOT_AFTER_GROUP_BY")
         case str() if condition.startswith("_LEGACY_ERROR_TEMP"):
             return condition, message.removeprefix(f"[{condition}] ")
     return condition, message
+
+
+def _of_table(condition: str, /, **parameters: str) -> tuple[str, str]:
+    return condition, conditions()[condition].message(dict(parameters))
 
 
 @contextmanager

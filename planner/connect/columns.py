@@ -32,6 +32,7 @@ from ..model.schemas.types import (
     StringType,
     StructType,
 )
+from ..model.text.quoting import to_sql_id
 from .literals import literal_of
 from .names import name_parts
 from .places import Message
@@ -113,12 +114,8 @@ def to_df(reader: RelationReader, message: Message, origin: Origin | None) -> Lo
     child = reader.child(message.input)
     names = list(message.column_names)
     if len(names) != len(child.output):
-        raise AnalysisError(
-            "ASSIGNMENT_ARITY_MISMATCH",
-            "[ASSIGNMENT_ARITY_MISMATCH] The number of columns or variables assigned or aliased:"
-            f" {len(child.output)} does not match the number of source expressions: {len(names)}."
-            " SQLSTATE: 42802",
-            hint="Give one name for each column.",
+        raise AnalysisError.of(
+            "ASSIGNMENT_ARITY_MISMATCH", numTarget=len(child.output), numExpr=len(names)
         )
     renamed = tuple(Alias(child=a, name=n) for a, n in zip(child.output, names, strict=True))
     return Project(child=child, project_list=renamed, origin=origin)
@@ -282,10 +279,9 @@ def _refuse_duplicates(names: list[str], reader: RelationReader) -> None:
     seen: set[str] = set()
     for name in names:
         if fold(name) in seen:
-            raise AnalysisError(
+            raise AnalysisError.of(
                 "COLUMN_ALREADY_EXISTS",
-                f"[COLUMN_ALREADY_EXISTS] The column `{fold(name)}` already exists. Choose another"
-                " name or rename the existing column. SQLSTATE: 42711",
                 hint="Give each new column a name of its own.",
+                columnName=to_sql_id(fold(name)),
             )
         seen.add(fold(name))

@@ -59,10 +59,11 @@ def _pivot(
     values = tuple(literal_of(value) for value in message.pivot.values)
     aggregates = reader.expressions.read_all(message.aggregate_expressions)
     if any(map(_counts_star, message.aggregate_expressions)):
-        raise AnalysisError(
+        raise AnalysisError.of(
             "INVALID_USAGE_OF_STAR_OR_REGEX",
-            "[INVALID_USAGE_OF_STAR_OR_REGEX] Invalid usage of '*' in Pivot. SQLSTATE: 42000",
             hint="Count a constant: count(lit(1)).",
+            elem="'*'",
+            prettyName="Pivot",
         )
     return UnresolvedPivot(
         child=child,
@@ -104,8 +105,4 @@ def crosstab(reader: RelationReader, message: Message, origin: Origin | None) ->
 
 
 def _no_pivot() -> AnalysisError:
-    return AnalysisError(
-        "_LEGACY_ERROR_TEMP_3063",
-        "pivot is not supported on a streaming DataFrames/Datasets",
-        hint="Aggregate with a FILTER for each value.",
-    )
+    return AnalysisError.of("_LEGACY_ERROR_TEMP_3063")

@@ -134,11 +134,11 @@ def _arguments(function: Callable[..., Any], frames: Mapping[str, DataFrame]) ->
     wanted = inspect.signature(function).parameters.values()
     missing = [p.name for p in wanted if p.name not in frames and p.default is p.empty]
     if missing:
-        raise DescriptionError(
+        raise DescriptionError.of(
             "STATEPLAN_SOURCE_MISSING",
-            f"The function {getattr(function, '__name__', function)!r} has a parameter "
-            f"'{missing[0]}', but there is no such source.",
             hint=f"Name its parameters as sources are: {', '.join(frames) or 'there are none'}.",
+            function=getattr(function, "__name__", function),
+            parameter=missing[0],
         )
     return {p.name: frames[p.name] for p in wanted if p.name in frames}
 
@@ -153,10 +153,8 @@ def _compiled(code: str, name: str) -> CodeType:
         # In brackets, so that an expression may go over several lines.
         return compile(f"({code.strip()}\n)", name, "eval")
     except SyntaxError as error:
-        raise DescriptionError(
-            "STATEPLAN_PYTHON_SYNTAX",
-            f"The Python expression cannot be read: {error.msg} (line {error.lineno}).",
-            hint="Write one expression that gives a DataFrame.",
+        raise DescriptionError.of(
+            "STATEPLAN_PYTHON_SYNTAX", reason=error.msg, line=error.lineno
         ) from None
 
 
@@ -181,8 +179,4 @@ def _told() -> Iterator[None]:
 
 
 def _no_frame(found: object) -> DescriptionError:
-    return DescriptionError(
-        "STATEPLAN_PYTHON_NO_DATAFRAME",
-        f"The PySpark code gives a {type(found).__name__}, not a DataFrame.",
-        hint="End it with an operation that gives a DataFrame, such as agg() or select().",
-    )
+    return DescriptionError.of("STATEPLAN_PYTHON_NO_DATAFRAME", type=type(found).__name__)

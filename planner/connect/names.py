@@ -60,10 +60,4 @@ def _quoted(text: str, start: int) -> tuple[str, int]:
 
 
 def _invalid(text: str) -> AnalysisError:
-    return AnalysisError(
-        "INVALID_ATTRIBUTE_NAME_SYNTAX",
-        f"[INVALID_ATTRIBUTE_NAME_SYNTAX] Syntax error in the attribute name: {text}. Check that"
-        " backticks appear in pairs, a quoted string is a complete name part and use a backtick"
-        " only inside quoted name parts. SQLSTATE: 42601",
-        hint="Put a part with a dot or a back quote in back quotes.",
-    )
+    return AnalysisError.of("INVALID_ATTRIBUTE_NAME_SYNTAX", name=text)

@@ -183,13 +183,7 @@ def _transform_with_state(
     time_mode = _TIME_MODES.get(told.time_mode.lower())
     mode = _output_mode(message.output_mode)
     if time_mode is None:
-        raise AnalysisError(
-            "STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE",
-            "[STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE] Unknown time mode"
-            f" {told.time_mode}. Accepted timeMode modes are 'none', 'processingTime', 'eventTime'"
-            " SQLSTATE: 42802",
-            hint="Give 'None', 'ProcessingTime' or 'EventTime'.",
-        )
+        raise AnalysisError.of("STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE", timeMode=told.time_mode)
     grouped, count = _grouped(reader, child, map(_named, keys))
     initial: LogicalPlan = LocalRelation(attributes=())
     initial_count, initial_type = 0, StructType(())
@@ -227,12 +221,7 @@ def _with_event_time(
     watermark = next((p for p in child.walk() if isinstance(p, EventTimeWatermark)), None)
     if watermark is None:
         condition = "CANNOT_ASSIGN_EVENT_TIME_COLUMN_WITHOUT_WATERMARK"
-        raise AnalysisError(
-            condition,
-            f"[{condition}] Watermark needs to be defined to reassign event time column. Failed to"
-            " find watermark definition in the streaming query. SQLSTATE: 42611",
-            hint="Define a watermark below transformWithState.",
-        )
+        raise AnalysisError.of(condition)
     return UpdateEventTimeColumn(
         child=plan,
         event_time=UnresolvedAttribute(parts=(name,), origin=origin),
@@ -248,12 +237,7 @@ def _output_mode(text: str) -> StateOutputMode:
             return mode
         case _:
             condition = "STREAMING_OUTPUT_MODE.INVALID"
-            raise AnalysisError(
-                condition,
-                f"[{condition}] Invalid streaming output mode: {text}. Accepted output modes are"
-                " 'Append', 'Complete', 'Update'. SQLSTATE: 42KDE",
-                hint="Give 'append', 'update' or 'complete'.",
-            )
+            raise AnalysisError.of(condition, outputMode=text)
 
 
 def _function(message: Message, columns: tuple[AttributeReference, ...]) -> PythonUDF:

@@ -111,20 +111,11 @@ class Access:
             DescriptionError: it could, or one of the two files is missing.
         """
         if (self.certificate is None) != (self.key is None):
-            raise DescriptionError(
-                "STATEPLAN_OPEN_PORT",
-                "TLS needs a certificate and its private key; only one of them is given.",
-                hint="Give both --tls-certificate and --tls-key.",
-            )
+            raise DescriptionError.of("STATEPLAN_TLS_INCOMPLETE")
         if self.host in (LOOPBACK, "localhost", "::1"):
             return
         if self.token is None or self.certificate is None:
-            raise DescriptionError(
-                "STATEPLAN_OPEN_PORT",
-                f"The address {self.host} can be reached from other machines: whoever does could "
-                "run code here.",
-                hint="Give --token-file, --tls-certificate and --tls-key, or leave --host out.",
-            )
+            raise DescriptionError.of("STATEPLAN_OPEN_PORT", host=self.host)
 
     def bind(self, server: grpc.Server) -> int:
         """Make a server listen; the port.
@@ -140,17 +131,12 @@ class Access:
             pair = Path(self.key).read_bytes(), Path(self.certificate).read_bytes()
             return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))
         except OSError as error:
-            raise DescriptionError(
-                "STATEPLAN_FILE_NOT_FOUND",
-                f"The file '{error.filename}' cannot be read: {error.strerror}.",
-                hint="Check the path and who may read it.",
+            raise DescriptionError.of(
+                "STATEPLAN_FILE_UNREADABLE", path=error.filename, reason=error.strerror
             ) from None
         except RuntimeError:
-            raise DescriptionError(
-                "STATEPLAN_PORT_TAKEN",
-                f"The port {self.port} of {self.host} cannot be used: something else listens "
-                "there, or this machine has no such address.",
-                hint="Give another port, or leave --port out.",
+            raise DescriptionError.of(
+                "STATEPLAN_PORT_TAKEN", port=self.port, host=self.host
             ) from None
 
 

@@ -27,6 +27,7 @@ from ..model.schemas.open_schemas import OpenSchemas, open_schemas
 from ..model.schemas.types import StructType
 from ..model.settings.conf import Conf
 from ..model.text.literal_text import time_zone_scope
+from ..model.text.quoting import in_quotes, to_sql_id
 from ..model.tree import replace
 from ..pipelines.model import Pipeline
 from .failures import missing_schema, unsupported
@@ -299,13 +300,7 @@ class PlannerSession:
 
     def _frame_of(self, plan_id: int, name: str) -> LogicalPlan:
         if plan_id not in self._frames:
-            raise AnalysisError(
-                "CANNOT_RESOLVE_DATAFRAME_COLUMN",
-                f'[CANNOT_RESOLVE_DATAFRAME_COLUMN] Cannot resolve dataframe column "{name}".'
-                " It's probably because of illegal references like"
-                ' `df1.select(df2.col("a"))`. SQLSTATE: 42704',
-                hint="Use columns of the DataFrame itself.",
-            )
+            raise AnalysisError.of("CANNOT_RESOLVE_DATAFRAME_COLUMN", name=in_quotes(name))
         return self._frames[plan_id][1].analyzed
 
     def context(self) -> Context:
@@ -384,13 +379,8 @@ class PlannerSession:
             AnalysisError: there is one of that name, and it is not to be replaced.
         """
         if not replace_existing and name.lower() in self.views:
-            raise AnalysisError(
-                "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
-                f"[TEMP_TABLE_OR_VIEW_ALREADY_EXISTS] Cannot create the temporary view `{name}`"
-                " because it already exists.\nChoose a different name, drop or replace the existing"
-                " view,  or add the IF NOT EXISTS clause to tolerate pre-existing views."
-                " SQLSTATE: 42P07",
-                hint="Use createOrReplaceTempView().",
+            raise AnalysisError.of(
+                "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", relationName=to_sql_id(name)
             )
         plan = self.planned(relation).analyzed
         self.views[name.lower()] = TempView(name=name, plan=plan)

@@ -9,6 +9,7 @@ from pyspark.sql.connect import proto
 from ..model.errors import DescriptionError
 from ..model.settings.conf import DEFAULTS, Conf
 from ..model.settings.conf_checks import check_settings
+from ..model.text.quoting import in_quotes
 from .places import Message
 
 if TYPE_CHECKING:
@@ -110,11 +111,10 @@ def _value(session: PlannerSession, key: str, default: str | None) -> str | None
 def _required(session: PlannerSession, key: str) -> str:
     value = _value(session, key, None)
     if value is None:
-        raise DescriptionError(
+        raise DescriptionError.of(
             "SQL_CONF_NOT_FOUND",
-            f'[SQL_CONF_NOT_FOUND] The SQL config "{key}" cannot be found. Please verify that the'
-            " config exists. SQLSTATE: 42K0I",
             hint=f"Set it first, or give it with --conf {key}=VALUE.",
+            sqlConf=in_quotes(key),
         )
     return value
 

@@ -15,7 +15,7 @@ from ..model.errors import AnalysisError
 from ..model.schemas.ddl import parse_schema
 from .analyze import schema_of
 from .console import Console
-from .failures import unsupported
+from .failures import table_not_found, unsupported
 from .places import Message
 
 if TYPE_CHECKING:
@@ -133,11 +133,7 @@ def _drop_table(session: PlannerSession, found: re.Match[str]) -> None:
 
 
 def _not_found(name: str, instead: str) -> AnalysisError:
-    return AnalysisError(
-        "TABLE_OR_VIEW_NOT_FOUND",
-        f"[TABLE_OR_VIEW_NOT_FOUND] The table or view `{name}` cannot be found. SQLSTATE: 42P01",
-        hint=f"Write {instead}.",
-    )
+    return table_not_found((name,), f"Write {instead}.")
 
 
 def _set(session: PlannerSession, found: re.Match[str]) -> None:

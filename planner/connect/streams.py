@@ -67,12 +67,7 @@ def planned_stream(session: PlannerSession, relation: Message) -> Planned:
     """
     frame = session.planned(relation)
     if not frame.analyzed.is_streaming:
-        raise AnalysisError(
-            "WRITE_STREAM_NOT_ALLOWED",
-            "[WRITE_STREAM_NOT_ALLOWED] `writeStream` can be called only on streaming"
-            " Dataset/DataFrame. SQLSTATE: 42601",
-            hint="Read with spark.readStream, or write with df.write.",
-        )
+        raise AnalysisError.of("WRITE_STREAM_NOT_ALLOWED")
     return frame
 
 
@@ -84,11 +79,10 @@ def output_mode_of(text: str) -> OutputMode:
     """
     mode = text.lower() or "append"
     if mode not in _MODES:
-        raise AnalysisError(
+        raise AnalysisError.of(
             "STREAMING_OUTPUT_MODE.INVALID",
-            f"[STREAMING_OUTPUT_MODE.INVALID] Invalid streaming output mode: {text}. Accepted"
-            " output modes are 'Append', 'Complete', 'Update'. SQLSTATE: 42KDE",
             hint=f"Use one of {', '.join(_MODES)}.",
+            outputMode=text,
         )
     return cast(OutputMode, mode)
 

@@ -11,6 +11,7 @@ from ..model.functions.coercion import tightest_common_type
 from ..model.functions.hashes import scala_type
 from ..model.plans.query_plan import LogicalPlan
 from ..model.schemas.types import AtomicType
+from ..model.text.quoting import in_quotes
 from .failures import not_started, unsupported
 from .places import Message
 
@@ -55,18 +56,9 @@ def transpose(reader: RelationReader, message: Message, origin: Origin | None) -
 
 def _bad_index(reason: str) -> AnalysisError:
     condition = "TRANSPOSE_INVALID_INDEX_COLUMN"
-    return AnalysisError(
-        condition,
-        f"[{condition}] Invalid index column for TRANSPOSE because: {reason} SQLSTATE: 42804",
-        hint="Transpose by a column of numbers, texts or times.",
-    )
+    return AnalysisError.of(condition, reason=reason)
 
 
 def _no_common_type(left: str, right: str) -> AnalysisError:
     condition = "TRANSPOSE_NO_LEAST_COMMON_TYPE"
-    return AnalysisError(
-        condition,
-        f"[{condition}] Transpose requires non-index columns to share a least common type, but"
-        f' "{left}" and "{right}" do not. SQLSTATE: 42K09',
-        hint="Cast the columns to one type first.",
-    )
+    return AnalysisError.of(condition, dt1=in_quotes(left), dt2=in_quotes(right))

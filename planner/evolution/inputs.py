@@ -88,13 +88,7 @@ def _of_script(path: str | Path, reading: Reading) -> Asked:
 def _which(path: str | Path, names: Sequence[str | None], wanted: str | None) -> DescriptionError:
     shown = ", ".join(name or "one without a name" for name in names) or "none"
     if wanted is None:
-        return DescriptionError(
-            "STATEPLAN_WHICH_QUERY",
-            f"'{path}' starts {len(names)} streams, and none is chosen: {shown}.",
-            hint="Name one with --query, as given to queryName().",
+        return DescriptionError.of(
+            "STATEPLAN_WHICH_QUERY", path=path, count=len(names), found=shown
         )
-    return DescriptionError(
-        "STATEPLAN_WHICH_QUERY",
-        f"'{path}' starts no stream named '{wanted}', or several; it starts {shown}.",
-        hint="Use the name that is given to queryName().",
-    )
+    return DescriptionError.of("STATEPLAN_NO_SUCH_QUERY", path=path, wanted=wanted, found=shown)

@@ -64,11 +64,7 @@ def read_checkpoint(place: str | Path) -> StoredCheckpoint:
         Path(unquote(urlsplit(str(place)).path)) if str(place).startswith("file:") else Path(place)
     )
     if not path.is_dir():
-        raise DescriptionError(
-            "STATEPLAN_NO_CHECKPOINT",
-            f"There is no checkpoint directory '{place}'.",
-            hint="Name the directory that was given as checkpointLocation.",
-        )
+        raise DescriptionError.of("STATEPLAN_NO_CHECKPOINT", place=place)
     try:
         return read_folder(LocalFolder(path), str(place))
     except OSError as error:

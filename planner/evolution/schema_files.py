@@ -80,8 +80,4 @@ class _Java:
 
 
 def unreadable(path: str, reason: str) -> DescriptionError:
-    return DescriptionError(
-        "STATEPLAN_CHECKPOINT_UNREADABLE",
-        f"The checkpoint cannot be read at '{path}': {reason}.",
-        hint="Give a whole checkpoint directory, as Spark or stateplan wrote it.",
-    )
+    return DescriptionError.of("STATEPLAN_CHECKPOINT_UNREADABLE", path=path, reason=reason)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+from .conditions import conditions
 
 Phase = Literal["analysis", "streaming-check", "planning", "description", "runtime", "batch"]
 
@@ -13,17 +15,6 @@ _PHASE_HINTS: dict[Phase, str] = {
     "description": "Mend the description or the arguments.",
     "runtime": "Mend the cause, then start the query again.",
     "batch": "Mend the cause, then start the query again.",
-}
-# By the first part of a condition, for conditions that come up at many places.
-_CONDITION_HINTS = {
-    "DATATYPE_MISMATCH": "Change the expression, or CAST a part of it to a type that fits.",
-    "WRONG_NUM_ARGS": "Give the function as many arguments as it takes.",
-    "NESTED_AGGREGATE_FUNCTION": "Aggregate in a subquery first, then over its rows.",
-    "INVALID_WHERE_CONDITION": "Filter aggregates with HAVING, or in a query around this one.",
-    "MISSING_GROUP_BY": "Add GROUP BY with the columns that are not aggregated.",
-    "MISSING_AGGREGATION": "Add the column to GROUP BY, or take any_value() of it.",
-    "GROUP_BY_POS_OUT_OF_RANGE": "Positions in GROUP BY count the select list from 1.",
-    "ORDER_BY_POS_OUT_OF_RANGE": "Positions in ORDER BY count the select list from 1.",
 }
 
 
@@ -52,9 +43,23 @@ class StateplanError(Exception):
         super().__init__(message)
         self.condition = condition
         self.message = message
-        known = _CONDITION_HINTS.get((condition or "").split(".")[0])
-        self.hint = hint or known or _PHASE_HINTS[self.phase]
+        self.hint = hint or _PHASE_HINTS[self.phase]
         self.tree = tree
+
+    @classmethod
+    def of(
+        cls, condition: str, /, *, hint: str = "", tree: str | None = None, **parameters: Any
+    ) -> Self:
+        """The error for an entry of the table of conditions.
+
+        Args:
+            condition: the entry's name.
+            hint: what to do here, where the entry's own hint says less.
+            tree: see the class.
+            parameters: a value for each parameter of the template, quoted as Spark quotes it.
+        """
+        entry = conditions()[condition]
+        return cls(condition, entry.message(parameters), hint=hint or entry.hint, tree=tree)
 
     def __str__(self) -> str:
         return f"{self.message}\nHint: {self.hint}"
@@ -110,6 +115,5 @@ class InternalError(StateplanError):
     phase = "planning"
 
     def __init__(self, message: str) -> None:
-        super().__init__(
-            "STATEPLAN_INTERNAL", message, hint="This is a bug of stateplan: please report it."
-        )
+        entry = conditions()["STATEPLAN_INTERNAL"]
+        super().__init__(entry.name, message, hint=entry.hint)

@@ -39,10 +39,8 @@ def write_page(path: str | Path, document: str) -> None:
     try:
         Path(path).write_text(document, encoding="utf-8")
     except OSError as error:
-        raise DescriptionError(
-            "STATEPLAN_FILE_NOT_WRITTEN",
-            f"The page '{path}' cannot be written: {error.strerror}.",
-            hint="Name a file in a directory that is there.",
+        raise DescriptionError.of(
+            "STATEPLAN_FILE_NOT_WRITTEN", path=path, reason=error.strerror
         ) from None
 
 

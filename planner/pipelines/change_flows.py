@@ -79,14 +79,15 @@ def _changes(at: StatementCursor) -> str:
     written = at.until(lambda here: here.looks_at("KEYS"))
     if query:
         return blanked(at.text, start.start) + written
-    if not start.text.upper() == "STREAM":
-        raise fragment_error(
+    if start.text.upper() != "STREAM":
+        error = fragment_error(
             "_LEGACY_ERROR_TEMP_0035",
-            "\nOperation not allowed: AUTO CDC source must be a streaming query, e.g."
-            " STREAM(<table>)..",
             origin_at(at.text, start.start, start.start + len(written) - 1),
             hint=f"Write FROM STREAM {written}.",
+            message="AUTO CDC source must be a streaming query, e.g. STREAM(<table>).",
         )
+        error.message = f"\n{error.message}"
+        raise error
     lead = "SELECT * FROM "
     kept = max(0, start.start - len(lead))
     return blanked(at.text, kept) + lead + written

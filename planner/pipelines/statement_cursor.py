@@ -65,12 +65,16 @@ class StatementCursor:
         mark = "-" * origin.position + "^^^"
         lines = self.text.split("\n")
         shown = "\n".join([*lines[: origin.line], mark, *lines[origin.line :]])
-        return AnalysisError(
+        error = AnalysisError.of(
             "PARSE_SYNTAX_ERROR",
-            f"\n[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{more}. SQLSTATE: 42601"
-            f" (line {origin.line}, pos {origin.position})\n\n== SQL ==\n{shown}\n",
             hint="Write the statement as Spark's guide to Declarative Pipelines does.",
+            error=near,
+            hint_=more,
         )
+        error.message = (
+            f"\n{error.message} (line {origin.line}, pos {origin.position})\n\n== SQL ==\n{shown}\n"
+        )
+        return error
 
     def name(self) -> tuple[str, ...]:
         """A name of one or more parts."""

@@ -17,7 +17,7 @@ from ..model.settings.conf import Conf
 from ..sql import parse
 from .change_flows import ChangeFlow, read_change_flow
 from .model import DATABASE, DatasetKind, Identifier
-from .refusals import bad_statement, refusal
+from .refusals import bad_statement, without_condition
 from .statement_cursor import StatementCursor
 
 _STATEMENT = re.compile(
@@ -111,8 +111,8 @@ class SqlFile:
         elif at.takes("SET"):
             key, equals, value = at.rest().strip().partition("=")
             if not equals:
-                raise refusal(
-                    None, "Invalid SET command without value", hint="Write SET key = value."
+                raise without_condition(
+                    "Invalid SET command without value", "Write SET key = value."
                 )
             self.settings[key.strip().strip("`'\"")] = value.strip().strip("'\"")
         elif at.takes("USE"):

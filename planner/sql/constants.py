@@ -9,7 +9,7 @@ from ..model.expressions.core import Expression, Literal, Origin
 from ..model.schemas.ddl import parse_type
 from ..model.schemas.types import BOOLEAN, NULL, STRING, DataType
 from .cursor import Cursor
-from .errors import fragment_error, marked, whole_text_error
+from .errors import marked, whole_text_error, with_fragment
 from .literals import WrittenInterval, interval_literal, number_literal, typed_literal
 from .parameters import parameter_value
 
@@ -201,13 +201,13 @@ class ConstantParser(Cursor):
             return error
         if error.condition == "DECIMAL_SCALE_EXCEEDS_PRECISION":
             return whole_text_error(error, self.text)
-        message = error.message.split(" (line ")[0]
         place = re.search(r"\(line 1, pos (\d+)\)", error.message)
+        error.message = error.message.split(" (line ")[0]
         start = origin.start + int(place[1]) if place else origin.start
         if error.condition == "PARSE_SYNTAX_ERROR":
-            message = f"{message} {marked(self.text, start)}"
-            return AnalysisError(error.condition, message, hint=error.hint)
-        word = re.search(r'data type "(\w+)"', message)
+            error.message += f" {marked(self.text, start)}"
+            return error
+        word = re.search(r'data type "(\w+)"', error.message)
         if place and word:
             origin = self.span(start, start + len(word[1]) - 1)
-        return fragment_error(error.condition or "", message, origin, hint=error.hint)
+        return with_fragment(error, origin)

@@ -37,8 +37,9 @@ from ..model.schemas.types import (
     YearMonthIntervalType,
 )
 from ..model.settings.conf import Conf
+from ..model.text.quoting import in_quotes
 from .datetimes import parse_date, parse_timestamp
-from .errors import fragment_error, unsupported
+from .errors import fragment_error, unsupported, with_fragment
 
 _INTEGRAL_SUFFIXES: dict[str, IntegralType] = {"L": LONG, "S": SHORT, "Y": BYTE}
 
@@ -81,11 +82,11 @@ def _check_range(value: int, kind: IntegralType, text: str, origin: Origin) -> N
 def _out_of_range(text: str, kind: str, low: str, high: str, origin: Origin) -> Exception:
     return fragment_error(
         "INVALID_NUMERIC_LITERAL_RANGE",
-        f"[INVALID_NUMERIC_LITERAL_RANGE] Numeric literal {text} is outside the valid range for "
-        f"{kind} with minimum value of {low} and maximum value of {high}. Please adjust the value "
-        "accordingly. SQLSTATE: 22003",
         origin,
-        hint="Use a literal of a wider type.",
+        rawStrippedQualifier=text,
+        typeName=kind,
+        minValue=low,
+        maxValue=high,
     )
 
 
@@ -114,15 +115,14 @@ def _decimal(text: str, origin: Origin, *, marked: bool = False) -> Literal:
     scale = -exponent
     precision = max(len(digits), scale)
     if precision > DecimalType.MAX_PRECISION:
-        condition = "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"
-        message = (
-            f"[{condition}] Decimal precision {precision} exceeds max precision"
-            f" {DecimalType.MAX_PRECISION}. SQLSTATE: 22003"
+        error = AnalysisError.of(
+            "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+            hint="Write a number of at most 38 digits.",
+            precision=precision,
+            maxPrecision=DecimalType.MAX_PRECISION,
         )
-        hint = "Write a number of at most 38 digits."
-        if marked:  # Spark tells the place of a number with BD only
-            raise fragment_error(condition, message, origin, hint=hint)
-        raise AnalysisError(condition, message, hint=hint)
+        # Only numbers with BD have a place.
+        raise with_fragment(error, origin) if marked else error
     return Literal(value=value, type_=DecimalType(precision, scale), origin=origin)
 
 
@@ -147,10 +147,9 @@ def typed_literal(kind: str, text: str, conf: Conf, origin: Origin) -> Literal:
     if kind not in _KINDS:
         raise fragment_error(
             "UNSUPPORTED_TYPED_LITERAL",
-            f'[UNSUPPORTED_TYPED_LITERAL] Literals of the type "{kind}" are not supported.'
-            f" Supported types are {', '.join(map(_in_quotes, _KINDS))}. SQLSTATE: 0A000",
             origin,
-            hint="Is a comma missing before the string?",
+            unsupportedType=in_quotes(kind),
+            supportedTypes=", ".join(map(_in_quotes, _KINDS)),
         )
     if kind == "X":
         return _binary(text, origin)
@@ -172,11 +171,7 @@ def typed_literal(kind: str, text: str, conf: Conf, origin: Origin) -> Literal:
 
 def _invalid(kind: str, text: str, origin: Origin) -> Exception:
     return fragment_error(
-        "INVALID_TYPED_LITERAL",
-        f"[INVALID_TYPED_LITERAL] The value of the typed literal \"{kind}\" is invalid: '{text}'. "
-        "SQLSTATE: 42604",
-        origin,
-        hint="Dates read 2026-01-31, timestamps 2026-01-31 12:30:00, intervals '10 minutes'.",
+        "INVALID_TYPED_LITERAL", origin, valueType=in_quotes(kind), value=f"'{text}'"
     )
 
 
@@ -212,15 +207,15 @@ def interval_literal(written: WrittenInterval, origin: Origin, body: Origin) -> 
 def _range_literal(written: WrittenInterval, origin: Origin, body: Origin) -> Literal:
     value, low, high = written.values[0], written.units[0].lower(), written.to.lower()
     if not written.quoted:
-        raise fragment_error(
-            "_LEGACY_ERROR_TEMP_0027", "The value of from-to unit must be a string.", body
-        )
+        raise fragment_error("_LEGACY_ERROR_TEMP_0027", body)
     fields = YEAR_MONTH_FIELDS if low in YEAR_MONTH_FIELDS else DAY_TIME_FIELDS
     if high not in fields or fields.index(low) >= fields.index(high):
         raise fragment_error(
-            "_LEGACY_ERROR_TEMP_0028",
-            f"Intervals FROM {low} TO {high} are not supported.",
+            "INVALID_INTERVAL_FORMAT.UNSUPPORTED_FROM_TO_EXPRESSION",
             body,
+            input=value,
+            from_=low,
+            to=high,
         )
     try:
         amount = read_range(value, low, high)
@@ -243,28 +238,19 @@ _RANGE_FORMATS = {
 
 def _bad_range(text: str, low: str, high: str, error: IntervalError, body: Origin) -> Exception:
     if str(error) != "format":
-        return fragment_error("_LEGACY_ERROR_TEMP_0063", str(error), body)
+        return fragment_error("_LEGACY_ERROR_TEMP_0063", body, msg=str(error).removesuffix("."))
     form = _RANGE_FORMATS[(low, high)]
     family = "year-month" if low == "year" else "day-time"
-    notice = (
-        ""
-        if low == "year"
-        else (
-            ' Set "spark.sql.legacy.fromDayTimeString.enabled" to "true" to restore the behavior '
-            "before Spark 3.0."
-        )
-    )
-    condition = "INVALID_INTERVAL_FORMAT.UNMATCHED_FORMAT_STRING" + (
-        "" if low == "year" else "_WITH_NOTICE"
-    )
+    name = "UNMATCHED_FORMAT_STRING" if low == "year" else "UNMATCHED_FORMAT_STRING_WITH_NOTICE"
     return fragment_error(
-        condition,
-        f"[{condition}] Error parsing '{text}' to interval. Please ensure that the value provided "
-        "is in a valid format for defining an interval. You can reference the documentation for "
-        f"the correct format. Interval string does not match {family} format of `[+|-]{form}`, "
-        f"`INTERVAL [+|-]'[+|-]{form}' {low.upper()} TO {high.upper()}` when cast to interval "
-        f"{low} to {high}: {text}.{notice} SQLSTATE: 22006",
+        f"INVALID_INTERVAL_FORMAT.{name}",
         body,
+        input=text,
+        intervalStr=family,
+        supportedFormat=(
+            f"`[+|-]{form}`, `INTERVAL [+|-]'[+|-]{form}' {low.upper()} TO {high.upper()}`"
+        ),
+        typeName=f"interval {low} to {high}",
     )
 
 
@@ -281,12 +267,7 @@ def _string_interval(text: str, origin: Origin) -> Literal:
 
 
 def _mixed(text: str, origin: Origin) -> Exception:
-    return fragment_error(
-        "_LEGACY_ERROR_TEMP_0029",
-        f"Cannot mix year-month and day-time fields: {text}.",
-        origin,
-        hint="Use either years and months, or weeks down to microseconds.",
-    )
+    return fragment_error("_LEGACY_ERROR_TEMP_0029", origin, literal=text)
 
 
 def _typed(units: set[str], months: int, micros: int, origin: Origin) -> Literal:
@@ -335,14 +316,7 @@ def _amounts(written: WrittenInterval) -> str:
 
 def _too_large(written: WrittenInterval) -> Exception:
     amounts = _amounts(written)
-    return AnalysisError(
-        "INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION",
-        f"[INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION] Error parsing '{amounts}' to interval. "
-        "Please ensure that the value provided is in a valid format for defining an interval. You "
-        "can reference the documentation for the correct format. Uncaught arithmetic exception "
-        f"while parsing '{amounts}'. SQLSTATE: 22006",
-        hint="Write a smaller interval.",
-    )
+    return AnalysisError.of("INVALID_INTERVAL_FORMAT.ARITHMETIC_EXCEPTION", input=amounts)
 
 
 def _bad_amount(
@@ -351,28 +325,15 @@ def _bad_amount(
     amounts = _amounts(written)
     if str(error) == "number" and not any(c.isalpha() for c in value):
         word = (f"{value} {_unit_of(value, written)}").split()[0].lower()
-        return AnalysisError(
-            "INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER",
-            f"[INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER] Error parsing '{amounts}' to interval. "
-            "Please ensure that the value provided is in a valid format for defining an interval. "
-            "You can reference the documentation for the correct format. Unrecognized number "
-            f"{word}. SQLSTATE: 22006",
-            hint="Write a number before the unit.",
+        return AnalysisError.of(
+            "INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER", input=amounts, number=word
         )
     if str(error) == "number":
-        return fragment_error(
-            "_LEGACY_ERROR_TEMP_0026",
-            "Can only use numbers in the interval value part for multiple unit value pairs "
-            f"interval form, but got invalid value: {value}.",
-            body,
-        )
-    return AnalysisError(
+        return fragment_error("_LEGACY_ERROR_TEMP_0026", body, value=value)
+    return AnalysisError.of(
         "INVALID_INTERVAL_FORMAT.INVALID_FRACTION",
-        f"[INVALID_INTERVAL_FORMAT.INVALID_FRACTION] Error parsing '{amounts}' to interval. "
-        "Please ensure that the value provided is in a valid format for defining an interval. You "
-        "can reference the documentation for the correct format. "
-        f"{_unit_of(value, written).lower()} cannot have fractional part. SQLSTATE: 22006",
-        hint="Only seconds may have a fraction.",
+        input=amounts,
+        unit=_unit_of(value, written).lower(),
     )
 
 

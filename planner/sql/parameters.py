@@ -50,10 +50,4 @@ def parameter_value(name: str, text: str, start: int) -> Expression:
         index = sum(1 for mark in _MARK.finditer(text, 0, start) if mark[1])
         if index < len(given.positional):
             return given.positional[index]
-    raise AnalysisError(
-        "UNBOUND_SQL_PARAMETER",
-        f"[UNBOUND_SQL_PARAMETER] Found the unbound parameter: {name or f'_{start}'}. Please, fix "
-        "`args` and provide a mapping of the parameter to either a SQL literal or collection "
-        "constructor functions such as `map()`, `array()`, `struct()`. SQLSTATE: 42P02",
-        hint="Give its value: spark.sql(text, args={...}).",
-    )
+    raise AnalysisError.of("UNBOUND_SQL_PARAMETER", name=name or f"_{start}")

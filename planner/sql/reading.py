@@ -123,11 +123,7 @@ def _with_keywords_as_names(
 def _misfit(parser: QueryParser) -> AnalysisError:
     token, text = parser.token, parser.text
     if parser.index == 0 and token.symbol in _OTHER_STATEMENTS:
-        return AnalysisError(
-            "STATEPLAN_UNSUPPORTED_SQL",
-            f"The statement {token.symbol} is not supported: only queries are.",
-            hint="Write a query: SELECT ... FROM STREAM ...",
-        )
+        return AnalysisError.of("STATEPLAN_UNSUPPORTED_STATEMENT", symbol=token.symbol)
     at_end = token.kind == "end"
     near = token.text if at_end else f"'{text[token.start : token.stop + 1]}'"
     hint = f"Expected here: {parser.expected}." if parser.expected else _LEFT_OVER

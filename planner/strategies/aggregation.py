@@ -290,11 +290,7 @@ def plan_streaming_aggregation_for_session(
     """
     keys = tuple(k for k in parts.key_attributes if k.expr_id != session.expr_id)
     if not keys:
-        raise PlanningError(
-            "_LEGACY_ERROR_TEMP_3068",
-            "Global aggregation with session window in streaming query is not supported.",
-            hint="Group by a key besides the session window.",
-        )
+        raise PlanningError.of("_LEGACY_ERROR_TEMP_3068")
     rows: SparkPlan = partial_step(parts, child)
     if merge_in_local_partition:
         rows = _merge_sessions(parts, session, None, rows)

@@ -39,11 +39,7 @@ class PlanLater:
                 origin = where_from(logical)
                 return planned if origin is None else _placed(planned, origin)
         name = type(logical).__name__
-        raise PlanningError(
-            "STATEPLAN_NO_STRATEGY",
-            f"No physical plan can be made for the operator {name}.",
-            hint="The query is valid, but this operator is not supported yet: rewrite without it.",
-        )
+        raise PlanningError.of("STATEPLAN_NO_STRATEGY", name=name)
 
 
 def require_keys(keys: tuple[Expression, ...]) -> None:

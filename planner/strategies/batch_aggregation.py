@@ -52,12 +52,7 @@ def _in_python(
             f"`{a.function.function_name}`" for a in calls if isinstance(a.function, PythonUDF)
         )
         condition = "INVALID_PANDAS_UDF_PLACEMENT"
-        raise PlanningError(
-            condition,
-            f"[{condition}] The group aggregate pandas UDF {names} cannot be invoked together with"
-            " as other, non-pandas aggregate functions. SQLSTATE: 0A000",
-            hint="Aggregate with Python's functions alone, or with Spark's alone.",
-        )
+        raise PlanningError.of(condition, functionList=names)
     return AggregateInPythonExec(
         keys=parts.keys, aggregates=parts.aggregates, results=parts.results, child=child
     )

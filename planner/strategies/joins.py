@@ -165,12 +165,7 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
         case Join(left=left, right=right) if left.is_streaming and right.is_streaming:
             keys = equi_join(logical)
             if keys is None:
-                raise PlanningError(
-                    "_LEGACY_ERROR_TEMP_1181",
-                    "Stream-stream join without equality predicate is not supported.",
-                    hint="Add an equality of a column of each side to the ON condition.",
-                    tree=tree_text(logical),
-                )
+                raise PlanningError.of("_LEGACY_ERROR_TEMP_1181", tree=tree_text(logical))
             version = plan_later.conf.integer(_STATE_FORMAT)
             if version < 2 and logical.join_type != "Inner":
                 raise PlanningError(

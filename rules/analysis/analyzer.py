@@ -63,12 +63,13 @@ from ...planner.model.plans.unpivot import UnresolvedUnpivot
 from ...planner.model.registry import find
 from ...planner.model.schemas.types import BOOLEAN
 from ...planner.model.text.logical_text import tree_text
+from ...planner.model.text.quoting import to_sql_id
 from ...planner.model.tree import replace
 from ..common.ctes import reference
 from .columns import Scope
 from .context import Context
 from .expressions.expressions import Resolver
-from .failures import failure
+from .failures import catalyst_class, failure
 from .grouping.aggregates import with_ordinals
 from .names.hidden_columns import cut_back, with_hidden_columns
 from .operators.deduplication import resolve_deduplicate
@@ -290,12 +291,7 @@ class Analyzer:
         refuse_window_in_where(condition)
         if generators_in(condition):
             line = tree_text(draft).split("\n")[0]
-            raise failure(
-                "UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
-                f"The generator is not supported: outside the SELECT clause, found: {line}.",
-                state="42K0E",
-                hint="Use LATERAL VIEW and filter its columns.",
-            )
+            raise failure("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", plan=line)
         expanded, below = expand_windows(draft, child, self.context)
         if below is child:
             return draft
@@ -324,7 +320,7 @@ class Analyzer:
         enabled = self.context.conf.flag("spark.sql.orderByOrdinal")
         keys = with_ordinals(tuple(order.child for order in plan.order), enabled)
         placed = tuple(self._at_position(key, child) for key in keys)
-        resolved, below = resolve_over(placed, child, self.context)
+        resolved, below = resolve_over(placed, child, self.context, fields=False)
         order = tuple(replace(o, child=key) for o, key in zip(plan.order, resolved, strict=True))
         if not all(o.resolved for o in order):
             return replace(plan, order=order, child=child)
@@ -346,11 +342,7 @@ class Analyzer:
         if 1 <= key.ordinal <= len(output):
             return output[key.ordinal - 1]
         raise failure(
-            "ORDER_BY_POS_OUT_OF_RANGE",
-            f"ORDER BY position {key.ordinal} is not in select list"
-            f" (valid range is [1, {len(output)}]).",
-            state="42805",
-            origin=key.origin,
+            "ORDER_BY_POS_OUT_OF_RANGE", origin=key.origin, index=key.ordinal, size=len(output)
         )
 
     def _lateral_join(self, plan: LateralJoin, child: LogicalPlan) -> LogicalPlan:
@@ -373,11 +365,9 @@ class Analyzer:
         if not is_generator(generator):
             raise failure(
                 "UNSUPPORTED_GENERATOR.NOT_GENERATOR",
-                f"The generator is not supported: `{generator.name}` is expected to be a generator."
-                " However, its class is org.apache.spark.sql.catalyst.expressions."
-                f"{generator.name.title().replace('_', '')}, which is not a generator.",
-                state="42K0E",
                 origin=plan.origin,
+                functionName=to_sql_id(generator.name),
+                classCanonicalName=catalyst_class(generator.name.title().replace("_", "")),
             )
         return generate_node(
             generator, names, child, outer=plan.outer, alias=plan.alias, origin=plan.origin

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...planner.model.expressions.core import AttributeReference
+from ...planner.model.text.quoting import to_sql_id
 from ...planner.model.tree import replace
-from .failures import ambiguous, quoted
+from .failures import ambiguous
 
 Match = tuple[AttributeReference, tuple[str, ...]]
 
@@ -85,4 +86,4 @@ class Scope:
     def _only(self, found: list[AttributeReference], parts: tuple[str, ...]) -> AttributeReference:
         if len(found) == 1:
             return found[0]
-        raise ambiguous(parts, (quoted(full_name(c)) for c in found), None)
+        raise ambiguous(parts, (to_sql_id(full_name(c)) for c in found), None)

@@ -11,13 +11,12 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions.core import Call, CaseWhen, Cast, Origin
 from ...planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
-
-FUNCTION_DOCS = "https://spark.apache.org/docs/latest/sql-ref-functions.html"
-SEARCH_PATH = "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"
+from ...planner.model.text.quoting import SEARCH_PATH, in_quotes, to_sql_id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +77,9 @@ class InvalidWindowTime(WindowTime):
 _WITHOUT_PLACE = ("UNSUPPORTED_TIME_TYPE",)
 
 
-def quoted(parts: Iterable[str]) -> str:
-    """A name as messages show it: each part in backticks."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+def catalyst_class(name: str) -> str:
+    """The class that Spark names for a function."""
+    return f"org.apache.spark.sql.catalyst.expressions.{name}"
 
 
 def position(origin: Origin | None) -> str:
@@ -89,34 +88,24 @@ def position(origin: Origin | None) -> str:
 
 
 def failure(
-    condition: str | None,
-    message: str,
+    condition: str,
+    /,
     *,
-    state: str | None = None,
     origin: Origin | None = None,
     hint: str = "",
     subject: tuple[str, ...] = (),
+    **parameters: Any,
 ) -> AnalysisError:
-    """An error whose message is laid out as Spark does: condition, text, SQLSTATE, position."""
-    text = message
-    if condition is not None and not condition.startswith("_LEGACY"):
-        text = f"[{condition}] {text}"
-    if state is not None:
-        text = f"{text} SQLSTATE: {state}"
-    error = AnalysisError(condition, text + position(origin), hint=hint)
+    """An error with its position, as the analyzer lays it out."""
+    error = AnalysisError.of(condition, hint=hint, **parameters)
+    error.message += position(origin)
     error.subject = subject
     return error
 
 
 def missing_group_by(origin: Origin | None) -> AnalysisError:
     """A column beside aggregate functions that nothing is grouped by."""
-    return failure(
-        "MISSING_GROUP_BY",
-        "The query does not include a GROUP BY clause. Add GROUP BY or turn it into the window"
-        " functions using OVER clauses.",
-        state="42803",
-        origin=origin,
-    )
+    return failure("MISSING_GROUP_BY", origin=origin)
 
 
 def located(error: AnalysisError, origin: Origin | None) -> AnalysisError:
@@ -136,33 +125,22 @@ def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:
     """No function of that name."""
     return failure(
         "UNRESOLVED_ROUTINE",
-        f"Cannot resolve routine {quoted(name.split('.'))} on search path {SEARCH_PATH}.",
-        state="42883",
         origin=origin,
-        hint="Check the function's spelling; user-defined functions are not known here.",
+        routineName=to_sql_id(name.split(".")),
+        searchPath=SEARCH_PATH,
     )
 
 
 def routine_not_found(name: str, origin: Origin | None) -> AnalysisError:
     """No generator of that name, behind LATERAL VIEW."""
-    shown = quoted(("default", *name.split(".")))
-    return failure(
-        "ROUTINE_NOT_FOUND",
-        f"The routine {shown} cannot be found. Verify the spelling and correctness of the schema"
-        " and catalog.\nIf you did not qualify the name with a schema and catalog, verify the"
-        " current_schema() output, or qualify the name with the correct schema and catalog.\nTo"
-        " tolerate the error on drop use DROP ... IF EXISTS.",
-        state="42883",
-        origin=origin,
-    )
+    shown = to_sql_id(("default", *name.split(".")))
+    return failure("ROUTINE_NOT_FOUND", origin=origin, routineName=shown)
 
 
 def unsupported_function(name: str, origin: Origin | None) -> AnalysisError:
     """One of Spark's functions that stateplan lacks."""
-    return AnalysisError(
-        "STATEPLAN_UNSUPPORTED_FUNCTION",
-        f"Spark has the function {quoted((name,))}, stateplan does not{position(origin)}.",
-        hint="Write the query with other functions.",
+    return AnalysisError.of(
+        "STATEPLAN_UNSUPPORTED_FUNCTION", name=to_sql_id(name), place=position(origin)
     )
 
 
@@ -170,9 +148,9 @@ def unsupported_syntax(name: str, syntax: str, origin: Origin | None) -> Analysi
     """A function with a clause that it does not take."""
     return failure(
         "INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX",
-        f"Invalid SQL syntax: The function `{name}` does not support {syntax}.",
-        state="42000",
         origin=origin,
+        prettyName=to_sql_id(name),
+        syntax=syntax,
     )
 
 
@@ -182,21 +160,16 @@ def wrong_argument_count(
     """A function with too many or too few arguments."""
     return failure(
         "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
-        f"The `{name}` requires {wanted} parameters but the actual number is {actual}."
-        f" Please, refer to '{FUNCTION_DOCS}' for a fix.",
-        state="42605",
         origin=origin,
+        functionName=to_sql_id(name),
+        expectedNum=wanted,
+        actualNum=actual,
     )
 
 
-def mismatch(kind: str, sql: str, reason: str, origin: Origin | None) -> AnalysisError:
+def mismatch(kind: str, sql: str, origin: Origin | None, /, **parameters: Any) -> AnalysisError:
     """An expression over types or values that it does not take (DATATYPE_MISMATCH)."""
-    return failure(
-        f"DATATYPE_MISMATCH.{kind}",
-        f'Cannot resolve "{sql}" due to data type mismatch: {reason}',
-        state="42K09",
-        origin=origin,
-    )
+    return failure(f"DATATYPE_MISMATCH.{kind}", origin=origin, sqlExpr=in_quotes(sql), **parameters)
 
 
 def ambiguous(
@@ -205,8 +178,7 @@ def ambiguous(
     """A column name that several columns have."""
     return failure(
         "AMBIGUOUS_REFERENCE",
-        f"Reference {quoted(name)} is ambiguous, could be: [{', '.join(sorted(candidates))}].",
-        state="42704",
         origin=origin,
-        hint="Write the table's name before the column's.",
+        name=to_sql_id(name),
+        referenceNames=f"[{', '.join(sorted(candidates))}]",
     )

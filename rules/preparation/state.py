@@ -75,12 +75,8 @@ def refuse_several_event_times(side: SparkPlan) -> None:
     """
     times = [column for column in side.output if column.delay_ms is not None]
     if len({time.expr_id for time in times}) > 1:
-        raise PlanningError(
-            "MULTIPLE_EVENT_TIME_COLUMNS",
-            "[MULTIPLE_EVENT_TIME_COLUMNS] More than one event time columns are available. Please "
-            "ensure there is at most one event time column per stream. event time columns: "
-            f"({','.join(map(plan_text, times))}) SQLSTATE: 42K09",
-            hint="Leave all event times but one out, or cast the others.",
+        raise PlanningError.of(
+            "MULTIPLE_EVENT_TIME_COLUMNS", eventTimeCols=f"({','.join(map(plan_text, times))})"
         )
 
 

@@ -55,10 +55,4 @@ def propagate_watermarks(
 
 
 def _redefined() -> PlanningError:
-    return PlanningError(
-        "_LEGACY_ERROR_TEMP_3076",
-        f"Redefining watermark is disallowed. You can set the config '{_SEVERAL}' to 'false'"
-        " to restore the previous behavior. Note that multiple stateful operators will be"
-        " disallowed.",
-        hint="Define the watermark once on each way from a source, the one nearest to it.",
-    )
+    return PlanningError.of("_LEGACY_ERROR_TEMP_3076", config=_SEVERAL)

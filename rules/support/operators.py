@@ -74,14 +74,14 @@ def _window_refusal(plan: Window) -> StreamingCheckError:
         functions.append(plan_text(alias.child.function).upper())
         names.append(f"`{alias.name}`")
         specifications.append(pretty(qualified(alias.child)).split(" OVER ")[1].upper())
-    condition = "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING"
-    message = (
-        f"[{condition}] Window function is not supported in {','.join(functions)} (as column"
-        f" {','.join(names)}) on streaming DataFrames/Datasets.\nStructured Streaming only supports"
-        " time-window aggregation using the WINDOW function. (window specification:"
-        f" {','.join(specifications)}) SQLSTATE: 42KDE{position(plan.origin)}"
+    error = StreamingCheckError.of(
+        "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING",
+        windowFunc=",".join(functions),
+        columnName=",".join(names),
+        windowSpec=",".join(specifications),
     )
-    return StreamingCheckError(condition, message, hint="Group by window(time, size) instead.")
+    error.message += position(plan.origin)
+    return error
 
 
 def distinct_aggregates(question: Question) -> Refusal:

@@ -13,18 +13,13 @@ def refuse(message: str, plan: LogicalPlan, conf: Conf, *, hint: str = "") -> St
     """Most refusals share one condition; the message and the operator's tree tell them apart."""
     limit = conf.integer("spark.sql.debug.maxToStringFields")
     tree = tree_text(plan, limit)
-    return StreamingCheckError("_LEGACY_ERROR_TEMP_3102", message, hint=hint, tree=tree)
+    return StreamingCheckError.of("_LEGACY_ERROR_TEMP_3102", hint=hint, tree=tree, msg=message)
 
 
 def refuse_mode(mode: str, operation: str, *, hint: str) -> StreamingCheckError:
     """An output mode that does not go with the query."""
     condition = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
-    return StreamingCheckError(
-        condition,
-        f"[{condition}] Invalid streaming output mode: {mode}. This output mode is not supported"
-        f" for {operation} on streaming DataFrames/DataSets. SQLSTATE: 42KDE",
-        hint=hint,
-    )
+    return StreamingCheckError.of(condition, hint=hint, outputMode=mode, operation=operation)
 
 
 def streaming_aggregates(plan: LogicalPlan) -> list[LogicalPlan]:

@@ -118,12 +118,7 @@ def _drop(session: PlannerSession, message: Message, console: Console) -> Answer
 def _graph(session: PlannerSession, message: Message) -> Pipeline:
     number = message.dataflow_graph_id
     if number not in session.pipelines:
-        raise refusal(
-            "DATAFLOW_GRAPH_NOT_FOUND",
-            f"Dataflow graph with id {number} could not be found",
-            state="KD011",
-            hint="Create it in this session first.",
-        )
+        raise refusal("DATAFLOW_GRAPH_NOT_FOUND", graphId=number)
     return session.pipelines[number]
 
 
@@ -166,9 +161,7 @@ def _identifier(
     if len(parts) > 1:
         raise refusal(
             "INTERNAL_ERROR",
-            "Cannot find main error class 'MULTIPART_TEMPORARY_VIEW_NAME_NOT_SUPPORTED'",
-            state="XX000",
-            hint="A temporary view has a name of one part.",
+            message="Cannot find main error class 'MULTIPART_TEMPORARY_VIEW_NAME_NOT_SUPPORTED'",
         )
     return parts
 
@@ -187,12 +180,7 @@ def _define_flow(session: PlannerSession, message: Message, console: Console) ->
     origin = _origin(message)
     if message.once:
         raise refusal(
-            "DEFINE_FLOW_ONCE_OPTION_NOT_SUPPORTED",
-            f"Defining a one-time flow {message.flow_name} with the 'once' option is not"
-            " supported.",
-            state="0A000",
-            hint="Leave once out.",
-            origin=origin,
+            "DEFINE_FLOW_ONCE_OPTION_NOT_SUPPORTED", origin=origin, flowName=message.flow_name
         )
     auto_cdc = None
     query = message.relation_flow_details.relation

@@ -197,11 +197,7 @@ def started_queries(
     service = PlannerService(catalog=catalog, conf=conf, console=console, scripted=True)
     status = _run(program, service, {}, out=_STANDARD_ERROR)
     if status != 0:
-        raise DescriptionError(
-            "STATEPLAN_SCRIPT_FAILED",
-            f"The script '{program.path}' ended with status {status}.",
-            hint="What it printed says why; stateplan explain runs it alone.",
-        )
+        raise DescriptionError.of("STATEPLAN_SCRIPT_FAILED", path=program.path, status=status)
     return console.started
 
 

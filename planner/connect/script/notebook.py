@@ -74,11 +74,7 @@ def _jupyter(path: str) -> Iterator[str]:
             if cell["cell_type"] == "code":
                 yield source if isinstance(source, str) else "".join(source)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise DescriptionError(
-            "STATEPLAN_BAD_NOTEBOOK",
-            f"'{path}' is no notebook: it does not hold cells as Jupyter writes them.",
-            hint="Save it from Jupyter again.",
-        ) from None
+        raise DescriptionError.of("STATEPLAN_BAD_NOTEBOOK", path=path) from None
 
 
 def _databricks(path: str, lines: list[str], note: Note) -> list[str]:

@@ -56,14 +56,7 @@ def parse_interval(text: str) -> tuple[int, int, int]:
     try:
         return read_interval(text)
     except IntervalError:
-        raise AnalysisError(
-            "CANNOT_PARSE_INTERVAL",
-            f"[CANNOT_PARSE_INTERVAL] Unable to parse '{text}'. Please ensure that the value "
-            "provided is in a valid format for defining an interval. You can reference the "
-            "documentation for the correct format. If the issue persists, please double check "
-            "that the input value is not null or empty and try again. SQLSTATE: 22006",
-            hint="Write a number and a unit, such as '10 minutes' or '1 hour 30 minutes'.",
-        ) from None
+        raise AnalysisError.of("CANNOT_PARSE_INTERVAL", intervalString=f"'{text}'") from None
 
 
 def read_interval(text: str) -> tuple[int, int, int]:

@@ -26,9 +26,10 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..text.fields_shown import cut_arguments
+from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from .coercion import cast_to, coerce_to_common, merge_types
-from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import diff_types, type_mismatch, type_names, unexpected_type, wrong_argument_count
 from .shapes import never_null, with_arguments
 
 # ------------------------------------------------------------------------------ items and values
@@ -118,18 +119,16 @@ def _check_map(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count("map", "2n (n > 0)", len(call.arguments), placeless=True)
     keys = coerce_to_common(call.arguments[::2], conf) if call.arguments else ()
     values = coerce_to_common(call.arguments[1::2], conf) if call.arguments else ()
-    for sub_condition, found, given in (
+    for case, found, given in (
         ("CREATE_MAP_KEY_DIFF_TYPES", keys, call.arguments[::2]),
         ("CREATE_MAP_VALUE_DIFF_TYPES", values, call.arguments[1::2]),
     ):
         if found is None:
-            part = "keys" if "KEY" in sub_condition else "values"
-            names = ", ".join(f'"{a.data_type.sql}"' for a in given)
             raise type_mismatch(
-                sub_condition,
+                case,
                 pretty(call),
-                f"The given {part} of function `map` should all be the same type, "
-                f"but they are [{names}].",
+                functionName=to_sql_id("map"),
+                dataType=type_names([a.data_type for a in given]),
             )
     assert keys is not None and values is not None
     paired = [side for pair in zip(keys, values, strict=True) for side in pair]
@@ -199,8 +198,7 @@ def _check_named_struct(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING",
             pretty(call),
-            "Only foldable `STRING` expressions are allowed to appear at odd position, but "
-            f"they are [{', '.join(wrong)}].",
+            inputExprs=f"[{', '.join(wrong)}]",
         )
     return call
 

@@ -32,6 +32,7 @@ from ..schemas.types import (
     StructType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .aggregates_common import (
@@ -62,12 +63,14 @@ from .mismatch import ArgumentError, unexpected_type
 
 def _check_count(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
-        error = ArgumentError(
+        error = ArgumentError.of(
             "WRONG_NUM_ARGS.WITH_SUGGESTION",
-            "[WRONG_NUM_ARGS.WITH_SUGGESTION] The `count` requires  >= 1 parameters but the actual "
-            "number is 0. If you have to call this function with 0 parameters, set the legacy "
-            'configuration "spark.sql.legacy.allowParameterlessCount" to "true". SQLSTATE: 42605',
-            hint="Write count(*) or name a column.",
+            functionName=to_sql_id("count"),
+            expectedNum=" >= 1",
+            actualNum="0",
+            legacyNum="0",
+            legacyConfKey='"spark.sql.legacy.allowParameterlessCount"',
+            legacyConfValue='"true"',
         )
         error.placeless = True
         raise error
@@ -154,10 +157,10 @@ def _check_first(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == 2:
         flag = call.arguments[1]
         if not (isinstance(flag, Literal) and isinstance(flag.value, bool)):
-            raise AnalysisError(
+            raise AnalysisError.of(
                 "_LEGACY_ERROR_TEMP_1210",
-                f"The second argument in {call.spec.one_name} should be a boolean literal.",
                 hint=f"Write {call.name}(x, true) to skip nulls.",
+                funcName=call.spec.one_name,
             )
         ignore = ignore or flag.value
     return replace(call, arguments=call.arguments[:1], options=(ignore,))
@@ -261,9 +264,7 @@ def _check_by(call: Call, conf: Conf) -> Expression:
         raise unexpected_type(call, 2, '"INT"')
     if not count.foldable:
         raise mismatch(
-            call,
-            "NON_FOLDABLE_INPUT",
-            f"the input k should be a foldable int expression; however, got {pretty(count)}.",
+            call, "NON_FOLDABLE_INPUT", inputName="k", inputType="int", inputExpr=pretty(count)
         )
     typed = with_arguments(call, value, order, cast_unless_same(count, INT, conf))
     known = evaluate(typed.arguments[2])
@@ -272,7 +273,9 @@ def _check_by(call: Call, conf: Conf) -> Expression:
         raise mismatch(
             call,
             "VALUE_OUT_OF_RANGE",
-            f"The `k` must be between [1, {_MOST_VALUES}] (current value = {found}).",
+            exprName=to_sql_id("k"),
+            valueRange=f"[1, {_MOST_VALUES}]",
+            currentValue=found,
         )
     return typed
 

@@ -21,6 +21,7 @@ from ..schemas.types import (
     contains_type,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id
 from ..tree import replace
 from .aggregates_common import always, first_type, listed, mismatch, not_nullable, require_count
 from .build import call as build
@@ -40,7 +41,8 @@ def _check_collect(call: Call, conf: Conf) -> Expression:
         raise mismatch(
             call,
             "UNSUPPORTED_INPUT_TYPE",
-            'The input of `collect_set` can\'t be "MAP" or "COLLATED STRING" type data.',
+            functionName=to_sql_id("collect_set"),
+            dataType='"MAP" or "COLLATED STRING"',
         )
     ignore = bool(call.options[0]) if call.options else True
     return replace(call, options=(ignore,))
@@ -126,11 +128,7 @@ def _check_distinct(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == 2:
         given = call.arguments[1]
         if not (isinstance(given, Literal) and isinstance(given.type_, DoubleType | DecimalType)):
-            raise AnalysisError(
-                "_LEGACY_ERROR_TEMP_1104",
-                "The second argument should be a double literal.",
-                hint="Write the relative standard deviation as a constant such as 0.05.",
-            )
+            raise AnalysisError.of("_LEGACY_ERROR_TEMP_1104")
         deviation = float(str(given.value))
     if not 0 < deviation <= 0.39:
         hint = "The relative standard deviation must lie above 0 and be at most 0.39."

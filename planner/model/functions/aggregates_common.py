@@ -6,6 +6,7 @@ Messages carry no position: analysis adds it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
@@ -26,6 +27,7 @@ from ..schemas.types import (
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .build import call, if_else, is_any_null, long, when
@@ -48,9 +50,9 @@ def require_count(call: Call, *counts: int) -> None:
         raise wrong_argument_count(call.name, wanted, len(call.arguments))
 
 
-def mismatch(call: Call, kind: str, reason: str) -> AnalysisError:
-    """DATATYPE_MISMATCH.kind for a call that cannot be resolved."""
-    return type_mismatch(kind, pretty(call), reason, call)
+def mismatch(call: Call, case: str, /, **parameters: Any) -> AnalysisError:
+    """DATATYPE_MISMATCH.<case> for a call that cannot be resolved."""
+    return type_mismatch(case, pretty(call), call, **parameters)
 
 
 def as_double(call: Call, position: int, conf: Conf, *, wanted: str = '"DOUBLE"') -> Expression:
@@ -100,7 +102,8 @@ def require_orderable(call: Call, position: int) -> None:
         raise mismatch(
             call,
             "INVALID_ORDERING_TYPE",
-            f'The `{call.name}` does not support ordering on type "{data_type.sql}".',
+            functionName=to_sql_id(call.name),
+            dataType=to_sql_type(data_type),
         )
 
 

@@ -22,6 +22,7 @@ from ..schemas.types import (
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from .aggregates_common import (
     OBJECT_FORMS,
     always,
@@ -115,13 +116,12 @@ def _check_listagg(call: Call, conf: Conf) -> Expression:
     elif isinstance(separator.data_type, StringType):
         raise diff_types(call, choice=True)
     if not separator.foldable:
-        from ..text.text import pretty
-
         raise mismatch(
             call,
             "NON_FOLDABLE_INPUT",
-            f'the input `delimiter` should be a foldable "{separator.data_type.sql}" expression; '
-            f'however, got "{pretty(separator)}".',
+            inputName=to_sql_id("delimiter"),
+            inputType=to_sql_type(separator.data_type),
+            inputExpr=to_sql_expr(separator),
         )
     return call
 
@@ -162,10 +162,8 @@ def _sketch_forms(call: Call) -> AggregateForms:
 
 
 def _check_grouping(call: Call, conf: Conf) -> Expression:
-    raise AnalysisError(
+    raise AnalysisError.of(
         "UNSUPPORTED_GROUPING_EXPRESSION",
-        "[UNSUPPORTED_GROUPING_EXPRESSION] grouping()/grouping_id() can only be used with "
-        "GroupingSets/Cube/Rollup. SQLSTATE: 42K0E",
         hint="Grouping sets are not supported on streams: group by plain columns.",
     )
 

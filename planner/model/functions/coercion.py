@@ -299,6 +299,7 @@ def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
     Raises:
         AnalysisError: DATATYPE_MISMATCH.DATA_DIFF_TYPES or UNEXPECTED_INPUT_TYPE.
     """
+    from ..text.quoting import in_quotes, to_sql_expr, to_sql_id, to_sql_type
     from ..text.text import pretty
     from .mismatch import ordinal, type_mismatch, type_names
 
@@ -306,16 +307,20 @@ def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
     values = coerce_to_common((*case.values, *rest), conf)
     if values is None:
         names = type_names([v.data_type for v in (*case.values, *rest)])
-        detail = f"Input to `casewhen` should all be the same type, but it's {names}."
-        raise type_mismatch("DATA_DIFF_TYPES", pretty(case), detail)
+        raise type_mismatch(
+            "DATA_DIFF_TYPES", pretty(case), functionName=to_sql_id("casewhen"), dataType=names
+        )
     conditions = []
     for position, condition in enumerate(case.conditions):
         if not isinstance(condition.data_type, BooleanType):
-            detail = (
-                f'The {ordinal(2 * position)} parameter requires the "BOOLEAN" type, however '
-                f'"{pretty(condition)}" has the type "{condition.data_type.sql}".'
+            raise type_mismatch(
+                "UNEXPECTED_INPUT_TYPE",
+                pretty(case),
+                paramIndex=ordinal(2 * position),
+                requiredType=in_quotes("BOOLEAN"),
+                inputSql=to_sql_expr(condition),
+                inputType=to_sql_type(condition.data_type),
             )
-            raise type_mismatch("UNEXPECTED_INPUT_TYPE", pretty(case), detail)
         conditions.append(condition)
     count = len(case.values)
     return replace(

@@ -20,6 +20,7 @@ from ..schemas.types import (
     NullType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import in_quotes, to_sql_id, to_sql_type
 from ..text.text import pretty
 from . import array_values as values
 from .coercion import (
@@ -31,7 +32,7 @@ from .coercion import (
 )
 from .comparisons import is_orderable
 from .inputs import parameter
-from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
+from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 from .operator_values import is_in
 from .shapes import always_null, check_types, like_call, named, replaced, scalar, with_arguments
 
@@ -50,8 +51,10 @@ def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisErro
     return type_mismatch(
         "ARRAY_FUNCTION_DIFF_TYPES",
         pretty(call),
-        f'Input to `{call.name}` should have been "ARRAY" followed by a value with same '
-        f"element type, but it's {type_names([array, element])}.",
+        functionName=to_sql_id(call.name),
+        dataType=in_quotes("ARRAY"),
+        leftType=to_sql_type(array),
+        rightType=to_sql_type(element),
     )
 
 
@@ -70,11 +73,7 @@ def _with_element(
                 raise _bad_element(call, kind, element.data_type)
             raise unexpected_type(call, 0, '"ARRAY"')
         if isinstance(element.data_type, NullType):
-            raise type_mismatch(
-                "NULL_TYPE",
-                pretty(call),
-                f"Null typed values cannot be used as arguments of `{call.name}`.",
-            )
+            raise type_mismatch("NULL_TYPE", pretty(call), functionName=to_sql_id(call.name))
         for at, wanted in enumerate(extra):
             given = call.arguments[1 + at].data_type
             if parameter(wanted).implicit(given, ansi=False) != given:
@@ -105,12 +104,14 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
     arrays = all(isinstance(a.data_type, ArrayType) for a in call.arguments)
     sides = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
     if sides is None:
-        names = type_names([a.data_type for a in call.arguments])
+        left, right = (to_sql_type(a.data_type) for a in call.arguments)
         raise type_mismatch(
             "BINARY_ARRAY_DIFF_TYPES",
             pretty(call),
-            f'Input to function `{call.name}` should have been two "ARRAY" with same element '
-            f"type, but it's {names}.",
+            functionName=to_sql_id(call.name),
+            arrayType=in_quotes("ARRAY"),
+            leftType=left,
+            rightType=right,
         )
     return with_arguments(call, sides)
 
@@ -151,8 +152,8 @@ def _ordered(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "INVALID_ORDERING_TYPE",
             pretty(call),
-            f"The `{call.name}` does not support ordering on type "
-            f'"{call.arguments[0].data_type.sql}".',
+            functionName=to_sql_id(call.name),
+            dataType=to_sql_type(call.arguments[0].data_type),
         )
     return call
 

@@ -27,6 +27,7 @@ from ..schemas.types import (
     same_shape,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from . import coercion
@@ -73,7 +74,8 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "INVALID_ORDERING_TYPE",
             pretty(typed),
-            f'The `{typed.name}` does not support ordering on type "{left.data_type.sql}".',
+            functionName=to_sql_id(typed.name),
+            dataType=to_sql_type(left.data_type),
         )
     return typed
 

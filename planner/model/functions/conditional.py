@@ -18,6 +18,7 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, merge_types
@@ -68,8 +69,9 @@ def _if_types(call: Call) -> Exception:
     from .mismatch import type_names
 
     names = type_names([a.data_type for a in call.arguments[1:]])
-    detail = f"Input to `if` should all be the same type, but it's {names}."
-    return type_mismatch("DATA_DIFF_TYPES", pretty(call), detail)
+    return type_mismatch(
+        "DATA_DIFF_TYPES", pretty(call), functionName=to_sql_id("if"), dataType=names
+    )
 
 
 def _same_types(
@@ -83,10 +85,12 @@ def _same_types(
         if values is None:
             raise diff_types(call, choice=call.name == "coalesce")
         if ordered and not is_orderable(values[0].data_type):
-            detail = (
-                f'The `{call.name}` does not support ordering on type "{values[0].data_type.sql}".'
+            raise type_mismatch(
+                "INVALID_ORDERING_TYPE",
+                pretty(call),
+                functionName=to_sql_id(call.name),
+                dataType=to_sql_type(values[0].data_type),
             )
-            raise type_mismatch("INVALID_ORDERING_TYPE", pretty(call), detail)
         return with_arguments(call, values)
 
     return check

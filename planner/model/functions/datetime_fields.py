@@ -20,6 +20,7 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..text.literal_text import session_time_zone
+from ..text.quoting import to_sql_expr, to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .cast_values import MICROS, local_micros
@@ -91,10 +92,8 @@ def _extract(call: Call) -> Expression:
     function = _FIELDS.get(word)
     interval = isinstance(source.data_type, DayTimeIntervalType | YearMonthIntervalType)
     if function is None or (interval and function not in _INTERVAL_FIELDS):
-        raise AnalysisError(
-            "INVALID_EXTRACT_FIELD",
-            f'[INVALID_EXTRACT_FIELD] Cannot extract `{pretty(field)}` from "{pretty(source)}". '
-            "SQLSTATE: 42601",
+        raise AnalysisError.of(
+            "INVALID_EXTRACT_FIELD", field=to_sql_id(pretty(field)), expr=to_sql_expr(source)
         )
     if interval:
         return like_call(call, f"extractansiinterval{_INTERVAL_FIELDS[function]}", source)

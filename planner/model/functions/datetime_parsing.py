@@ -7,6 +7,7 @@ from ..expressions.core import Call, Cast, Expression
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, NumericType, TimestampNTZType
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_expr
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
@@ -73,11 +74,10 @@ def _reader(name: str, target: DataType, *, date_only: bool = False) -> Function
 def _unresolved(call: Call) -> AnalysisError:
     """A number read by a format: the function takes it, what is in its place does not."""
     shown = ", ".join(pretty(a) for a in call.arguments)
-    return AnalysisError(
-        None,
-        "[INTERNAL_ERROR] Cannot resolve the runtime replaceable expression "
-        f'"{pretty(call)}". The replacement is unresolved: "gettimestamp({shown})". '
-        "SQLSTATE: XX000",
+    return AnalysisError.of(
+        "INTERNAL_ERROR",
+        message=f"Cannot resolve the runtime replaceable expression {to_sql_expr(call)}. The"
+        f' replacement is unresolved: "gettimestamp({shown})".',
     )
 
 

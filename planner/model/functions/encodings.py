@@ -17,6 +17,7 @@ from ..schemas.types import (
     TimestampType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id
 from ..tree import replace
 from .coercion import cast_to
 from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
@@ -133,10 +134,11 @@ def _binary_text(call: Call) -> Expression:
         case "utf-8":
             return resolve_like(call, "decode", value, lit("UTF-8"))
     condition = "INVALID_PARAMETER_VALUE.BINARY_FORMAT"
-    raise AnalysisError(
+    raise AnalysisError.of(
         condition,
-        f"[{condition}] The value of parameter(s) `format` in `{call.name}` is invalid: expects "
-        f"one of binary formats 'base64', 'hex', 'utf-8', but got '{constant}'. SQLSTATE: 22023",
+        parameter=to_sql_id("format"),
+        functionName=to_sql_id(call.name),
+        invalidFormat=f"'{constant}'",
     )
 
 

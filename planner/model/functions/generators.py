@@ -16,13 +16,13 @@ from ..schemas.types import (
     ArrayType,
     DataType,
     MapType,
-    NullType,
     StringType,
     StructField,
     StructType,
     same_type,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
@@ -94,31 +94,33 @@ def _rows(call: Call) -> int:
     raise type_mismatch(
         "VALUE_OUT_OF_RANGE",
         pretty(call),
-        f"The `n` must be between (0, 2147483647] (current value = {pretty(count)}).",
+        exprName=to_sql_id("n"),
+        valueRange="(0, 2147483647]",
+        currentValue=pretty(count),
     )
 
 
 def _check_stack(call: Call, conf: Conf) -> Expression:
     """Each column at the common type of its rows."""
     if len(call.arguments) < 2:
-        raise wrong_argument_count("stack", "> 1", len(call.arguments))
+        raise wrong_argument_count("stack", "> 1", len(call.arguments), placeless=True)
     rows, values = _rows(call), list(call.arguments[1:])
     width = -(-len(values) // rows)
     for column in range(width):
         cells = values[column::width]
         # Nulls take the others' type; nothing else is cast.
-        kinds = [c.data_type for c in cells if not isinstance(c.data_type, NullType)] or [NULL]
-        found = kinds[0]
-        if not all(same_type(found, kind) for kind in kinds):
+        kinds = [(i, c.data_type) for i, c in enumerate(cells) if c.data_type != NULL]
+        found = kinds[0][1] if kinds else NULL
+        wrong = next(((i, kind) for i, kind in kinds if not same_type(found, kind)), None)
+        if wrong is not None:
             raise type_mismatch(
                 "STACK_COLUMN_DIFF_TYPES",
                 pretty(call),
-                f"The data type of the column ({column}) do not have the same type: "
-                + " <> ".join(
-                    f'"{cell.data_type.sql}" ({column + i * width + 1})'
-                    for i, cell in enumerate(cells)
-                )
-                + ".",
+                columnIndex=column,
+                leftType=to_sql_type(found),
+                leftParamIndex=column + 1,
+                rightType=to_sql_type(wrong[1]),
+                rightParamIndex=column + wrong[0] * width + 1,
             )
         values[column::width] = [cast_to(cell, found, conf) for cell in cells]
     return with_arguments(call, (call.arguments[0], *values))
@@ -136,12 +138,7 @@ def _check_json_tuple(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) < 2:
         raise wrong_argument_count("json_tuple", "> 1", len(call.arguments))
     if not all(isinstance(a.data_type, StringType) for a in call.arguments):
-        raise type_mismatch(
-            "NON_STRING_TYPE",
-            pretty(call),
-            "all arguments of the function `json_tuple` must be strings.",
-            call,
-        )
+        raise type_mismatch("NON_STRING_TYPE", pretty(call), call, funcName=to_sql_id("json_tuple"))
     return call
 
 

@@ -24,6 +24,7 @@ from ..schemas.types import (
     contains_type,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .json_values import from_json, get_json_object, schema_of_json
@@ -46,14 +47,7 @@ def _check_hash(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "> 0", 0, placeless=True)
     allowed = conf.flag("spark.sql.legacy.allowHashOnMapType")
     if not allowed and any(contains_type(a.data_type, MapType) for a in call.arguments):
-        raise type_mismatch(
-            "HASH_MAP_TYPE",
-            pretty(call),
-            f'Input to the function `{call.name}` cannot contain elements of the "MAP" type. In '
-            "Spark, same maps may have different hashcode, thus hash expressions are prohibited on "
-            '"MAP" elements. To restore previous behavior set "spark.sql.legacy.allowHashOnMapType"'
-            ' to "true".',
-        )
+        raise type_mismatch("HASH_MAP_TYPE", pretty(call), functionName=to_sql_id(call.name))
     return call
 
 
@@ -93,20 +87,13 @@ def read_schema(schema: Expression, call: Call) -> DataType:
     if isinstance(schema, Literal) and isinstance(schema.value, str):
         text = schema.value
         if not text.strip():
-            raise AnalysisError(
-                "PARSE_EMPTY_STATEMENT",
-                "[PARSE_EMPTY_STATEMENT] Syntax error, unexpected empty statement. SQLSTATE: 42617",
-            )
+            raise AnalysisError.of("PARSE_EMPTY_STATEMENT")
         try:
             return parse_schema(text)
         except AnalysisError:
             return _read_type(text)
     condition = "INVALID_SCHEMA.NON_STRING_LITERAL"
-    raise AnalysisError(
-        condition,
-        f'[{condition}] The input schema "{pretty(schema)}" is not a valid schema string. '
-        "The input expression must be string literal and not null. SQLSTATE: 42K07",
-    )
+    raise AnalysisError.of(condition, inputSchema=to_sql_expr(schema))
 
 
 def _read_type(text: str) -> DataType:
@@ -129,22 +116,10 @@ def _options(expression: Expression) -> tuple[tuple[str, str], ...]:
         if isinstance(kind, MapType) and not (
             isinstance(kind.key_type, StringType) and isinstance(kind.value_type, StringType)
         ):
-            raise _invalid_options(
-                "NON_STRING_TYPE",
-                f'A type of keys and values in `map()` must be string, but got "{kind.sql}".',
-            )
+            raise AnalysisError.of("INVALID_OPTIONS.NON_STRING_TYPE", mapType=to_sql_type(kind))
         values = [str(a.value) if isinstance(a, Literal) else "" for a in expression.arguments]
         return tuple(zip(values[::2], values[1::2], strict=True))
-    raise _invalid_options("NON_MAP_FUNCTION", "Must use the `map()` function for options.")
-
-
-def _invalid_options(kind: str, text: str) -> AnalysisError:
-    condition = f"INVALID_OPTIONS.{kind}"
-    return AnalysisError(
-        condition,
-        f"[{condition}] Invalid options: {text} SQLSTATE: 42K06",
-        hint="Write the options as map('name', 'value').",
-    )
+    raise AnalysisError.of("INVALID_OPTIONS.NON_MAP_FUNCTION")
 
 
 def _check_schema_of(call: Call, conf: Conf) -> Expression:
@@ -273,13 +248,10 @@ def _check_to(call: Call, conf: Conf) -> Expression:
             raise type_mismatch(
                 "UNSUPPORTED_INPUT_TYPE",
                 pretty(call),
-                f'The input of `to_csv` can\'t be "{kind.sql}" type data.',
+                functionName=to_sql_id("to_csv"),
+                dataType=to_sql_type(kind),
             )
-        raise type_mismatch(
-            "INVALID_JSON_SCHEMA",
-            pretty(call),
-            f'Input schema "{kind.sql}" must be a struct, an array, a map or a variant.',
-        )
+        raise type_mismatch("INVALID_JSON_SCHEMA", pretty(call), schema=to_sql_type(kind))
     return replace(call, arguments=call.arguments[:1], options=(extra,) if extra else ())
 
 

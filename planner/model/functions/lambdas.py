@@ -10,6 +10,7 @@ from ..ids import fresh_id
 from ..registry import FunctionSpec, HigherOrder, Parameters, Show, register
 from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapType, same_type
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import like_call, named, with_arguments
@@ -129,8 +130,9 @@ def _check_array_sort(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "UNEXPECTED_RETURN_TYPE",
             pretty(call),
-            f'The `array_sort` requires return "INT" type, but the actual is '
-            f'"{call.arguments[1].data_type.sql}" type.',
+            functionName=to_sql_id("lambdafunction"),
+            expectedType='"INT"',
+            actualType=to_sql_type(call.arguments[1].data_type),
         )
     return call
 

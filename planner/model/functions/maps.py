@@ -18,6 +18,7 @@ from ..schemas.types import (
     StructType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import in_quotes, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, wider_without_strings
@@ -74,12 +75,14 @@ def _check_element_at(call: Call, conf: Conf) -> Expression:
 
 
 def _bad_key(call: Call) -> AnalysisError:
-    names = type_names([a.data_type for a in call.arguments])
+    left, right = (to_sql_type(a.data_type) for a in call.arguments)
     return type_mismatch(
         "MAP_FUNCTION_DIFF_TYPES",
         pretty(call),
-        f'Input to `{call.name}` should have been "MAP" followed by a value with same key type, '
-        f"but it's {names}.",
+        functionName=to_sql_id(call.name),
+        dataType=in_quotes("MAP"),
+        leftType=left,
+        rightType=right,
     )
 
 
@@ -159,7 +162,8 @@ def _check_map_concat(call: Call, conf: Conf) -> Expression:
             raise type_mismatch(
                 "MAP_CONCAT_DIFF_TYPES",
                 pretty(call),
-                f"The `map_concat` should all be of type map, but it's {names}.",
+                functionName=to_sql_id("map_concat"),
+                dataType=names,
             )
     values = coerce_to_common(call.arguments, conf)
     return with_arguments(call, values or call.arguments)

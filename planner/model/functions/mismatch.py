@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import AttributeReference, Call, Expression, LambdaFunction, LambdaVariable
 from ..schemas.types import DataType
+from ..text.quoting import in_quotes, to_sql_expr, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 
@@ -37,23 +39,19 @@ def ordinal(position: int) -> str:
 
 def type_names(types: Sequence[DataType]) -> str:
     """`["INT", "STRING"]`."""
-    return "[" + ", ".join(f'"{t.sql}"' for t in types) + "]"
+    return "[" + ", ".join(map(to_sql_type, types)) + "]"
 
 
 def type_choice(types: Sequence[DataType]) -> str:
     """`("INT" or "STRING")`."""
-    return "(" + " or ".join(f'"{t.sql}"' for t in types) + ")"
+    return "(" + " or ".join(map(to_sql_type, types)) + ")"
 
 
 def type_mismatch(
-    sub_condition: str, sql: str, detail: str, call: Call | None = None
+    case: str, sql: str, call: Call | None = None, /, **parameters: Any
 ) -> ArgumentError:
-    """DATATYPE_MISMATCH.<sub_condition> about the expression that reads `sql`."""
-    condition = f"DATATYPE_MISMATCH.{sub_condition}"
-    error = ArgumentError(
-        condition,
-        f'[{condition}] Cannot resolve "{sql}" due to data type mismatch: {detail} SQLSTATE: 42K09',
-    )
+    """DATATYPE_MISMATCH.<case> about the expression that reads `sql`."""
+    error = ArgumentError.of(f"DATATYPE_MISMATCH.{case}", sqlExpr=in_quotes(sql), **parameters)
     error.call = call
     return error
 
@@ -64,9 +62,11 @@ def unexpected_type(call: Call, position: int, wanted: str) -> AnalysisError:
     return type_mismatch(
         "UNEXPECTED_INPUT_TYPE",
         _with_plain_lambdas(call) if position == 0 else pretty(call),
-        f"The {ordinal(position)} parameter requires the {wanted} type, however "
-        f'"{pretty(argument)}" has the type "{argument.data_type.sql}".',
         call,
+        paramIndex=ordinal(position),
+        requiredType=wanted,
+        inputSql=to_sql_expr(argument),
+        inputType=to_sql_type(argument.data_type),
     )
 
 
@@ -95,19 +95,20 @@ def non_foldable(call: Call, name: str, kind: str, given: Expression) -> Analysi
     return type_mismatch(
         "NON_FOLDABLE_INPUT",
         pretty(call),
-        f'the input `{name}` should be a foldable "{kind}" expression; however, got '
-        f'"{pretty(given)}".',
         call,
+        inputName=to_sql_id(name),
+        inputType=in_quotes(kind),
+        inputExpr=to_sql_expr(given),
     )
 
 
 def non_foldable_argument(function: str, name: str, kind: str) -> AnalysisError:
     """The same, found when the function is looked up."""
-    return AnalysisError(
+    return AnalysisError.of(
         "NON_FOLDABLE_ARGUMENT",
-        f"[NON_FOLDABLE_ARGUMENT] The function `{function}` requires the parameter `{name}` to be "
-        f'a foldable expression of the type "{kind}", but the actual argument is a non-foldable. '
-        "SQLSTATE: 42K08",
+        funcName=to_sql_id(function),
+        paramName=to_sql_id(name),
+        paramType=in_quotes(kind),
     )
 
 
@@ -116,9 +117,7 @@ def diff_types(call: Call, *, choice: bool = False) -> AnalysisError:
     types = [a.data_type for a in call.arguments]
     names = type_choice(types) if choice else type_names(types)
     return type_mismatch(
-        "DATA_DIFF_TYPES",
-        pretty(call),
-        f"Input to `{call.name}` should all be the same type, but it's {names}.",
+        "DATA_DIFF_TYPES", pretty(call), functionName=to_sql_id(call.name), dataType=names
     )
 
 
@@ -126,11 +125,7 @@ def binary_diff_types(call: Call) -> AnalysisError:
     """The two sides of an operator have different types."""
     left, right = (a.data_type.sql for a in call.arguments)
     return type_mismatch(
-        "BINARY_OP_DIFF_TYPES",
-        pretty(call),
-        f"the left and right operands of the binary operator have incompatible types "
-        f'("{left}" and "{right}").',
-        call,
+        "BINARY_OP_DIFF_TYPES", pretty(call), call, left=in_quotes(left), right=in_quotes(right)
     )
 
 
@@ -140,19 +135,15 @@ def binary_wrong_type(call: Call, wanted: str) -> AnalysisError:
     return type_mismatch(
         "BINARY_OP_WRONG_TYPE",
         pretty(call),
-        f'the binary operator requires the input type {wanted}, not "{actual}".',
         call,
+        inputType=wanted,
+        actualDataType=in_quotes(actual),
     )
 
 
 def failed_call(name: str, hint: str) -> AnalysisError:
     """FAILED_FUNCTION_CALL: nothing can be made of the arguments."""
-    return ArgumentError(
-        "FAILED_FUNCTION_CALL",
-        f"[FAILED_FUNCTION_CALL] Failed preparing of the function `{name}` for call. Please, double"
-        " check function's arguments. SQLSTATE: 38000",
-        hint=hint,
-    )
+    return ArgumentError.of("FAILED_FUNCTION_CALL", hint=hint, funcName=to_sql_id(name))
 
 
 def wrong_argument_count(
@@ -163,11 +154,8 @@ def wrong_argument_count(
     `placeless`: found when types are checked, not when the function is looked up.
     """
     condition = "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"
-    error = ArgumentError(
-        condition,
-        f"[{condition}] The `{name}` requires {expected} parameters but the actual number is "
-        f"{actual}. Please, refer to 'https://spark.apache.org/docs/latest/sql-ref-functions.html'"
-        " for a fix. SQLSTATE: 42605",
+    error = ArgumentError.of(
+        condition, functionName=to_sql_id(name), expectedNum=expected, actualNum=actual
     )
     error.placeless = placeless
     return error

@@ -6,6 +6,7 @@ from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import DOUBLE, INT, NULL, DataType, NullType
 from ..settings.conf import Conf
+from ..text.quoting import in_quotes, to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
@@ -47,8 +48,10 @@ def _check_offset(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "NON_FOLDABLE_INPUT",
             f"{call.name}({', '.join(map(pretty, full.arguments))})",
-            f'the input `offset` should be a foldable "INT" expression; however, got "{shown}".',
             full,
+            inputName=to_sql_id("offset"),
+            inputType='"INT"',
+            inputExpr=in_quotes(shown),
         )
     if value.resolved and not isinstance(default.data_type, NullType):
         default = cast_to(default, value.data_type, conf)
@@ -69,7 +72,7 @@ def _check_tiles(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
     tiles = call.arguments[0]
     if not tiles.foldable:
-        raise non_foldable(call, "buckets", "INT", tiles)
+        raise non_foldable(call, "buckets", tiles.data_type.sql, tiles)
     if tiles.data_type != INT:
         raise unexpected_type(call, 0, '"INT"')
     _check_positive(call, tiles, "buckets", "(0, 2147483647]", "")
@@ -88,8 +91,10 @@ def _check_positive(call: Call, number: Expression, name: str, allowed: str, suf
         raise type_mismatch(
             "VALUE_OUT_OF_RANGE",
             pretty(call),
-            f"The {name} must be between {allowed} (current value = {value}{suffix}).",
             call,
+            exprName=name,
+            valueRange=allowed,
+            currentValue=f"{value}{suffix}",
         )
 
 

@@ -9,7 +9,7 @@ from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, one_function, register
 from ..schemas.types import BOOLEAN, INT, STRING, ArrayType, BinaryType
 from ..settings.conf import Conf
-from ..text.text import pretty
+from ..text.quoting import to_sql_expr
 from ..tree import replace
 from .mismatch import wrong_argument_count
 from .pattern_values import extracted, found, like, with_matches_replaced
@@ -26,11 +26,7 @@ def _check_like(call: Call, conf: Conf) -> Expression:
         escape = call.arguments[2]
         character = escape.value if isinstance(escape, Literal) else None
         if not (isinstance(character, str) and len(character) == 1):
-            raise AnalysisError(
-                "INVALID_ESCAPE_CHAR",
-                "[INVALID_ESCAPE_CHAR] `EscapeChar` should be a string literal of length one, but "
-                f'got "{pretty(escape)}". SQLSTATE: 42604',
-            )
+            raise AnalysisError.of("INVALID_ESCAPE_CHAR", sqlExpr=to_sql_expr(escape))
         call = replace(call, arguments=call.arguments[:2], options=(character,))
     return check_types(call, ["string", "string"], conf)
 

@@ -46,10 +46,7 @@ def number(call: Call, conf: Conf) -> Expression:
     if isinstance(data_type, StringType | NullType):
         return cast_unless_same(argument, DOUBLE, conf)
     if isinstance(data_type, _TIMES) and conf.ansi:
-        raise AnalysisError(
-            "UNSUPPORTED_TIME_TYPE",
-            "[UNSUPPORTED_TIME_TYPE] The data type TIME is not supported. SQLSTATE: 0A000",
-        )
+        raise AnalysisError.of("UNSUPPORTED_TIME_TYPE")
     raise unexpected_type(call, 0, _NUMBERS)
 
 
@@ -146,12 +143,10 @@ def require_bins(call: Call) -> None:
 
 
 def _null(call: Call, name: str) -> AnalysisError:
-    return mismatch(call, "UNEXPECTED_NULL", f"The {name} must not be null.")
+    return mismatch(call, "UNEXPECTED_NULL", exprName=name)
 
 
 def _out_of_range(call: Call, name: str, wanted: str, actual: str) -> AnalysisError:
     return mismatch(
-        call,
-        "VALUE_OUT_OF_RANGE",
-        f"The {name} must be between {wanted} (current value = {actual}).",
+        call, "VALUE_OUT_OF_RANGE", exprName=name, valueRange=wanted, currentValue=actual
     )

@@ -6,6 +6,7 @@ from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import BOOLEAN, BooleanType, NullType, same_shape
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from . import coercion
@@ -89,9 +90,12 @@ def _check_in(call: Call, conf: Conf) -> Expression:
     if not all(same_shape(first, a.data_type) for a in typed.arguments[1:]):
         raise diff_types(call)
     if not is_orderable(typed.arguments[0].data_type):
-        kind = typed.arguments[0].data_type.sql
-        detail = f'The `in` does not support ordering on type "{kind}".'
-        raise type_mismatch("INVALID_ORDERING_TYPE", pretty(call), detail)
+        raise type_mismatch(
+            "INVALID_ORDERING_TYPE",
+            pretty(call),
+            functionName=to_sql_id("in"),
+            dataType=to_sql_type(typed.arguments[0].data_type),
+        )
     return typed
 
 

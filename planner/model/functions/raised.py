@@ -6,6 +6,7 @@ from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import NULL, STRING, BooleanType, NullType
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_expr, to_sql_type
 from ..text.text import pretty
 from .coercion import cast_unless_same
 from .conditional import as_condition
@@ -50,9 +51,11 @@ def _check_assert(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "UNEXPECTED_INPUT_TYPE",
             f"(IF({pretty(condition)}, NULL, raise_error({_CLASS.value}, {shown})))",
-            f'The first parameter requires the "BOOLEAN" type, however "{pretty(condition)}" has '
-            f'the type "{condition.data_type.sql}".',
             call,
+            paramIndex="first",
+            requiredType='"BOOLEAN"',
+            inputSql=to_sql_expr(condition),
+            inputType=to_sql_type(condition.data_type),
         )
     return like_call(call, "assert_true", as_condition(call, 0, conf), message)
 

@@ -14,6 +14,7 @@ from ..schemas.types import (
     StructType,
 )
 from ..settings.conf import Conf
+from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from .array_values import sequence_value
 from .coercion import coerce_to_common, implicit
@@ -36,13 +37,10 @@ def _check_sequence(call: Call, conf: Conf) -> Expression:
         raise type_mismatch(
             "SEQUENCE_WRONG_INPUT_TYPES",
             pretty(call),
-            "`sequence` uses the wrong parameter type. The parameter type must conform to:\n"
-            "1. The start and stop expressions must resolve to the same type.\n"
-            '2. If start and stop expressions resolve to the ("TIMESTAMP" or "TIMESTAMP_NTZ" or '
-            '"DATE") type, then the step expression must resolve to the ("INTERVAL" or "INTERVAL '
-            'YEAR TO MONTH" or "INTERVAL DAY TO SECOND") type.\n'
-            '3. Otherwise, if start and stop expressions resolve to the "INTEGRAL" type, then the '
-            "step expression must resolve to the same type.",
+            functionName=to_sql_id("sequence"),
+            startType='("TIMESTAMP" or "TIMESTAMP_NTZ" or "DATE")',
+            stepType='("INTERVAL" or "INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND")',
+            otherStartType='"INTEGRAL"',
         )
     kind = values[0].data_type
     if any(a.data_type != kind for a in call.arguments[: len(values)]):

@@ -16,7 +16,7 @@ from ..schemas.types import DataType, StructField, StructType
 from ..settings.conf import Conf
 from ..text.text import pretty
 from ..tree import replace
-from .mismatch import type_mismatch, unexpected_type
+from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 
 UPDATE, PUT, DROP = "update_fields", "withfield", "dropfield"
 Value = TypeVar("Value")
@@ -94,13 +94,14 @@ def _type(call: Call) -> DataType:
 
 
 def _check(call: Call, conf: Conf) -> Expression:
+    if not call.arguments:
+        raise wrong_argument_count(call.name, "> 0", 0)
     struct = call.arguments[0]
     if not isinstance(struct.data_type, StructType):
         raise unexpected_type(call, 0, '"STRUCT"')
     changed = _type(call)
     if isinstance(changed, StructType) and not changed.fields:
-        detail = "Cannot drop all fields in struct."
-        raise type_mismatch("CANNOT_DROP_ALL_FIELDS", pretty(call), detail, call)
+        raise type_mismatch("CANNOT_DROP_ALL_FIELDS", pretty(call), call)
     return combined(UpdateFields(arguments=call.arguments, origin=call.origin), conf)
 
 

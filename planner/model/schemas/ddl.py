@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 
 from ..errors import AnalysisError
+from ..text.quoting import in_quotes
 from .open_schemas import open_schema, open_type
 from .types import (
     BINARY,
@@ -125,6 +126,7 @@ def parse_type(text: str) -> DataType:
     return data_type
 
 
+_LAYOUT = "A schema reads `name TYPE, name TYPE`, such as `user STRING, ts TIMESTAMP`."
 _UNKNOWN = ("UNSUPPORTED_DATATYPE", "UNSUPPORTED_TIME_TYPE")
 
 
@@ -171,14 +173,18 @@ class _Reader:
         at_end = self.index >= len(self.tokens)
         place = len(self.text) if at_end else self.tokens[self.index][2]
         near = "end of input" if at_end else f"'{self.tokens[self.index][1]}'"
+        raise self._at(
+            AnalysisError.of("PARSE_SYNTAX_ERROR", hint=_LAYOUT, error=near, hint_=more), place
+        )
+
+    def _at(self, error: AnalysisError, place: int) -> AnalysisError:
+        """The error with the place in the text."""
         line = self.text.count("\n", 0, place) + 1
         position = place - (self.text.rfind("\n", 0, place) + 1)
-        raise AnalysisError(
-            "PARSE_SYNTAX_ERROR",
-            f"[PARSE_SYNTAX_ERROR] Syntax error at or near {near}{more}. SQLSTATE: 42601 "
-            f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
-            hint="A schema reads `name TYPE, name TYPE`, such as `user STRING, ts TIMESTAMP`.",
+        error.message += (
+            f" (line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^"
         )
+        return error
 
     def name(self) -> str:
         if self.index >= len(self.tokens):
@@ -247,11 +253,8 @@ class _Reader:
             raise self.unsupported(start)
         if sized and not arguments:
             kind = "VARCHAR" if word == "varchar" else "CHAR"
-            raise AnalysisError(
-                "DATATYPE_MISSING_SIZE",
-                f'[DATATYPE_MISSING_SIZE] DataType "{kind}" requires a length parameter, for'
-                f' example "{kind}"(10). Please specify the length. SQLSTATE: 42K01',
-                hint=f"Write {kind}(10), or STRING.",
+            raise AnalysisError.of(
+                "DATATYPE_MISSING_SIZE", hint=f"Write {kind}(10), or STRING.", type=in_quotes(kind)
             )
         if word == "string" and self.take("collate"):
             return collated(self.name())
@@ -273,18 +276,14 @@ class _Reader:
     def decimal(self) -> DataType:
         numbers = self.numbers()
         if numbers and numbers[0] > DecimalType.MAX_PRECISION:
-            raise AnalysisError(
+            raise AnalysisError.of(
                 "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
-                f"[DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION] Decimal precision {numbers[0]} exceeds"
-                f" max precision {DecimalType.MAX_PRECISION}. SQLSTATE: 22003",
-                hint="A decimal has at most 38 digits.",
+                precision=numbers[0],
+                maxPrecision=DecimalType.MAX_PRECISION,
             )
         if len(numbers) > 1 and numbers[1] > numbers[0]:
-            raise AnalysisError(
-                "DECIMAL_SCALE_EXCEEDS_PRECISION",
-                f"[DECIMAL_SCALE_EXCEEDS_PRECISION] Decimal scale ({numbers[1]}) cannot be greater"
-                f" than precision ({numbers[0]}). SQLSTATE: 22003",
-                hint="The scale is the number of digits behind the point.",
+            raise AnalysisError.of(
+                "DECIMAL_SCALE_EXCEEDS_PRECISION", scale=numbers[1], precision=numbers[0]
             )
         return DecimalType(*numbers[:2]) if numbers else DecimalType(10, 0)
 
@@ -311,14 +310,7 @@ class _Reader:
         first, last = self.tokens[start][2], self.tokens[self.index - 1]
         text = self.text[first : last[2] + len(last[1])].upper()
         place = self.tokens[start][2]
-        line = self.text.count("\n", 0, place) + 1
-        position = place - (self.text.rfind("\n", 0, place) + 1)
-        return AnalysisError(
-            "UNSUPPORTED_DATATYPE",
-            f'[UNSUPPORTED_DATATYPE] Unsupported data type "{text}". SQLSTATE: 0A000 '
-            f"(line {line}, pos {position})\n\n== SQL ==\n{self.text}\n{'-' * position}^^^",
-            hint="Types are STRING, INT, BIGINT, DOUBLE, DECIMAL(p,s), DATE, TIMESTAMP, ARRAY<T>.",
-        )
+        return self._at(AnalysisError.of("UNSUPPORTED_DATATYPE", typeName=in_quotes(text)), place)
 
 
 def collated(name: str) -> DataType:
@@ -331,34 +323,16 @@ def collated(name: str) -> DataType:
     if collation == "UTF8_BINARY":
         return STRING
     if not _COLLATION.fullmatch(collation):
-        raise AnalysisError(
-            "STATEPLAN_UNSUPPORTED_COLLATION",
-            f"stateplan does not know the collation '{name}'.",
-            hint="It knows UTF8_BINARY, UTF8_LCASE and UNICODE, these with _CI, _AI and _RTRIM.",
-        )
+        raise AnalysisError.of("STATEPLAN_UNKNOWN_COLLATION", name=name)
     return CollatedStringType(collation)
 
 
 def unsupported_time() -> AnalysisError:
     """Spark knows the type TIME and, as long as a setting does not allow it, refuses it."""
-    condition = "UNSUPPORTED_TIME_TYPE"
-    return AnalysisError(
-        condition,
-        f"[{condition}] The data type TIME is not supported. SQLSTATE: 0A000",
-        hint="Keep times of day as text, or as seconds.",
-    )
+    return AnalysisError.of("UNSUPPORTED_TIME_TYPE")
 
 
 def _incomplete(word: str) -> AnalysisError:
-    wanted, example = {
-        "array": ("provide an element type", "ARRAY<INT>"),
-        "map": ("provide a key type and a value type", "MAP<TIMESTAMP, INT>"),
-        "struct": ("provide at least one field type", "STRUCT<name STRING, age INT>"),
-    }[word]
-    kind = word.upper()
-    return AnalysisError(
-        f"INCOMPLETE_TYPE_DEFINITION.{kind}",
-        f'[INCOMPLETE_TYPE_DEFINITION.{kind}] Incomplete complex type: The definition of "{kind}"'
-        f' type is incomplete. You must {wanted}. For example: "{example}". SQLSTATE: 42K01',
-        hint=f"Write it out, such as {example}.",
-    )
+    if word == "array":
+        return AnalysisError.of("INCOMPLETE_TYPE_DEFINITION.ARRAY", elementType="<INT>")
+    return AnalysisError.of(f"INCOMPLETE_TYPE_DEFINITION.{word.upper()}")

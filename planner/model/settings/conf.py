@@ -66,10 +66,9 @@ _SIZE = re.compile(r"(-?\d+)(b|kb?|mb?|gb?|tb?)?")
 _SHIFTS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
-def _mismatch(key: str, value: str, kind: str) -> str:
-    return (
-        f"[INVALID_CONF_VALUE.TYPE_MISMATCH] The value '{value}' in the config \"{key}\" is"
-        f" invalid. It should be a/an '{kind}' value. SQLSTATE: 22022"
+def _mismatch(key: str, value: str, kind: str, hint: str) -> SettingError:
+    return SettingError.of(
+        "INVALID_CONF_VALUE.TYPE_MISMATCH", hint=hint, confValue=value, confName=key, confType=kind
     )
 
 
@@ -100,11 +99,7 @@ class Conf(Mapping[str, str]):
         """
         value = self[key].strip().lower()
         if value not in ("true", "false"):
-            raise SettingError(
-                "INVALID_CONF_VALUE.TYPE_MISMATCH",
-                _mismatch(key, self[key], "boolean"),
-                hint=f"Set {key} to true or false.",
-            )
+            raise _mismatch(key, self[key], "boolean", f"Set {key} to true or false.")
         return value == "true"
 
     def integer(self, key: str) -> int:
@@ -116,11 +111,7 @@ class Conf(Mapping[str, str]):
         try:
             return int(self[key])
         except ValueError:
-            raise SettingError(
-                "INVALID_CONF_VALUE.TYPE_MISMATCH",
-                _mismatch(key, self[key], "int"),
-                hint=f"Set {key} to a whole number.",
-            ) from None
+            raise _mismatch(key, self[key], "int", f"Set {key} to a whole number.") from None
 
     def size(self, key: str) -> int:
         """A setting in bytes: a number, or one with b, k, m, g or t behind it (`10MB`).
@@ -130,11 +121,8 @@ class Conf(Mapping[str, str]):
         """
         found = _SIZE.fullmatch(self[key].strip().lower())
         if found is None:
-            raise SettingError(
-                "INVALID_CONF_VALUE.TYPE_MISMATCH",
-                _mismatch(key, self[key], "bytes in BYTE"),
-                hint=f"Set {key} to a number of bytes, or to a size such as 10MB.",
-            )
+            hint = f"Set {key} to a number of bytes, or to a size such as 10MB."
+            raise _mismatch(key, self[key], "bytes in BYTE", hint)
         number, unit = found.groups()
         return int(number) << _SHIFTS[(unit or "b")[0]]
 
@@ -148,11 +136,12 @@ class Conf(Mapping[str, str]):
         key = "spark.sql.shuffle.partitions"
         number = self.integer(key)
         if number < 1:
-            raise SettingError(
+            raise SettingError.of(
                 "INVALID_CONF_VALUE.REQUIREMENT",
-                f"[INVALID_CONF_VALUE.REQUIREMENT] The value '{self[key]}' in the config \"{key}\""
-                f" is invalid. The value of {key} must be positive SQLSTATE: 22022",
                 hint=f"Set {key} to 1 or more.",
+                confValue=self[key],
+                confName=key,
+                confRequirement=f"The value of {key} must be positive",
             )
         return number
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..errors import SettingError
 from ..text.literal_text import zone
+from ..text.quoting import in_quotes
 from .conf import DEFAULTS, Conf
 
 Check = Callable[[Conf, str], object]
@@ -68,44 +70,33 @@ def check_settings(conf: Conf, *, at_start: bool = False) -> None:
 def _check_changeable(key: str) -> None:
     """Some settings are those of the whole application."""
     if key in _STATIC:
-        raise SettingError(
-            "CANNOT_MODIFY_STATIC_CONFIG",
-            "[CANNOT_MODIFY_STATIC_CONFIG] Cannot modify the value of the static Spark config:"
-            f' "{key}". SQLSTATE: 46110',
-            hint="Set it where the application starts.",
-        )
+        raise SettingError.of("CANNOT_MODIFY_STATIC_CONFIG", key=in_quotes(key))
     if key in _OF_THE_APPLICATION:
-        raise SettingError(
-            "CANNOT_MODIFY_CONFIG",
-            f'[CANNOT_MODIFY_CONFIG] Cannot modify the value of the Spark config: "{key}".\n'
-            "See also 'https://spark.apache.org/docs/latest/sql-migration-guide.html#ddl-statements'."
-            " SQLSTATE: 46110",
-            hint="Set it where the application starts.",
-        )
+        raise SettingError.of("CANNOT_MODIFY_CONFIG", key=in_quotes(key))
 
 
 def _check_zone(conf: Conf, key: str) -> None:
     try:
         zone(conf[key])
     except (KeyError, ValueError, OSError):
-        raise _refused("TIME_ZONE", conf, key, "Cannot resolve the given timezone.") from None
+        raise _refused("TIME_ZONE", conf, key) from None
 
 
 def _one_of(values: tuple[str, ...], reason: str) -> Check:
     def check(conf: Conf, key: str) -> None:
         if conf[key].strip().lower() not in values:
-            raise _refused("REQUIREMENT", conf, key, reason)
+            raise _refused("REQUIREMENT", conf, key, confRequirement=reason)
 
     return check
 
 
-def _refused(kind: str, conf: Conf, key: str, reason: str) -> SettingError:
-    condition = f"INVALID_CONF_VALUE.{kind}"
-    return SettingError(
-        condition,
-        f"[{condition}] The value '{conf[key]}' in the config \"{key}\" is invalid. {reason}"
-        " SQLSTATE: 22022",
+def _refused(case: str, conf: Conf, key: str, /, **parameters: Any) -> SettingError:
+    return SettingError.of(
+        f"INVALID_CONF_VALUE.{case}",
         hint=f"The default is {DEFAULTS.get(key, 'another')}.",
+        confValue=conf[key],
+        confName=key,
+        **parameters,
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AggregateExpression, Expression
 from ....planner.model.expressions.unresolved import UnresolvedFunction
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.schemas.types import BooleanType
-from ....planner.model.text.text import pretty
+from ....planner.model.text.quoting import to_sql_expr
 from ..failures import failure
 
 
@@ -21,35 +23,26 @@ def check_aggregate_filter(function: UnresolvedFunction) -> None:
     if condition is None or not condition.resolved:
         return
     if not condition.deterministic:
-        raise _invalid(
-            function, condition, "NON_DETERMINISTIC", "Expected a deterministic FILTER expression."
-        )
+        raise _invalid(function, condition, "NON_DETERMINISTIC")
     if not isinstance(condition.data_type, BooleanType):
-        raise _invalid(
-            function,
-            condition,
-            "NOT_BOOLEAN",
-            "Expected a FILTER expression of the BOOLEAN type.",
-        )
+        raise _invalid(function, condition, "NOT_BOOLEAN")
     for node in condition.walk():
         match node:
             case AggregateExpression():
-                kind, word = "AGGREGATE", "an aggregation"
+                case, parameter = "CONTAINS_AGGREGATE", "aggExpr"
             case WindowExpression():
-                kind, word = "WINDOW_FUNCTION", "a window function"
+                case, parameter = "CONTAINS_WINDOW_FUNCTION", "windowExpr"
             case _:
                 continue
-        reason = f'Expected a FILTER expression without {word}, but found "{pretty(node)}".'
-        raise _invalid(function, condition, f"CONTAINS_{kind}", reason)
+        raise _invalid(function, condition, case, **{parameter: to_sql_expr(node)})
 
 
 def _invalid(
-    function: UnresolvedFunction, condition: Expression, kind: str, reason: str
+    function: UnresolvedFunction, condition: Expression, case: str, /, **parameters: Any
 ) -> AnalysisError:
     return failure(
-        f"INVALID_AGGREGATE_FILTER.{kind}",
-        f'The FILTER expression "{pretty(condition)}" in an aggregate function is invalid. '
-        f"{reason}",
-        state="42903",
+        f"INVALID_AGGREGATE_FILTER.{case}",
         origin=function.origin,
+        filterExpr=to_sql_expr(condition),
+        **parameters,
     )

@@ -34,6 +34,7 @@ from ....planner.model.expressions.windows import (
 from ....planner.model.functions.coercion import coerce_case_when
 from ....planner.model.schemas.casts import can_cast, instead_of_cast
 from ....planner.model.schemas.types import ArrayType, MapType, StructType
+from ....planner.model.text.quoting import in_quotes, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..columns import Scope
@@ -71,11 +72,16 @@ class Resolver:
         context: what holds for the whole query.
         ambiguous: whether a name that several columns have is an error; if not, it is left
             unresolved, as in HAVING and ORDER BY, where another column may be meant.
+        fields: whether a name whose column lacks the field is an error; if not, it is left
+            unresolved, as in ORDER BY and where HAVING looks below the select list.
     """
 
-    def __init__(self, scope: Scope, context: Context, *, ambiguous: bool = True) -> None:
+    def __init__(
+        self, scope: Scope, context: Context, *, ambiguous: bool = True, fields: bool = True
+    ) -> None:
         self.scope = scope
         self.context = context
+        self._fields = fields
         self._find = scope.find if ambiguous else scope.find_one
 
     def resolve(self, expression: Expression) -> Expression:
@@ -116,7 +122,12 @@ class Resolver:
             return self._outer(parts, at)
         result: Expression = found[0] if at.origin is None else replace(found[0], origin=at.origin)
         for name in found[1]:
-            result = extract(result, lit(name), self.context, at.origin)
+            try:
+                result = extract(result, lit(name), self.context, at.origin)
+            except AnalysisError:
+                if self._fields:
+                    raise
+                return None
         return result
 
     def _outer(self, parts: tuple[str, ...], at: Expression) -> Expression | None:
@@ -126,7 +137,12 @@ class Resolver:
             return self._literal_function(parts)
         result: Expression = OuterReference(column=found[0], origin=at.origin)
         for name in found[1]:
-            result = extract(result, lit(name), self.context, at.origin)
+            try:
+                result = extract(result, lit(name), self.context, at.origin)
+            except AnalysisError:
+                if self._fields:
+                    raise
+                return None
         return result
 
     def _literal_function(self, parts: tuple[str, ...]) -> Expression | None:
@@ -288,19 +304,22 @@ def _bad_cast(cast: Cast) -> AnalysisError:
     nested = isinstance(target, ArrayType | MapType | StructType)
     sql = pretty(cast.child if nested or cast.implicit else cast)
     function = None if cast.mode == "LEGACY" else instead_of_cast(source, target)
+    types = {"srcType": to_sql_type(source), "targetType": to_sql_type(target)}
     if function is not None:
-        reason = (
-            f'cannot cast "{source.sql}" to "{target.sql}".\nTo convert values from '
-            f'"{source.sql}" to "{target.sql}", you can use the functions `{function}` instead.'
+        return mismatch(
+            "CAST_WITH_FUNC_SUGGESTION",
+            sql,
+            cast.origin,
+            functionNames=to_sql_id(function),
+            **types,
         )
-        kind = "CAST_WITH_FUNC_SUGGESTION"
-    elif cast.mode == "ANSI" and can_cast(source, target, "LEGACY"):
-        reason = (
-            f'cannot cast "{source.sql}" to "{target.sql}" with ANSI mode on.\nIf you have to cast'
-            f' "{source.sql}" to "{target.sql}", you can set "spark.sql.ansi.enabled" as \'false\'.'
+    if cast.mode == "ANSI" and can_cast(source, target, "LEGACY"):
+        return mismatch(
+            "CAST_WITH_CONF_SUGGESTION",
+            sql,
+            cast.origin,
+            config=in_quotes("spark.sql.ansi.enabled"),
+            configVal="'false'",
+            **types,
         )
-        kind = "CAST_WITH_CONF_SUGGESTION"
-    else:
-        reason = f'cannot cast "{source.sql}" to "{target.sql}".'
-        kind = "CAST_WITHOUT_SUGGESTION"
-    return mismatch(kind, sql, reason, cast.origin)
+    return mismatch("CAST_WITHOUT_SUGGESTION", sql, cast.origin, **types)

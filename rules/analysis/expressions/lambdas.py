@@ -15,7 +15,7 @@ from ....planner.model.registry import HigherOrder, Parameters, find
 from ....planner.model.schemas.types import ArrayType, MapType, NullType
 from ....planner.model.tree import replace
 from ..context import Context
-from ..failures import failure
+from ..failures import catalyst_class, failure
 from ..names.extraction import extract
 
 if TYPE_CHECKING:
@@ -66,11 +66,7 @@ def _check_places(function: UnresolvedFunction, values: list[Expression]) -> Non
         return
     raise failure(
         "INVALID_LAMBDA_FUNCTION_CALL.PARAMETER_DOES_NOT_ACCEPT_LAMBDA_FUNCTION",
-        "Invalid lambda function call. You passed a lambda function to a parameter that does not"
-        " accept it. Please check if lambda function argument is in the correct position.",
-        state="42K0D",
         origin=function.origin,
-        hint="Give the arrays or maps first, then the lambda.",
     )
 
 
@@ -78,11 +74,8 @@ def _not_higher_order(function: UnresolvedFunction) -> AnalysisError:
     name = function.name.title().replace("_", "")
     return failure(
         "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION",
-        "Invalid lambda function call. A lambda function should only be used in a higher order"
-        f" function. However, its class is org.apache.spark.sql.catalyst.expressions.{name}, which"
-        " is not a higher order function.",
-        state="42K0D",
         origin=function.origin,
+        class_=catalyst_class(name),
     )
 
 
@@ -101,11 +94,9 @@ def _counted(lambdas: HigherOrder, function: LambdaFunction, types: Parameters) 
     given = 1 if lambdas.with_place else len(types)
     raise failure(
         "INVALID_LAMBDA_FUNCTION_CALL.NUM_ARGS_MISMATCH",
-        f"Invalid lambda function call. A higher order function expects {taken} arguments, but got"
-        f" {given}.",
-        state="42K0D",
         origin=function.origin,
-        hint="Write as many names before -> as the function has parameters for it.",
+        expectedNumArgs=taken,
+        actualNumArgs=given,
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import Call, Expression, SortOrder
 from ....planner.model.expressions.unresolved import UnresolvedFunction
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.tree import replace
 from ..context import Context
-from ..failures import failure, quoted, unsupported_syntax
+from ..failures import failure, unsupported_syntax
 
 _PERCENTILES = ("percentile_cont", "percentile_disc")
 _LISTS = ("listagg", "string_agg")
@@ -27,7 +30,9 @@ def ordered_call(function: UnresolvedFunction, name: str, context: Context) -> E
     if name == "mode":
         wanted = 0 if function.arguments else 1
         if len(order) != wanted:
-            raise _refused(function, name, "WRONG_NUM_ORDERINGS", _count(wanted, len(order)))
+            raise _refused(
+                function, name, "WRONG_NUM_ORDERINGS", expectedNum=wanted, actualNum=len(order)
+            )
         call = context.call(name, order[0].child, origin=function.origin)
         return _with_options(call, (order[0].ascending,))
     if name in _LISTS:
@@ -43,18 +48,11 @@ def _percentile(
     function: UnresolvedFunction, name: str, order: list[SortOrder], context: Context
 ) -> Expression:
     if function.distinct:
-        raise _refused(
-            function,
-            name,
-            "DISTINCT_UNSUPPORTED",
-            "The function does not support DISTINCT with WITHIN GROUP.",
-        )
+        raise _refused(function, name, "DISTINCT_UNSUPPORTED")
     if not order:
-        raise _refused(
-            function, name, "WITHIN_GROUP_MISSING", "WITHIN GROUP is required for the function."
-        )
+        raise _refused(function, name, "WITHIN_GROUP_MISSING")
     if len(order) != 1:
-        raise _refused(function, name, "WRONG_NUM_ORDERINGS", _count(1, len(order)))
+        raise _refused(function, name, "WRONG_NUM_ORDERINGS", expectedNum=1, actualNum=len(order))
     call = context.call(name, order[0].child, *function.arguments, origin=function.origin)
     return _with_options(call, (not order[0].ascending,))
 
@@ -63,14 +61,12 @@ def _with_options(call: Expression, options: tuple[object, ...]) -> Expression:
     return replace(call, options=options) if isinstance(call, Call) else call
 
 
-def _count(wanted: int, given: int) -> str:
-    return f"The function requires {wanted} orderings in WITHIN GROUP but got {given}."
-
-
-def _refused(function: UnresolvedFunction, name: str, kind: str, text: str) -> AnalysisError:
+def _refused(
+    function: UnresolvedFunction, name: str, case: str, /, **parameters: Any
+) -> AnalysisError:
     return failure(
-        f"INVALID_WITHIN_GROUP_EXPRESSION.{kind}",
-        f"Invalid function {quoted((name,))} with WITHIN GROUP. {text}",
-        state="42K0K",
+        f"INVALID_WITHIN_GROUP_EXPRESSION.{case}",
         origin=function.origin,
+        funcName=to_sql_id(name),
+        **parameters,
     )

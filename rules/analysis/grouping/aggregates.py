@@ -94,20 +94,8 @@ def _aliased(expression: Expression, items: tuple[Expression, ...], scope: Scope
 
 def _at_position(position: int, items: tuple[Expression, ...], origin: Origin | None) -> Expression:
     if not 1 <= position <= len(items):
-        raise failure(
-            "GROUP_BY_POS_OUT_OF_RANGE",
-            f"GROUP BY position {position} is not in select list"
-            f" (valid range is [1, {len(items)}]).",
-            state="42805",
-            origin=origin,
-        )
+        raise failure("GROUP_BY_POS_OUT_OF_RANGE", origin=origin, index=position, size=len(items))
     item = items[position - 1]
     if has_aggregate(item):
-        raise failure(
-            "GROUP_BY_POS_AGGREGATE",
-            f"GROUP BY {position} refers to an expression {as_sql(item)} that contains an aggregate"
-            " function. Aggregate functions are not allowed in GROUP BY.",
-            state="42903",
-            origin=origin,
-        )
+        raise failure("GROUP_BY_POS_AGGREGATE", origin=origin, index=position, aggExpr=as_sql(item))
     return without_alias(item)

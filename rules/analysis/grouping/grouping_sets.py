@@ -121,10 +121,8 @@ def _bit(
     if canonical(argument) not in known:
         raise failure(
             "GROUPING_COLUMN_MISMATCH",
-            f"Column of grouping ({plan_text(argument)}) can't be found in grouping columns"
-            f" {','.join(map(plan_text, keys))}.",
-            state="42803",
-            hint="Name one of the keys of GROUP BY.",
+            grouping=plan_text(argument),
+            groupingColumns=",".join(map(plan_text, keys)),
         )
     shift = Literal(value=len(keys) - 1 - known.index(canonical(argument)), type_=INT)
     shifted = Call(name="shiftright", arguments=(identity, shift))
@@ -146,10 +144,8 @@ def _check_grouping_id(arguments: Sequence[Expression], keys: Sequence[Expressio
         return
     raise failure(
         "GROUPING_ID_COLUMN_MISMATCH",
-        f"Columns of grouping_id ({','.join(map(_key_text, arguments))}) does not match grouping"
-        f" columns ({','.join(map(_key_text, keys))}).",
-        state="42803",
-        hint="Leave the arguments out, or name all keys in their order.",
+        groupingIdColumn=",".join(map(_key_text, arguments)),
+        groupByColumns=",".join(map(_key_text, keys)),
     )
 
 

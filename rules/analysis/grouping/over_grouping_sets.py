@@ -37,8 +37,6 @@ def without_sets() -> AnalysisError:
     """The refusal of `grouping(a)` over what has no grouping sets."""
     return failure(
         "UNSUPPORTED_GROUPING_EXPRESSION",
-        "grouping()/grouping_id() can only be used with GroupingSets/Cube/Rollup.",
-        state="42K0E",
         hint="Name the keys of GROUP BY CUBE, ROLLUP or GROUPING SETS.",
     )
 
@@ -61,7 +59,7 @@ def ordered_over_sets(
     context: Context,
 ) -> Expressions:
     """Keys of ORDER BY over an expanded aggregation whose columns are `output`."""
-    names = _Names(output, aggregate, context)
+    names = _Names(output, aggregate, context, fields=False)
     return tuple(names.in_order(e) for e in expressions)
 
 
@@ -69,7 +67,12 @@ class _Names:
     """What names mean over one expanded aggregation."""
 
     def __init__(
-        self, output: tuple[AttributeReference, ...], aggregate: Aggregate, context: Context
+        self,
+        output: tuple[AttributeReference, ...],
+        aggregate: Aggregate,
+        context: Context,
+        *,
+        fields: bool = True,
     ) -> None:
         assert isinstance(aggregate.child, Expand)
         projected = aggregate.child.child
@@ -86,9 +89,9 @@ class _Names:
         self.column_of = {
             canonical(source.children[0]): key for source, key in zip(sources, keys, strict=True)
         }
-        self.above = Resolver(context.scope(output), context, ambiguous=False)
-        self.of_rows = Resolver(context.scope(rows), context, ambiguous=False)
-        self.of_keys = Resolver(context.scope(keys), context, ambiguous=False)
+        self.above = Resolver(context.scope(output), context, ambiguous=False, fields=fields)
+        self.of_rows = Resolver(context.scope(rows), context, ambiguous=False, fields=False)
+        self.of_keys = Resolver(context.scope(keys), context, ambiguous=False, fields=False)
 
     def before_expansion(self, condition: Expression) -> Expression | None:
         """The condition with keys for columns, if Spark resolves it before it expands the sets."""

@@ -11,9 +11,9 @@ from ....planner.model.schemas.types import (
     StructField,
     StructType,
 )
-from ....planner.model.text.text import pretty
+from ....planner.model.text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ..context import Context
-from ..failures import failure, quoted
+from ..failures import failure
 
 
 def extract(
@@ -32,11 +32,7 @@ def extract(
             return _field(base, fields, name, context, origin)
         case StructType():
             raise failure(
-                "INVALID_EXTRACT_FIELD_TYPE",
-                "Field name should be a non-null string literal, but it's "
-                f'"{pretty(extraction)}".',
-                state="42000",
-                origin=origin,
+                "INVALID_EXTRACT_FIELD_TYPE", origin=origin, extraction=to_sql_expr(extraction)
             )
         case ArrayType():
             return context.call("get_array_item", base, extraction, origin=origin or base.origin)
@@ -47,10 +43,9 @@ def extract(
         case other:
             raise failure(
                 "INVALID_EXTRACT_BASE_FIELD_TYPE",
-                f'Can\'t extract a value from "{pretty(base)}". Need a complex type'
-                f' [STRUCT, ARRAY, MAP] but got "{other.sql}".',
-                state="42000",
                 origin=origin,
+                base=to_sql_expr(base),
+                other=to_sql_type(other),
             )
 
 
@@ -70,20 +65,16 @@ def _field(
     scope = context.scope(())
     found = [i for i, f in enumerate(fields) if scope.same(f.name, name)]
     if not found:
-        known = ", ".join(quoted((f.name,)) for f in fields)
+        known = ", ".join(to_sql_id(f.name) for f in fields)
         raise failure(
             "FIELD_NOT_FOUND",
-            f"No such struct field {quoted((name,))} in {known}.",
-            state="42704",
             origin=origin,
             subject=(name,),
+            fieldName=to_sql_id(name),
+            fields=known,
         )
     if len(found) > 1:
         raise failure(
-            "AMBIGUOUS_REFERENCE_TO_FIELDS",
-            f"Ambiguous reference to the field {quoted((name,))}. It appears {len(found)} times in"
-            " the schema.",
-            state="42000",
-            origin=origin,
+            "AMBIGUOUS_REFERENCE_TO_FIELDS", origin=origin, field=to_sql_id(name), count=len(found)
         )
     return GetStructField(child=base, ordinal=found[0], name=name, origin=origin)

@@ -6,8 +6,9 @@ from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import Expression
 from ....planner.model.expressions.unresolved import NamedArgument, UnresolvedFunction
 from ....planner.model.registry import find
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.tree import replace
-from ..failures import failure, quoted
+from ..failures import failure
 from .suggestions import distance
 
 
@@ -23,11 +24,8 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
     spec = find(name)
     signature = () if spec is None else spec.named_parameters
     if not signature:
-        raise _error(
-            function,
-            "NAMED_PARAMETERS_NOT_SUPPORTED",
-            f"Named parameters are not supported for function {quoted((name,))}; please retry the"
-            " query with positional arguments to the function call instead.",
+        raise failure(
+            "NAMED_PARAMETERS_NOT_SUPPORTED", origin=function.origin, functionName=to_sql_id(name)
         )
     names = [parameter for parameter, _ in signature]
     given: dict[str, Expression] = {}
@@ -35,13 +33,11 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
     for place, argument in enumerate(function.arguments):
         if not isinstance(argument, NamedArgument):
             if last is not None:
-                raise _error(
-                    function,
+                raise failure(
                     "UNEXPECTED_POSITIONAL_ARGUMENT",
-                    f"Cannot invoke routine {quoted((name,))} because it contains positional"
-                    f" argument(s) following the named argument assigned to {quoted((last,))};"
-                    " please rearrange them so the positional arguments come first and then retry"
-                    " the query again.",
+                    origin=function.origin,
+                    routineName=to_sql_id(name),
+                    parameterName=to_sql_id(last),
                 )
             if place < len(names):
                 given[names[place]] = argument
@@ -51,7 +47,7 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
         if known is None:
             raise _unknown(function, argument.name, names)
         if known in given:
-            raise _twice(function, known, place)
+            raise _twice(function, known, names)
         given[known] = argument.value
     arguments: list[Expression] = []
     for place, (parameter, default) in enumerate(signature):
@@ -62,46 +58,34 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
     return replace(function, arguments=tuple(arguments))
 
 
-def _error(function: UnresolvedFunction, condition: str, message: str) -> AnalysisError:
-    return failure(condition, message, state="4274K", origin=function.origin)
-
-
 def _unknown(function: UnresolvedFunction, written: str, names: list[str]) -> AnalysisError:
-    nearest = sorted(names, key=lambda n: distance(quoted((written,)), quoted((n,))))[:3]
-    return _error(
-        function,
+    nearest = sorted(names, key=lambda n: distance(to_sql_id(written), to_sql_id(n)))[:3]
+    return failure(
         "UNRECOGNIZED_PARAMETER_NAME",
-        f"Cannot invoke routine {quoted((function.name.lower(),))} because the routine call"
-        f" included a named argument reference for the argument named {quoted((written,))}, but"
-        " this routine does not include any signature containing an argument with this name. Did"
-        f" you mean one of the following? [{' '.join(quoted((n,)) for n in nearest)}].",
+        origin=function.origin,
+        routineName=to_sql_id((function.name.lower(),)),
+        argumentName=to_sql_id(written),
+        proposal=" ".join(to_sql_id(n) for n in nearest),
     )
 
 
-def _twice(function: UnresolvedFunction, name: str, place: int) -> AnalysisError:
-    by_position = not isinstance(function.arguments[0], NamedArgument)
-    kind = "BOTH_POSITIONAL_AND_NAMED" if by_position else "DOUBLE_NAMED_ARGUMENT_REFERENCE"
-    detail = (
-        "A positional argument and named argument both referred to the same parameter. Please"
-        " remove the named argument referring to this parameter."
-        if by_position
-        else "More than one named argument referred to the same parameter. Please assign a value"
-        " only once."
-    )
-    return _error(
-        function,
-        f"DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.{kind}",
-        f"Call to routine {quoted((function.name.lower(),))} is invalid because it includes"
-        f" multiple argument assignments to the same parameter name {quoted((name,))}. {detail}",
+def _twice(function: UnresolvedFunction, name: str, names: list[str]) -> AnalysisError:
+    positional = sum(not isinstance(a, NamedArgument) for a in function.arguments)
+    by_position = names.index(name) < positional
+    case = "BOTH_POSITIONAL_AND_NAMED" if by_position else "DOUBLE_NAMED_ARGUMENT_REFERENCE"
+    return failure(
+        f"DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.{case}",
+        origin=function.origin,
+        routineName=to_sql_id(function.name.lower()),
+        parameterName=to_sql_id(name),
     )
 
 
 def _missing(function: UnresolvedFunction, name: str, place: int) -> AnalysisError:
-    return _error(
-        function,
+    return failure(
         "REQUIRED_PARAMETER_NOT_FOUND",
-        f"Cannot invoke routine {quoted((function.name.lower(),))} because the parameter named"
-        f" {quoted((name,))} is required, but the routine call did not supply a value. Please"
-        f" update the routine call to supply an argument value (either positionally at index"
-        f" {place} or by name) and retry the query again.",
+        origin=function.origin,
+        routineName=to_sql_id((function.name.lower(),)),
+        parameterName=to_sql_id(name),
+        index=place,
     )

@@ -38,14 +38,7 @@ def without_excepted(
     for number, path in enumerate(paths):
         if any(path[: len(o)] == o or o[: len(path)] == path for o in paths[:number]):
             listed = ", ".join(".".join(parts) for parts in star.except_names)
-            raise failure(
-                "EXCEPT_OVERLAPPING_COLUMNS",
-                "Columns in an EXCEPT list must be distinct and non-overlapping, but got"
-                f" ({listed}).",
-                state="42702",
-                origin=star.origin,
-                hint="Name each column once.",
-            )
+            raise failure("EXCEPT_OVERLAPPING_COLUMNS", origin=star.origin, columns=listed)
     kept: list[Expression] = []
     for place, column in enumerate(columns):
         mine = [path[1:] for path in paths if path[0] == place]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ....planner.model.expressions.core import Alias, Expression, GetStructField
 from ....planner.model.expressions.unresolved import UnresolvedStar
 from ....planner.model.schemas.types import StructType, quote_if_needed
-from ..failures import failure, quoted
+from ....planner.model.text.quoting import to_sql_id
+from ..failures import failure
 from .star_except import without_excepted
 
 if TYPE_CHECKING:
@@ -46,18 +47,15 @@ def _fields(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
     if base is not None:
         raise failure(
             "_LEGACY_ERROR_TEMP_1050",
-            f"Can only star expand struct data types. Attribute: `List({', '.join(star.target)})`.",
             origin=star.origin,
-            hint="Only structs have fields: leave .* out.",
+            attributes=f"List({', '.join(star.target)})",
         )
     target = ".".join("`" + part + "`" for part in star.target)
     names = sorted({c.name for c in resolver.scope.columns})
     raise failure(
         "CANNOT_RESOLVE_STAR_EXPAND",
-        f"Cannot resolve {target}.* given input columns {', '.join(quoted((n,)) for n in names)}."
-        " Please check that the specified table or struct exists and is accessible in the input"
-        " columns.",
-        state="42704",
         origin=star.origin,
         hint=f"Select * or one of: {', '.join(quote_if_needed(n) for n in names)}.",
+        targetString=target,
+        columns=", ".join(to_sql_id(n) for n in names),
     )

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AttributeReference, Origin
 from ....planner.model.schemas.types import quote_if_needed
+from ....planner.model.text.quoting import to_sql_id
 from ..columns import full_name
-from ..failures import failure, quoted
+from ..failures import failure
 
 MOST = 5
 
@@ -22,7 +23,7 @@ def unresolved_column(
 ) -> AnalysisError:
     """A name that no column has, with the columns that there are, nearest first if `ordered`."""
     columns = tuple(columns)
-    proposals = nearest(parts, columns) if ordered else [quoted((c.name,)) for c in columns]
+    proposals = nearest(parts, columns) if ordered else [to_sql_id(c.name) for c in columns]
     return unresolved(parts, proposals, origin)
 
 
@@ -30,23 +31,18 @@ def unresolved(
     parts: tuple[str, ...], proposals: list[str], origin: Origin | None
 ) -> AnalysisError:
     """A name that no column has, with what may have been meant."""
-    text = f"A column, variable, or function parameter with name {quoted(parts)} cannot be resolved"
+    name = to_sql_id(parts)
     if not proposals:
         return failure(
-            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
-            f"{text}. ",
-            state="42703",
-            origin=origin,
-            subject=parts,
+            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", origin=origin, subject=parts, objectName=name
         )
-    listed = ", ".join(proposals)
     return failure(
         "UNRESOLVED_COLUMN.WITH_SUGGESTION",
-        f"{text}. Did you mean one of the following? [{listed}].",
-        state="42703",
         origin=origin,
         hint=f"The nearest column is {proposals[0]}.",
         subject=parts,
+        objectName=name,
+        proposal=", ".join(proposals),
     )
 
 
@@ -68,8 +64,8 @@ def nearest_in_order(parts: tuple[str, ...], columns: Iterable[AttributeReferenc
     if len(parts) == 1 and len({whole[:-1] for whole, _ in known}) == 1:
         known = [(whole[-1:], shown[-1:]) for whole, shown in known]
     written = ".".join(quote_if_needed(part) for part in parts)
-    nearest = sorted(known, key=lambda names: distance(written, quoted(names[0])))
-    return [quoted(shown) for _, shown in nearest[:MOST]]
+    nearest = sorted(known, key=lambda names: distance(written, to_sql_id(names[0])))
+    return [to_sql_id(shown) for _, shown in nearest[:MOST]]
 
 
 def distance(one: str, other: str) -> int:

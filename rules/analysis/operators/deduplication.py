@@ -49,9 +49,9 @@ def _unknown_key(key: Expression, child: LogicalPlan) -> AnalysisError:
     name = ".".join(key.parts) if isinstance(key, UnresolvedAttribute) else pretty(key)
     return failure(
         "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
-        f'Cannot resolve column name "{name}" among ({names}).',
-        state="42703",
         origin=key.origin,
         hint="Deduplicate by columns of the input.",
         subject=key.parts if isinstance(key, UnresolvedAttribute) else (),
+        colName=name,
+        fieldNames=names,
     )

@@ -39,13 +39,8 @@ def _named(hint: UnresolvedHint, plan: LogicalPlan) -> LogicalPlan:
     name = ".".join(hint.tables[0]).strip("'\"") if len(hint.tables) == 1 else ""
     found = next(filter(_keeps_state, plan.walk()), None)
     if not name or found is None:
-        raise AnalysisError(
-            "STATEPLAN_OPERATOR_NAMES",
-            "STATE_NAME stands where there is no operator with state."
-            if name
-            else "STATE_NAME needs one name.",
-            hint="Write /*+ STATE_NAME(totals) */ behind SELECT, or df.hint('STATE_NAME', 'totals')"
-            " behind the aggregation, deduplication or join.",
+        raise AnalysisError.of(
+            "STATEPLAN_OPERATOR_HINT_MISPLACED" if name else "STATEPLAN_OPERATOR_HINT_EMPTY"
         )
     origin = found.origin or hint.origin or Origin(line=1, position=0)
     named = replace(found, origin=replace(origin, state_name=name))

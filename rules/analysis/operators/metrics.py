@@ -9,7 +9,7 @@ from ....planner.model.expressions.core import (
     Expression,
 )
 from ....planner.model.plans.metrics import CollectMetrics
-from ....planner.model.text.text import pretty
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.tree import replace
 from ..expressions.expressions import Resolver
 from ..failures import failure
@@ -35,11 +35,8 @@ def _check(expression: Expression, plan: CollectMetrics) -> None:
     if isinstance(expression, AttributeReference):
         raise failure(
             "INVALID_OBSERVED_METRICS.NON_AGGREGATE_FUNC_ARG_IS_ATTRIBUTE",
-            f'Invalid observed metrics. Attribute "{pretty(expression)}" can only be used as an'
-            " argument to an aggregate function.",
-            state="42K0E",
             origin=plan.origin,
-            hint="Aggregate the column: observe(name, max(column)).",
+            expr=to_sql_expr(expression),
         )
     for child in expression.children:
         _check(child, plan)

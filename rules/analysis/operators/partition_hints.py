@@ -12,7 +12,7 @@ from ....planner.model.plans.partitions import (
     RepartitionByExpression,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.text.text import pretty
+from ....planner.model.text.quoting import to_sql_expr
 from ..context import Context
 from ..expressions.expressions import Resolver
 from ..selects.missing import resolve_over, restored
@@ -33,20 +33,12 @@ def resolve_partition_hint(
         number, parameters = _number(parameters[0]), parameters[1:]
     if name == "COALESCE":
         if number is None or parameters:
-            raise AnalysisError(
-                "_LEGACY_ERROR_TEMP_1048",
-                f"{name} Hint expects a partition number as a parameter.",
-                hint="Write /*+ COALESCE(2) */.",
-            )
+            raise AnalysisError.of("_LEGACY_ERROR_TEMP_1048", hintName=name)
         return Repartition(num_partitions=_positive(number), shuffle=False, child=child)
     wrong = next((p for p in parameters if not isinstance(p, UnresolvedAttribute)), None)
     if wrong is not None:
-        raise AnalysisError(
-            "_LEGACY_ERROR_TEMP_1047",
-            f"{name} Hint parameters should include an optional integral partitionNum and/or"
-            f' columns, but "{pretty(wrong)}" can not be recognized as either partitionNum or'
-            " columns.",
-            hint="Compute the expression in a subquery and name its column.",
+        raise AnalysisError.of(
+            "_LEGACY_ERROR_TEMP_1047", hintName=name, invalidParams=to_sql_expr(wrong)
         )
     if number is not None:
         _positive(number)

@@ -26,10 +26,10 @@ def resolve_watermark(
     if isinstance(plan.event_time, UnresolvedStar):
         raise failure(
             "INVALID_USAGE_OF_STAR_OR_REGEX",
-            "Invalid usage of '*' in UnresolvedEventTimeWatermark.",
-            state="42000",
             origin=plan.event_time.origin,
             hint="Name one column of type TIMESTAMP.",
+            elem="'*'",
+            prettyName="UnresolvedEventTimeWatermark",
         )
     event_time = Resolver(context.scope(child.output), context).resolve(plan.event_time)
     if isinstance(event_time, AttributeReference):
@@ -42,10 +42,7 @@ def resolve_watermark(
         text = pretty(qualified(event_time))
         raise failure(
             "REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE",
-            "The watermark clause requires an explicit name if expression is specified, but"
-            f" got {text} AS `{pretty(event_time)}`.",
-            state="42000",
-            hint="Give the expression a name: WATERMARK expression AS name DELAY OF ...",
+            sqlExpr=f"{text} AS `{pretty(event_time)}`",
         )
     projected = Project(project_list=(event_time, *child.output), child=child)
     return replace(plan, event_time=event_time.to_attribute(), child=projected)

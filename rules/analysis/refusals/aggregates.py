@@ -11,6 +11,7 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.plans.logical import Aggregate
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.quoting import in_quotes, to_sql_expr
 from ....planner.model.text.text import pretty
 from ..failures import failure, missing_group_by
 from ..grouping.aggregates import has_aggregate
@@ -34,34 +35,20 @@ def aggregate_shape(plan: LogicalPlan) -> AnalysisError | None:
 
 def _grouped_aggregate(item: Expression) -> AnalysisError:
     found = next(n for n in item.walk() if isinstance(n, AggregateExpression))
-    return failure(
-        "GROUP_BY_AGGREGATE",
-        f"Aggregate functions are not allowed in GROUP BY, but found {as_sql(found)}.",
-        state="42903",
-        origin=item.origin,
-    )
+    return failure("GROUP_BY_AGGREGATE", origin=item.origin, sqlExpr=as_sql(found))
 
 
 def _arguments_of_aggregate(node: AggregateExpression) -> AnalysisError | None:
     inner = [n for a in node.children for n in a.collect(AggregateExpression)]
     if inner:
-        return failure(
-            "NESTED_AGGREGATE_FUNCTION",
-            "It is not allowed to use an aggregate function in the argument of another"
-            " aggregate function. Please use the inner aggregate function in a sub-query.",
-            state="42607",
-            origin=inner[0].origin,
-        )
+        return failure("NESTED_AGGREGATE_FUNCTION", origin=inner[0].origin)
     random = next((a for a in node.function.children if not a.deterministic), None)
     if random is None:
         return None
     return failure(
         "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION",
-        f'Non-deterministic expression "{pretty(node)}" should not appear in the'
-        " arguments of an aggregate function.",
-        state="42845",
         origin=random.origin,
-        hint="Compute it in a subquery and aggregate its column.",
+        sqlExpr=to_sql_expr(node),
     )
 
 
@@ -78,12 +65,9 @@ def _ungrouped(
         name = pretty(expression)
         return failure(
             "MISSING_AGGREGATION",
-            f'The non-aggregating expression "{name}" is based on columns which are not'
-            " participating in the GROUP BY clause.\nAdd the columns or the expression to the"
-            f' GROUP BY, aggregate the expression, or use "any_value({name})" if you do not care'
-            " which of the values within a group is returned.",
-            state="42803",
             hint=f"Add {name} to GROUP BY.",
+            expression=in_quotes(name),
+            expressionAnyValue=f'"any_value({name})"',
         )
     for child in expression.children:
         error = _ungrouped(child, grouped, plan)

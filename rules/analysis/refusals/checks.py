@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from typing import Any
 
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
@@ -45,8 +46,15 @@ from ....planner.model.schemas.types import (
 )
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.logical_text import tree_text
+from ....planner.model.text.quoting import (
+    SEARCH_PATH,
+    in_quotes,
+    to_sql_expr,
+    to_sql_id,
+    to_sql_type,
+)
 from ....planner.model.text.text import pretty
-from ..failures import SEARCH_PATH, failure, mismatch, quoted
+from ..failures import failure, mismatch
 from ..names.suggestions import unresolved_column
 from ..subqueries.correlation import misplaced_outer_references
 from ..subqueries.subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
@@ -100,11 +108,11 @@ def _unfinished(plan: LogicalPlan) -> AnalysisError:
     """Something that no check names: better told than planned."""
     operator = next(p for p in bottom_up(plan) if not p.resolved)
     left = next((pretty(e) for e in operator.expressions if not e.resolved), "")
-    return AnalysisError(
+    return AnalysisError.of(
         "STATEPLAN_UNRESOLVED",
-        f"{type(operator).__name__} cannot be resolved: {left or 'its inputs do not fit'}.",
-        hint="This use is not supported here; try it in a subquery of its own.",
         tree=tree_text(plan),
+        operator=type(operator).__name__,
+        expressions=left or "its inputs do not fit",
     )
 
 
@@ -128,15 +136,10 @@ def unknown_table(plan: LogicalPlan) -> AnalysisError | None:
         return None
     return failure(
         "TABLE_OR_VIEW_NOT_FOUND",
-        f"The table or view {quoted(plan.parts)} cannot be found. Verify the spelling and"
-        f" correctness of the schema and catalog.\nSearch path: {SEARCH_PATH}.\nIf you did not"
-        " qualify the name with a schema, verify the current_schema() output, or qualify the name"
-        " with the correct schema and catalog.\nTo tolerate the error on drop use DROP VIEW IF"
-        " EXISTS or DROP TABLE IF EXISTS.",
-        state="42P01",
         origin=plan.origin,
-        hint="Name one of the query's sources.",
         subject=plan.parts,
+        relationName=to_sql_id(plan.parts),
+        searchPath=SEARCH_PATH,
     )
 
 
@@ -180,11 +183,10 @@ def collated_operands(plan: LogicalPlan) -> AnalysisError | None:
             continue
         for node in expressions_up(expression):
             if isinstance(node, AttributeReference | Cast) and is_collated(node.data_type):
-                return AnalysisError(
+                return AnalysisError.of(
                     "STATEPLAN_UNSUPPORTED_COLLATION",
-                    f"{pretty(node)} has the type {node.data_type.sql}. stateplan hands on columns"
-                    " with a collation, but does not compare them or compute with them.",
-                    hint="Give the column the type STRING in the source's schema.",
+                    expression=pretty(node),
+                    type=node.data_type.sql,
                 )
     return None
 
@@ -202,12 +204,10 @@ def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
         return None
     return failure(
         "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE",
-        f'The event time {quoted((event_time.name,))} has the invalid type "{kind.sql}", but'
-        ' expected "TIMESTAMP".',
-        state="42K09",
         origin=plan.origin,
-        hint="Cast the column to TIMESTAMP first.",
         subject=(event_time.name,),
+        eventName=to_sql_id(event_time.name),
+        eventType=to_sql_type(kind),
     )
 
 
@@ -220,10 +220,7 @@ def filter_type(plan: LogicalPlan) -> AnalysisError | None:
     sql = pretty(plan.condition)
     kind = plan.condition.data_type.sql
     return mismatch(
-        "FILTER_NOT_BOOLEAN",
-        sql,
-        f'Filter expression "{sql}" of type "{kind}" is not a boolean.',
-        plan.origin,
+        "FILTER_NOT_BOOLEAN", sql, plan.origin, filter=in_quotes(sql), type=in_quotes(kind)
     )
 
 
@@ -236,10 +233,9 @@ def join_condition(plan: LogicalPlan) -> AnalysisError | None:
         return None
     return failure(
         "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
-        f'The join condition "{pretty(plan.condition)}" has the invalid type "{kind.sql}", expected'
-        ' "BOOLEAN".',
-        state="42K0E",
         origin=plan.origin,
+        joinCondition=to_sql_expr(plan.condition),
+        conditionType=to_sql_type(kind),
     )
 
 
@@ -251,28 +247,28 @@ def limits(plan: LogicalPlan) -> AnalysisError | None:
         name, value = "offset", plan.offset
     else:
         return None
-    text = f'The limit like expression "{pretty(value)}" is invalid. The {name} expression must be'
+    case = ""
+    parameters: dict[str, Any] = {}
     if not value.foldable:
-        kind, rest = "IS_UNFOLDABLE", " foldable."
-        text = text.replace("must be", "must evaluate to a constant value.")
-        rest = ""
+        case = "IS_UNFOLDABLE"
     elif not isinstance(value.data_type, IntegerType):
-        kind, rest = "DATA_TYPE", f' integer type, but got "{value.data_type.sql}".'
+        case, parameters = "DATA_TYPE", {"dataType": to_sql_type(value.data_type)}
     else:
         from ....planner.model.expressions.evaluation import evaluate
 
         number = evaluate(value)
-        if number is None:
-            return None
-        if number.value is None:
-            kind, rest = "IS_NULL", ""
-            text = text.replace("must be", "must not be null.")
-        elif isinstance(number.value, int) and number.value < 0:
-            kind, rest = "IS_NEGATIVE", f" equal to or greater than 0, but got {number.value}."
-        else:
-            return None
+        if number is not None and number.value is None:
+            case = "IS_NULL"
+        elif number is not None and isinstance(number.value, int) and number.value < 0:
+            case, parameters = "IS_NEGATIVE", {"v": str(number.value)}
+    if not case:
+        return None
     return failure(
-        f"INVALID_LIMIT_LIKE_EXPRESSION.{kind}", text + rest, state="42K0E", origin=value.origin
+        f"INVALID_LIMIT_LIKE_EXPRESSION.{case}",
+        origin=value.origin,
+        expr=to_sql_expr(value),
+        name=name,
+        **parameters,
     )
 
 
@@ -286,22 +282,23 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
         if len(branch.output) != len(first):
             return failure(
                 "NUM_COLUMNS_MISMATCH",
-                f"{word} can only be performed on inputs with the same number of columns, but the"
-                f" first input has {len(first)} columns and the {_ordinal(number)} input has"
-                f" {len(branch.output)} columns.",
-                state="42826",
                 origin=plan.origin,
+                operator=word,
+                firstNumColumns=len(first),
+                invalidOrdinalNum=_ordinal(number),
+                invalidNumColumns=len(branch.output),
             )
         for position, (one, other) in enumerate(zip(first, branch.output, strict=True)):
             if not same_shape(one.type_, other.type_):
                 return failure(
                     "INCOMPATIBLE_COLUMN_TYPE",
-                    f"{word} can only be performed on tables with compatible column types. The"
-                    f" {_ordinal(position)} column of the {_ordinal(number)} table is"
-                    f' "{other.type_.sql}" type which is not compatible with "{one.type_.sql}" at'
-                    " the same column of the first table..",
-                    state="42825",
                     origin=plan.origin,
+                    operator=word,
+                    columnOrdinalNumber=_ordinal(position),
+                    tableOrdinalNumber=_ordinal(number),
+                    dataType1=to_sql_type(other.type_),
+                    dataType2=to_sql_type(one.type_),
+                    hint_="",
                 )
     return None
 
@@ -317,11 +314,9 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
         if isinstance(column, AttributeReference) and contains_type(column.type_, MapType):
             return failure(
                 "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
-                "The feature is not supported: Cannot have MAP type columns in a set operation"
-                " (INTERSECT, EXCEPT, etc.), but the type of column"
-                f' {quoted(column.name.split("."))} is "{column.type_.sql}".',
-                state="0A000",
                 origin=plan.origin,
+                colName=to_sql_id(column.name.split(".")),
+                dataType=to_sql_type(column.type_),
             )
     return None
 

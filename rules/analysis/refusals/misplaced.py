@@ -9,6 +9,7 @@ from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.functions.comparisons import is_orderable
 from ....planner.model.plans.logical import Filter, Join, Sort
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ..failures import failure, mismatch
 from ..grouping.aggregates import has_aggregate
@@ -22,11 +23,9 @@ def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
     found = [n for n in plan.condition.walk() if isinstance(n, AggregateExpression)]
     return failure(
         "INVALID_WHERE_CONDITION",
-        f'The WHERE condition "{pretty(plan.condition)}" contains invalid expressions:'
-        f" {', '.join(map(as_sql, found))}.\nRewrite the query to avoid window"
-        " functions, aggregate functions, and generator functions in the WHERE clause.",
-        state="42903",
         origin=plan.origin,
+        condition_=to_sql_expr(plan.condition),
+        expressionList=", ".join(map(as_sql, found)),
     )
 
 
@@ -41,13 +40,7 @@ def misplaced_in_operator(plan: LogicalPlan) -> AnalysisError | None:
     name = type(plan).__name__
     listed = ", ".join(f'"{pretty(node)}"' for node in found)
     return failure(
-        "UNSUPPORTED_EXPR_FOR_OPERATOR",
-        f"The query operator {name} contains one or more unsupported expressions.\nConsider to"
-        " rewrite it to avoid window functions, aggregate functions, and generator functions in"
-        f" the {name} operator.\nInvalid expressions: [{listed}]",
-        state="42K0E",
-        origin=plan.origin,
-        hint="Compute it in a subquery first.",
+        "UNSUPPORTED_EXPR_FOR_OPERATOR", origin=plan.origin, operator=name, invalidExprSqls=listed
     )
 
 
@@ -59,13 +52,7 @@ def random_in_operator(plan: LogicalPlan) -> AnalysisError | None:
     if not found:
         return None
     listed = ", ".join(f'"{pretty(node)}"' for node in found)
-    return failure(
-        "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
-        f"The operator expects a deterministic expression, but the actual expression is {listed}.",
-        state="42K0E",
-        origin=plan.origin,
-        hint="Compute it in a subquery first.",
-    )
+    return failure("INVALID_NON_DETERMINISTIC_EXPRESSIONS", origin=plan.origin, sqlExprs=listed)
 
 
 def sort_types(plan: LogicalPlan) -> AnalysisError | None:
@@ -77,8 +64,9 @@ def sort_types(plan: LogicalPlan) -> AnalysisError | None:
             return mismatch(
                 "INVALID_ORDERING_TYPE",
                 pretty(order),
-                f'The `sortorder` does not support ordering on type "{order.child.data_type.sql}".',
                 order.origin,
+                functionName=to_sql_id("sortorder"),
+                dataType=to_sql_type(order.child.data_type),
             )
     return None
 
@@ -93,9 +81,4 @@ def misplaced_star(
             # Spark calls it by its class.
             name = node.name if isinstance(node, Call) else type(node).__name__
             place, position = f"expression `{name.lower()}`", None
-    return failure(
-        "INVALID_USAGE_OF_STAR_OR_REGEX",
-        f"Invalid usage of '*' in {place}.",
-        state="42000",
-        origin=position,
-    )
+    return failure("INVALID_USAGE_OF_STAR_OR_REGEX", origin=position, elem="'*'", prettyName=place)

@@ -7,6 +7,7 @@ name, or left it out, the old one is not there any more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AttributeReference
@@ -24,21 +25,20 @@ def missing_columns(plan: LogicalPlan) -> AnalysisError | None:
     given = _once(a for child in plan.children for a in child.output)
     names = {column.name.lower() for column in given}
     alike = [column for column in missing if column.name.lower() in names]
-    condition = "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT"
-    end = ". "
+    operator: dict[str, Any] = {
+        "missingAttributes": _listed(missing),
+        "input": _listed(given),
+        "operator": f"!{line_text(plan)}",
+    }
     if alike:
-        condition = "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION"
-        end = (
-            f". Attribute(s) with the same name appear in the operation: {_listed(alike)}.\n"
-            "Please check if the right attribute(s) are used."
+        return failure(
+            "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION",
+            origin=plan.origin,
+            operation=_listed(alike),
+            **operator,
         )
     return failure(
-        condition,
-        f"Resolved attribute(s) {_listed(missing)} missing from {_listed(given)} in operator"
-        f" !{line_text(plan)}{end}",
-        state="XX000",
-        origin=plan.origin,
-        hint="Name the column (F.col) instead of taking it from an earlier DataFrame.",
+        "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT", origin=plan.origin, **operator
     )
 
 

@@ -17,13 +17,7 @@ def trailing_comma(plan: LogicalPlan) -> AnalysisError | None:
             case Project(project_list=(_, *_, last)) | Aggregate(aggregates=(_, *_, last)):
                 column = _from_column(last)
                 if column is not None:
-                    return failure(
-                        "TRAILING_COMMA_IN_SELECT",
-                        "Trailing comma detected in SELECT clause. Remove the trailing comma before"
-                        " the FROM clause.",
-                        state="42601",
-                        origin=column.origin,
-                    )
+                    return failure("TRAILING_COMMA_IN_SELECT", origin=column.origin)
     return None
 
 

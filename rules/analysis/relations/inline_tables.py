@@ -8,10 +8,10 @@ from ....planner.model.functions.coercion import common_type
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import LocalRelation, UnresolvedInlineTable
 from ....planner.model.schemas.types import DataType
-from ....planner.model.text.text import pretty
+from ....planner.model.text.quoting import to_sql_expr, to_sql_id
 from ..context import Context
 from ..expressions.expressions import Resolver
-from ..failures import failure, quoted
+from ..failures import failure
 
 
 def resolve_inline_table(table: UnresolvedInlineTable, context: Context) -> LogicalPlan:
@@ -52,22 +52,18 @@ def _check_lengths(table: UnresolvedInlineTable) -> None:
         if len(row) != len(table.names):
             raise failure(
                 "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH",
-                f"Invalid inline table. Inline table expected {len(table.names)} columns but found"
-                f" {len(row)} columns in row {number}.",
-                state="42000",
                 origin=table.origin,
-                hint="Give every row as many values.",
+                expectedNumCols=len(table.names),
+                actualNumCols=len(row),
+                rowIndex=number,
             )
 
 
 def _no_constant(expression: Expression) -> Exception:
     return failure(
         "INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE",
-        f'Invalid inline table. Cannot evaluate the expression "{pretty(expression)}" in inline'
-        " table definition.",
-        state="42000",
         origin=expression.origin,
-        hint="VALUES takes constants only.",
+        expr=to_sql_expr(expression),
     )
 
 
@@ -78,11 +74,8 @@ def _kind(
     if kind is None:
         raise failure(
             "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE",
-            f"Invalid inline table. Found incompatible types in the column {quoted((name,))} for"
-            " inline table.",
-            state="42000",
             origin=table.origin,
-            hint="Cast the column's values to one type.",
+            colName=to_sql_id(name),
         )
     return kind
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from ....planner.model.expressions.core import Alias, AttributeReference, Expression
 from ....planner.model.plans.logical import Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.tree import replace
 from ...common.duplicates import keep_apart as keep_apart
 from ...common.duplicates import keep_subqueries_apart as keep_subqueries_apart
 from ...common.duplicates import renewed as renewed
 from ..context import Context
 from ..expressions.expressions import Resolver
-from ..failures import failure, quoted
+from ..failures import failure
 from ..names.hidden_columns import cut_back, hidden_columns, with_hidden_columns
 
 
@@ -93,12 +94,12 @@ def _merged(
 def _key(name: str, side: LogicalPlan, which: str, context: Context) -> AttributeReference:
     found = context.scope(side.output).named(name)
     if not found:
-        columns = ", ".join(quoted((a.name,)) for a in sorted(side.output, key=lambda a: a.name))
+        columns = ", ".join(to_sql_id(a.name) for a in sorted(side.output, key=lambda a: a.name))
         raise failure(
             "UNRESOLVED_USING_COLUMN_FOR_JOIN",
-            f"USING column {quoted((name,))} cannot be resolved on the {which} side of the join."
-            f" The {which}-side columns: [{columns}].",
-            state="42703",
             subject=(name,),
+            colName=to_sql_id(name),
+            side=which,
+            suggestion=columns,
         )
     return found[0]

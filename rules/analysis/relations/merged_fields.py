@@ -18,8 +18,9 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.ids import fresh_id
 from ....planner.model.schemas.types import ArrayType, DataType, StructField, StructType
+from ....planner.model.text.quoting import to_sql_id
 from ..context import Context
-from ..failures import failure, quoted
+from ..failures import failure
 
 
 def conformed(
@@ -83,13 +84,8 @@ def _rebuilt(
 
 
 def _no_field(wanted: StructField, source: StructType) -> AnalysisError:
-    names = ", ".join(quoted((field.name,)) for field in source.fields)
-    return failure(
-        "FIELD_NOT_FOUND",
-        f"No such struct field {quoted((wanted.name,))} in {names}.",
-        state="42704",
-        hint="Give both sides the same fields, or allow missing ones.",
-    )
+    names = ", ".join(to_sql_id(field.name) for field in source.fields)
+    return failure("FIELD_NOT_FOUND", fieldName=to_sql_id(wanted.name), fields=names)
 
 
 def _alike(one: DataType, other: DataType, context: Context) -> bool:

@@ -22,6 +22,7 @@ from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.pivot import UnresolvedPivot
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import NULL, STRING, StructType, quote_if_needed, same_type
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ...optimization.expressions.failing_constants import refuse_failing
@@ -228,12 +229,7 @@ def _check_aggregate(expression: Expression) -> None:
         return
     if isinstance(expression, AttributeReference):
         text = ".".join((*expression.qualifier, expression.name))
-        raise failure(
-            "_LEGACY_ERROR_TEMP_1006",
-            f"Aggregate expression required for pivot, but '{text}' did not appear in any"
-            " aggregate function.",
-            hint="Put the column in an aggregate, as in PIVOT (max(column) FOR ...).",
-        )
+        raise failure("_LEGACY_ERROR_TEMP_1006", sql=text)
     for child in expression.children:
         _check_aggregate(child)
 
@@ -243,19 +239,9 @@ def _constant(
 ) -> Expression:
     bare = _bare(value)
     if not is_orderable(column.data_type):
-        raise failure(
-            "INCOMPARABLE_PIVOT_COLUMN",
-            f"Invalid pivot column {pretty(column)}. Pivot columns must be comparable.",
-            state="42818",
-            hint="Pivot by a column whose values can be compared.",
-        )
+        raise failure("INCOMPARABLE_PIVOT_COLUMN", columnName=pretty(column))
     if not bare.foldable:
-        raise failure(
-            "NON_LITERAL_PIVOT_VALUES",
-            f'Literal expressions required for pivot values, found "{pretty(value)}".',
-            state="42K08",
-            hint="List constants: PIVOT (... FOR column IN (1, 2)).",
-        )
+        raise failure("NON_LITERAL_PIVOT_VALUES", expression=to_sql_expr(value))
     if same_type(bare.data_type, column.data_type):
         return bare
     return Cast(

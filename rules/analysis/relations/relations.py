@@ -14,9 +14,10 @@ from ....planner.model.plans.relations import (
     View,
 )
 from ....planner.model.settings.conf import Conf
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.tree import replace
 from ..context import Context
-from ..failures import failure, quoted
+from ..failures import failure
 
 _ALWAYS_NULLABLE = "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled"
 
@@ -38,9 +39,8 @@ def resolve_relation(relation: UnresolvedRelation, context: Context) -> LogicalP
     if relation.streaming and not streaming:
         raise failure(
             "_LEGACY_ERROR_TEMP_1008",
-            f"{name} is not a temp view of streaming logical plan, please use batch API such as"
-            " `DataFrameReader.table` to read it.",
             hint=f"{name} is a static table: leave STREAM out.",
+            quoted=name,
         )
     alias = context.fold(source.name)
     plan = source.plan if isinstance(source, TempView) else _source(source, context)
@@ -53,10 +53,9 @@ def _refuse_deep_name(relation: UnresolvedRelation) -> None:
     if len(namespace) > 1:
         raise failure(
             "REQUIRES_SINGLE_PART_NAMESPACE",
-            f"spark_catalog requires a single-part namespace, but got identifier {quoted(parts)}.",
-            state="42K05",
-            hint="Name one of the query's sources.",
             subject=parts,
+            sessionCatalog="spark_catalog",
+            identifier=to_sql_id(parts),
         )
 
 
@@ -101,10 +100,9 @@ def rename_columns(plan: SubqueryAlias) -> SubqueryAlias:
     if len(plan.columns) != len(output):
         raise failure(
             "ASSIGNMENT_ARITY_MISMATCH",
-            f"The number of columns or variables assigned or aliased: {len(output)} does not match"
-            f" the number of source expressions: {len(plan.columns)}.",
-            state="42802",
             origin=plan.origin,
+            numTarget=len(output),
+            numExpr=len(plan.columns),
         )
     renamed = tuple(Alias(child=a, name=n) for a, n in zip(output, plan.columns, strict=True))
     return replace(plan, child=Project(project_list=renamed, child=plan.child), columns=())

@@ -10,9 +10,10 @@ from ....planner.model.plans.logical import Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import OneRowRelation, Range, UnresolvedTableFunction
 from ....planner.model.schemas.types import LONG
+from ....planner.model.text.quoting import to_sql_id
 from ..context import Context
 from ..expressions.expressions import Resolver
-from ..failures import failure, quoted, wrong_argument_count
+from ..failures import failure, wrong_argument_count
 from ..selects.selects import generate_node
 
 
@@ -28,17 +29,13 @@ def resolve_table_function(function: UnresolvedTableFunction, context: Context) 
         arguments = tuple(resolver.resolve(a) for a in function.arguments)
         return _range(function, arguments, context)
     spec = registry.find(name)
-    if spec is None or spec.kind != "generator":
+    if spec is not None and spec.kind != "generator":
+        raise failure("NOT_A_TABLE_FUNCTION", origin=function.origin, functionName=to_sql_id(name))
+    if spec is None:
         raise failure(
             "UNRESOLVABLE_TABLE_VALUED_FUNCTION",
-            f"Could not resolve {quoted(function.name.split('.'))} to a table-valued function."
-            "\nPlease make sure that it is defined as a table-valued function and that all required"
-            f" parameters are provided correctly.\nIf {quoted(function.name.split('.'))} is not"
-            " defined, please create the table-valued function before using it.\nFor more"
-            " information about defining table-valued functions, please refer to the Apache Spark"
-            " documentation.",
-            state="42883",
             origin=function.origin,
+            name=to_sql_id(function.name.split(".")),
         )
     call = resolver.resolve(
         UnresolvedFunction(name=name, arguments=function.arguments, origin=function.origin)

@@ -16,10 +16,11 @@ from ....planner.model.plans.logical import Project, Union
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.set_operations import SetOperation
 from ....planner.model.schemas.types import DataType
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.tree import replace
 from ...common.duplicates import keep_tables_apart
 from ..context import Context
-from ..failures import failure, quoted
+from ..failures import failure
 from .joins import keep_apart
 from .merged_fields import conformed
 
@@ -101,10 +102,10 @@ def _both_by_name(
             names = ", ".join(other.name for other in right.output)
             raise failure(
                 "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES",
-                f'Cannot resolve column name "{column.name}" among ({names}).',
-                state="42703",
                 hint="Give both sides the same columns, or allow missing ones.",
                 subject=(column.name,),
+                colName=column.name,
+                fieldNames=names,
             )
         items.append(_like(found[0], column, context, allow_missing) if found else _missing(column))
     extra = [column for column in right.output if column.expr_id not in seen]
@@ -137,10 +138,8 @@ def _refuse_repeats(side: LogicalPlan, context: Context) -> None:
         if len(scope.named(column.name)) > 1:
             raise failure(
                 "COLUMN_ALREADY_EXISTS",
-                f"The column {quoted((scope.fold(column.name),))} already exists. Choose another"
-                " name or rename the existing column.",
-                state="42711",
                 hint="Give each column of a side a name of its own.",
+                columnName=to_sql_id((scope.fold(column.name),)),
             )
 
 

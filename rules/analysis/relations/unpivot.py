@@ -15,11 +15,12 @@ from ....planner.model.plans.logical import Expand, Filter
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.unpivot import UnresolvedUnpivot
 from ....planner.model.schemas.types import STRING, DataType, same_type
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
 from ..expressions.expressions import Resolver
-from ..failures import failure, quoted
+from ..failures import failure
 from ..names.names import named
 from ..selects.selects import resolve_items
 
@@ -39,21 +40,9 @@ def resolve_unpivot(plan: UnresolvedUnpivot, child: LogicalPlan, context: Contex
     if not all(e.resolved for entry in ((ids or ()), *columns) for e in entry):
         return replace(plan, ids=ids, columns=columns, child=child)
     if not columns:
-        raise failure(
-            "UNPIVOT_REQUIRES_VALUE_COLUMNS",
-            "At least one value column needs to be specified for UNPIVOT, all columns specified as"
-            " ids.",
-            state="42K0A",
-            hint="Name a column whose values are to become rows.",
-        )
+        raise failure("UNPIVOT_REQUIRES_VALUE_COLUMNS")
     if any(len(entry) != len(plan.value_names) for entry in columns):
-        raise failure(
-            "UNPIVOT_VALUE_SIZE_MISMATCH",
-            "All unpivot value columns must have the same size as there are value column names"
-            f" ({len(plan.value_names)}).",
-            state="428C4",
-            hint="Name as many value columns as each group has.",
-        )
+        raise failure("UNPIVOT_VALUE_SIZE_MISMATCH", names=len(plan.value_names))
     if ids is None:
         chosen = frozenset().union(*(e.references for entry in columns for e in entry))
         ids = tuple(a for a in child.output if a.expr_id not in chosen)
@@ -96,10 +85,9 @@ def _all_but(ids: tuple[Expression, ...], child: LogicalPlan) -> tuple[tuple[Exp
     if computed and all(e.resolved for e in ids):
         raise failure(
             "UNPIVOT_REQUIRES_ATTRIBUTES",
-            "UNPIVOT requires all given id expressions to be columns when no value expressions are"
-            f" given. These are not columns: [{', '.join(computed)}].",
-            state="42K0A",
-            hint="Give the value columns too.",
+            given="id",
+            empty="value",
+            expressions=", ".join(computed),
         )
     kept = {e.expr_id for e in ids if isinstance(e, AttributeReference)}
     return tuple((a,) for a in child.output if a.expr_id not in kept)
@@ -129,14 +117,9 @@ def _common(columns: list[Expression], context: Context) -> DataType:
 def _no_common_type(columns: list[Expression]) -> AnalysisError:
     by_type: dict[str, list[str]] = {}
     for column in columns:
-        by_type.setdefault(column.data_type.sql, []).append(quoted((_name(column),)))
+        by_type.setdefault(column.data_type.sql, []).append(to_sql_id((_name(column),)))
     listed = ", ".join(f'"{kind}" ({_first(names)})' for kind, names in sorted(by_type.items()))
-    return failure(
-        "UNPIVOT_VALUE_DATA_TYPE_MISMATCH",
-        f"Unpivot value columns must share a least common type, some types do not: [{listed}].",
-        state="42K09",
-        hint="Cast the value columns to one type first.",
-    )
+    return failure("UNPIVOT_VALUE_DATA_TYPE_MISMATCH", types=listed)
 
 
 def _first(names: list[str]) -> str:

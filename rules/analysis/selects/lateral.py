@@ -26,10 +26,11 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.unresolved import UnresolvedAlias, UnresolvedAttribute
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.quoting import to_sql_expr, to_sql_id
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..expressions.expressions import Resolver
-from ..failures import failure, quoted
+from ..failures import failure
 from ..names.extraction import extract
 
 Items = tuple[Expression, ...]
@@ -88,10 +89,8 @@ def _refuse_in_aggregates(item: Expression) -> None:
         for used in function.collect(LateralReference):
             raise failure(
                 "UNSUPPORTED_FEATURE.LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC",
-                "The feature is not supported: Referencing a lateral column alias"
-                f' {quoted((used.alias,))} in the aggregate function "{pretty(function)}".',
-                state="0A000",
-                hint="Compute the alias in a subquery.",
+                lca=to_sql_id(used.alias),
+                aggFunc=to_sql_expr(function),
             )
 
 
@@ -101,13 +100,9 @@ def _refer(expression: Expression, known: dict[str, list[Alias]], resolver: Reso
     found = known.get(resolver.scope.fold(expression.parts[0]))
     if not found:
         return expression
-    name = quoted(expression.parts[:1])
+    name = to_sql_id(expression.parts[:1])
     if len(found) > 1:
-        raise failure(
-            "AMBIGUOUS_LATERAL_COLUMN_ALIAS",
-            f"Lateral column alias {name} is ambiguous and has {len(found)} matches.",
-            state="42702",
-        )
+        raise failure("AMBIGUOUS_LATERAL_COLUMN_ALIAS", name=name, n=len(found))
     made = found[0].to_attribute()
     result: Expression = LateralReference(
         name=f"lateralAliasReference({'.'.join(expression.parts)})",

@@ -43,11 +43,13 @@ def resolve_over(
     context: Context,
     *,
     input_first: bool = False,
+    fields: bool = True,
 ) -> tuple[Expressions, LogicalPlan]:
     """The expressions over the child's columns or what lies below them, and the child for it.
 
     Over an aggregation ORDER BY means the select list's columns first; HAVING (`input_first`) the
-    grouping columns, and in aggregate functions the input's.
+    grouping columns, and in aggregate functions the input's. `fields`: whether a field that one of
+    the child's columns lacks is an error, as everywhere but in ORDER BY.
     """
     aggregate = _aggregate_below(child)
     if any(e.exists(is_grouping_call) for e in expressions):
@@ -56,16 +58,18 @@ def resolve_over(
     if behind and any(map(_has_aggregate_function, expressions)):
         # A HAVING that needs more than the select list gives has a Project above: ORDER BY then
         # finds grouping columns, but no aggregates, as in Spark.
-        resolver = Resolver(context.scope(child.output), context, ambiguous=False)
+        resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
         return tuple(resolver.resolve(e) for e in expressions), child
     if aggregate is not None and is_expanded(aggregate):
         over = having_over_sets if input_first else ordered_over_sets
         resolved = over(expressions, child.output, aggregate, context)
     elif aggregate is not None:
         cut = _is_cut(child)
-        resolved = _over_aggregate(expressions, child.output, aggregate, context, input_first, cut)
+        resolved = _over_aggregate(
+            expressions, child.output, aggregate, context, input_first, cut, fields
+        )
     else:
-        resolver = Resolver(context.scope(child.output), context, ambiguous=False)
+        resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
         resolved = tuple(resolver.resolve(e) for e in expressions)
     if all(e.resolved and _is_covered(e, child) for e in resolved):
         return resolved, child
@@ -77,9 +81,9 @@ def resolve_over(
     if all(e.resolved and e.references <= below.output_ids for e in added):
         return added, below  # an aggregate function over plain rows: the checks refuse it
     if aggregate is not None and aggregate is _under_filters(child):
-        return _as_far_as_possible(expressions, resolved, child, aggregate, context)
+        return _as_far_as_possible(expressions, resolved, child, aggregate, context, input_first)
     # What lies below cannot be reached from here: such names stay unresolved.
-    resolver = Resolver(context.scope(child.output), context, ambiguous=False)
+    resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
     return tuple(resolver.resolve(e) for e in expressions), child
 
 
@@ -107,14 +111,15 @@ def _as_far_as_possible(
     child: LogicalPlan,
     aggregate: Aggregate,
     context: Context,
+    fields: bool,
 ) -> tuple[Expressions, LogicalPlan]:
     """Aggregate functions resolved, other names only where the select list has them.
 
     If the input has the names at all, the aggregation gives what is aggregated, as for a condition
     that could be resolved: Spark proposes these columns, too.
     """
-    above = Resolver(context.scope(child.output), context, ambiguous=False)
-    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False)
+    above = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
+    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False, fields=False)
     known = all(_is_known(e, above.scope, below.scope) for e in expressions)
     if not is_expanded(aggregate):
 
@@ -186,10 +191,11 @@ def _over_aggregate(
     context: Context,
     input_first: bool,
     cut: bool,
+    fields: bool,
 ) -> Expressions:
     # Columns that HAVING added are cut off: an aggregate function has nothing to stand on there.
-    above = Resolver(context.scope(output), context, ambiguous=False)
-    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False)
+    above = Resolver(context.scope(output), context, ambiguous=False, fields=fields)
+    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False, fields=False)
     grouping = {canonical(e) for e in aggregate.grouping}
 
     def resolve(expression: Expression) -> Expression:
@@ -227,7 +233,7 @@ def _add_missing(
         return _extend_aggregate(expressions, plan)
     if isinstance(plan, Distinct | SubqueryAlias) or not isinstance(plan, UnaryNode):
         return expressions, plan
-    resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False)
+    resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False, fields=False)
     resolved = tuple(resolver.resolve(e) for e in expressions)
     new, child = resolved, plan.child
     if not all(e.resolved and _is_covered_by(e, plan, plan.child) for e in resolved):

@@ -7,6 +7,7 @@ from ....planner.model.expressions.core import Alias, Expression
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.plans.logical import Filter, Project, UnresolvedQualify
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
@@ -43,13 +44,7 @@ def resolve_qualify(plan: UnresolvedQualify, child: LogicalPlan, context: Contex
         items = (*below.output, *columns)
         below = extract_windows(Project(project_list=items, child=below, origin=plan.origin))
     elif not plan.listed:
-        raise failure(
-            "QUALIFY_REQUIRES_WINDOW_FUNCTION",
-            "The QUALIFY clause requires at least one window function in the current SELECT list or"
-            " the QUALIFY condition.",
-            state="42903",
-            hint="Use WHERE or HAVING for other conditions.",
-        )
+        raise failure("QUALIFY_REQUIRES_WINDOW_FUNCTION")
     return restored(Filter(condition=condition, child=below, origin=plan.origin), child)
 
 
@@ -71,9 +66,5 @@ def _refuse_aggregates(plan: UnresolvedQualify) -> None:
 
 def _not_allowed(function: Expression) -> AnalysisError:
     return failure(
-        "QUALIFY_AGGREGATE_NOT_ALLOWED",
-        f'Aggregate functions are not supported in QUALIFY: "{pretty(function)}".',
-        state="42903",
-        origin=function.origin,
-        hint="Aggregate in the select list and name that column.",
+        "QUALIFY_AGGREGATE_NOT_ALLOWED", origin=function.origin, aggregateExpr=to_sql_expr(function)
     )

@@ -17,6 +17,7 @@ from ....planner.model.expressions.unresolved import (
 from ....planner.model.plans.logical import Aggregate, Generate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import StructType
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
@@ -81,12 +82,7 @@ def _refuse_star_with_positions(
 ) -> None:
     stars = any(item.holds(UnresolvedStar) for item in items)
     if stars and any(isinstance(item, UnresolvedOrdinal) for item in grouping):
-        raise failure(
-            "STAR_GROUP_BY_POS",
-            "Star (*) is not allowed in a select list when GROUP BY an ordinal position is used.",
-            state="0A000",
-            hint="Name the columns in the select list or in GROUP BY.",
-        )
+        raise failure("STAR_GROUP_BY_POS")
 
 
 def _select_list(
@@ -189,13 +185,7 @@ def _below_generators(
         return aggregate(items)
     if len(made_here) > 1:
         shown = ", ".join(f'"{pretty(call)}"' for call in made_here)
-        raise failure(
-            "UNSUPPORTED_GENERATOR.MULTI_GENERATOR",
-            "The generator is not supported: only one generator allowed per SELECT clause but"
-            f" found {len(made_here)}: {shown}.",
-            state="42K0E",
-            hint="Call one of them in a query around this one.",
-        )
+        raise failure("UNSUPPORTED_GENERATOR.MULTI_GENERATOR", num=len(made_here), generators=shown)
     below: list[Expression] = []
 
     def taken(column: Expression) -> int:
@@ -233,11 +223,9 @@ def _below_generators(
 def _not_several_columns(item: MultiAlias) -> AnalysisError:
     return failure(
         "MULTI_ALIAS_WITHOUT_GENERATOR",
-        f"Multi part aliasing ({', '.join(item.names)}) is not supported with"
-        f' "{pretty(item.child)}" as it is not a generator function.',
-        state="42K0E",
         origin=item.origin,
-        hint="Give one name to one column.",
+        names=", ".join(item.names),
+        expr=to_sql_expr(item.child),
     )
 
 
@@ -269,10 +257,7 @@ def refuse_nested_generator(expression: Expression) -> None:
     """
     if any(generators_in(child) for child in expression.children):
         raise failure(
-            "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS",
-            f'The generator is not supported: nested in expressions "{pretty(expression)}".',
-            state="42K0E",
-            hint="Call the generator in a subquery or with LATERAL VIEW.",
+            "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS", expression=to_sql_expr(expression)
         )
 
 
@@ -312,12 +297,9 @@ def generate_node(
     if names and len(names) != len(schema.fields):
         raise failure(
             "UDTF_ALIAS_NUMBER_MISMATCH",
-            "The number of aliases supplied in the AS clause does not match the number of columns"
-            f" output by the UDTF.\nExpected {len(schema.fields)} aliases, but got"
-            f" {','.join(names)}.\nPlease ensure that the number of aliases provided matches the"
-            " number of columns output by the UDTF.",
-            state="42802",
             origin=origin,
+            aliasesSize=len(schema.fields),
+            aliasesNames=",".join(names),
         )
     generated = tuple(
         AttributeReference(name=name, type_=f.data_type, is_nullable=f.nullable or outer)

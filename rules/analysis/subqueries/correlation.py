@@ -15,8 +15,9 @@ from ....planner.model.expressions.subqueries import OuterReference, SubqueryExp
 from ....planner.model.plans.logical import Filter, Generate, Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import OneRowRelation
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.text.text import pretty
-from ..failures import failure, quoted
+from ..failures import failure
 
 _HOSTS = (Filter, Project, Join)
 _MIXED = "AGGREGATE_FUNCTION_MIXED_OUTER_LOCAL_REFERENCES"
@@ -45,11 +46,8 @@ def _mixed_aggregates(operator: LogicalPlan) -> AnalysisError | None:
             if is_outer(function) and function.references:
                 return failure(
                     f"UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.{_MIXED}",
-                    "Unsupported subquery expression: Found an aggregate function in a correlated"
-                    " predicate that has both outer and local references, which is not supported:"
-                    f" {pretty(_qualified(function))}.",
-                    state="0A000",
                     origin=function.function.origin,
+                    function=pretty(_qualified(function)),
                 )
     return None
 
@@ -65,10 +63,8 @@ def _outside_of_filters(operator: LogicalPlan) -> AnalysisError | None:
     listed = ",".join(f'"{_sql(_stripped(e))}"' for e in found)
     return failure(
         "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.CORRELATED_REFERENCE",
-        "Unsupported subquery expression: Expressions referencing the outer query are not"
-        f" supported outside of WHERE/HAVING clauses: {listed}.",
-        state="0A000",
         origin=operator.origin,
+        sqlExprs=listed,
     )
 
 
@@ -91,6 +87,6 @@ def _sql(expression: Expression) -> str:
     match expression:
         case Alias(child=child, name=name):
             plain = name.isidentifier()
-            return f"{pretty(child)} AS {name if plain else quoted((name,))}"
+            return f"{pretty(child)} AS {name if plain else to_sql_id(name)}"
         case _:
             return pretty(expression)

@@ -25,6 +25,7 @@ from ....planner.model.plans.logical import Aggregate, Filter, Join, Project, Un
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import DataType, same_type
 from ....planner.model.text.logical_text import tree_text
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
@@ -82,11 +83,11 @@ def _length_mismatch(test: InSubquery, columns: tuple[AttributeReference, ...]) 
     return mismatch(
         "IN_SUBQUERY_LENGTH_MISMATCH",
         pretty(test),
-        "The number of columns in the left hand side of an IN subquery does not match the number"
-        f" of columns in the output of subquery. Left hand side columns(length:"
-        f" {len(test.values)}): [{left}], right hand side columns(length: {len(columns)}):"
-        f" [{right}].",
         test.origin,
+        leftLength=len(test.values),
+        leftColumns=left,
+        rightLength=len(columns),
+        rightColumns=right,
     )
 
 
@@ -103,10 +104,10 @@ def _type_mismatch(test: InSubquery, columns: tuple[AttributeReference, ...]) ->
     return mismatch(
         "IN_SUBQUERY_DATA_TYPE_MISMATCH",
         pretty(test),
-        "The data type of one or more elements in the left hand side of an IN subquery is not"
-        " compatible with the data type of the output of the subquery. Mismatched columns:"
-        f" [{wrong}], left side: [{left}], right side: [{right}].",
         test.origin,
+        mismatchedColumns=wrong,
+        leftType=left,
+        rightType=right,
     )
 
 
@@ -115,13 +116,7 @@ def streaming_subqueries(plan: LogicalPlan) -> AnalysisError | None:
     found = (s for e in plan.expressions for s in subqueries_in(e))
     if not any(subquery.plan.is_streaming for subquery in found):
         return None
-    return failure(
-        "INVALID_SUBQUERY_EXPRESSION.STREAMING_QUERY",
-        "Invalid subquery: Streaming query is not allowed in subquery expressions.",
-        state="42823",
-        origin=plan.origin,
-        hint="Join the stream instead.",
-    )
+    return failure("INVALID_SUBQUERY_EXPRESSION.STREAMING_QUERY", origin=plan.origin)
 
 
 _TAKE_PREDICATES = (Filter, Project, Aggregate, Join, UnresolvedHaving)
@@ -146,12 +141,8 @@ def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
             ):
                 return failure(
                     "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_IN_EXISTS_SUBQUERY",
-                    "Unsupported subquery expression: IN/EXISTS predicate subqueries can only be"
-                    " used in filters, joins, aggregations, window functions, projections, and"
-                    f" UPDATE/MERGE/DELETE commands:\n{tree_text(plan)}\n",
-                    state="0A000",
                     origin=subquery.origin,
-                    hint="Compute it in the select list of a subquery.",
+                    treeNode=f"{tree_text(plan)}\n",
                 )
     return None
 
@@ -159,11 +150,8 @@ def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
 def _misplaced_value(plan: LogicalPlan) -> AnalysisError:
     return failure(
         "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
-        "Unsupported subquery expression: Correlated scalar subqueries can only be used in filters,"
-        f" aggregations, projections, and UPDATE/MERGE/DELETE commands:\n{tree_text(plan)}\n",
-        state="0A000",
         origin=plan.origin,
-        hint="Compare with it in WHERE.",
+        treeNode=f"{tree_text(plan)}\n",
     )
 
 
@@ -177,11 +165,8 @@ def _ungrouped(
         return None
     return failure(
         "SCALAR_SUBQUERY_IS_IN_GROUP_BY_OR_AGGREGATE_FUNCTION",
-        f"The correlated scalar subquery '\"{pretty(subquery)}\"' is neither present in GROUP BY,"
-        " nor in an aggregate function.\nAdd it to GROUP BY using ordinal position or wrap it in"
-        " `first()` (or `first_value`) if you don't care which value you get.",
-        state="0A000",
         origin=subquery.origin,
+        sqlExpr=to_sql_expr(subquery),
     )
 
 
@@ -191,9 +176,6 @@ def scalar_columns(subquery: SubqueryExpression) -> AnalysisError | None:
         return None
     return failure(
         "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN",
-        "Invalid subquery: Scalar subquery must return only one column, but got"
-        f" {len(subquery.plan.output)}.",
-        state="42823",
         origin=subquery.origin,
-        hint="Select one column in the subquery.",
+        number=len(subquery.plan.output),
     )

@@ -11,6 +11,7 @@ from ....planner.model.functions.coercion import cast_unless_same
 from ....planner.model.schemas.casts import can_cast
 from ....planner.model.schemas.types import DateType, NumericType, TimestampNTZType, TimestampType
 from ....planner.model.settings.conf import Conf
+from ....planner.model.text.quoting import in_quotes, to_sql_type
 from ....planner.model.text.text import plan_text, pretty
 from ....planner.model.tree import replace
 from ..failures import mismatch
@@ -87,8 +88,9 @@ def _bounds(
         return mismatch(
             "SPECIFIED_WINDOW_FRAME_INVALID_BOUND",
             frame,
-            f'Window frame upper bound "{upper}" does not follow the lower bound "{lower}".',
             origin,
+            upper=in_quotes(upper),
+            lower=in_quotes(lower),
         )
     types = _type(lower), _type(upper)
     if kind == "ROWS":
@@ -97,26 +99,28 @@ def _bounds(
                 return mismatch(
                     "SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE",
                     frame,
-                    f'The data type of the {name} bound "{found}" does not match the expected data'
-                    ' type "INT".',
                     origin,
+                    location=name,
+                    exprType=in_quotes(found),
+                    expectedType='"INT"',
                 )
     if None not in types and types[0] != types[1]:
-        shown = '" and "'.join(map(_value_text, (lower, upper)))
         return mismatch(
             "SPECIFIED_WINDOW_FRAME_DIFF_TYPES",
             frame,
-            f'Window frame bounds "{shown}" do not have the same type: "{types[0]}" <>'
-            f' "{types[1]}".',
             origin,
+            lower=in_quotes(_value_text(lower)),
+            upper=in_quotes(_value_text(upper)),
+            lowerType=in_quotes(str(types[0])),
+            upperType=in_quotes(str(types[1])),
         )
     places = _place(lower), _place(upper)
     if places[0] is not None and places[1] is not None and places[0] > places[1]:
         return mismatch(
             "SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON",
             frame,
-            "The lower bound of a window frame must be less than or equal to the upper bound.",
             origin,
+            comparison="less than or equal",
         )
     return None
 
@@ -144,28 +148,19 @@ def _order(
     text = pretty(window).split(" OVER ", 1)[1]
     keys = [o for o in window.order_by if isinstance(o, SortOrder)]
     if not keys:
-        return mismatch(
-            "RANGE_FRAME_WITHOUT_ORDER",
-            text,
-            "A range window frame cannot be used in an unordered window specification.",
-            origin,
-        )
+        return mismatch("RANGE_FRAME_WITHOUT_ORDER", text, origin)
     if len(keys) > 1:
         return mismatch(
-            "RANGE_FRAME_MULTI_ORDER",
-            text,
-            "A range window frame with value boundaries cannot be used in a window specification"
-            f" with multiple order by expressions: {','.join(map(plan_text, keys))}.",
-            origin,
+            "RANGE_FRAME_MULTI_ORDER", text, origin, orderSpec=",".join(map(plan_text, keys))
         )
     for kind in types:
         if not _fits(keys[0].child, kind):
             return mismatch(
                 "RANGE_FRAME_INVALID_TYPE",
                 text,
-                f'The data type "{keys[0].child.data_type.sql}" used in the order specification'
-                f' does not support the data type "{kind}" which is used in the range frame.',
                 origin,
+                orderSpecType=to_sql_type(keys[0].child.data_type),
+                valueBoundaryType=in_quotes(kind),
             )
     return None
 

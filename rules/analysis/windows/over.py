@@ -27,6 +27,7 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.plans.logical import Aggregate, Project, Window
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import default_frame, frame_in_plan, pretty
 from ....planner.model.tree import replace
 from ..failures import failure
@@ -55,12 +56,7 @@ def refuse_window_in_where(condition: Expression) -> None:
         AnalysisError: the condition uses one.
     """
     if has_window(condition):
-        raise failure(
-            "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE",
-            "It is not allowed to use window functions inside WHERE clause.",
-            state="42601",
-            hint="Compute the window function in a subquery and filter its result.",
-        )
+        raise failure("WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE", clauseName="WHERE")
 
 
 def check_windows(plan: LogicalPlan) -> AnalysisError | None:
@@ -78,9 +74,8 @@ def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
         if isinstance(function, AggregateExpression) and function.distinct:
             return failure(
                 "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED",
-                f'Distinct window functions are not supported: "{pretty(expression)}".',
-                state="0A000",
                 origin=expression.origin,
+                windowExpr=to_sql_expr(expression),
             )
         if error := check_frame(expression):
             return error
@@ -89,17 +84,13 @@ def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
         if isinstance(function, Call) and _is_window_function(function):
             return _misused(expression, function)
         return failure(
-            "UNSUPPORTED_EXPR_FOR_WINDOW",
-            f'Expression "{pretty(function)}" not supported within a window function.',
-            state="42P20",
-            origin=function.origin,
+            "UNSUPPORTED_EXPR_FOR_WINDOW", origin=function.origin, sqlExpr=to_sql_expr(function)
         )
     if _is_window_function(expression):
         return failure(
             "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE",
-            f'Window function "{pretty(expression)}" requires an OVER clause.',
-            state="42601",
             origin=plan.origin,
+            funcName=to_sql_expr(expression),
         )
     for child in expression.children:
         error = _check(child, plan)
@@ -112,23 +103,19 @@ def _misused(window: WindowExpression, function: Call) -> AnalysisError | None:
     """A window function over rows in no order, or over a frame that is not its own."""
     own = replace(window, frame="")
     if window.frame and function.name in ("lag", "lead"):
-        return failure(
-            "_LEGACY_ERROR_TEMP_1035", f"Cannot specify window frame for {function.name} function."
-        )
+        return failure("_LEGACY_ERROR_TEMP_1035", prettyName=function.name)
     if window.frame and function.name != "nth_value" and window.frame != default_frame(own):
         return failure(
             "_LEGACY_ERROR_TEMP_1036",
-            f"Window Frame {frame_in_plan(window.frame)} must match the required frame"
-            f" {frame_in_plan(default_frame(own))}.",
+            wf=frame_in_plan(window.frame),
+            required=frame_in_plan(default_frame(own)),
         )
     if window.order_by:
         return None
     return failure(
         "WINDOW_FUNCTION_FRAME_NOT_ORDERED",
-        f"Window function {function.name} requires the window to be ordered. You need to add an"
-        f" ORDER BY clause. For example: SELECT {pretty(qualified(function))} OVER (PARTITION BY"
-        " window_partition ORDER BY window_ordering) FROM table.",
-        state="42601",
+        wf_name=function.name,
+        wf_expr=pretty(qualified(function)),
     )
 
 

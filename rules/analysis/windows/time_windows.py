@@ -65,13 +65,7 @@ def expand_windows(
         *_distinct(plan.expressions, SessionWindow),
     ]
     if len(found) > 1 and all(w.time.resolved for w in found):  # be their types right or wrong
-        raise failure(
-            "_LEGACY_ERROR_TEMP_1039",
-            "Multiple time/session window expressions would result in a cartesian product of rows,"
-            " therefore they are currently not supported.",
-            origin=plan.origin,
-            hint="Use one window per query, and a subquery for a second one.",
-        )
+        raise failure("_LEGACY_ERROR_TEMP_1039", origin=plan.origin)
     if len(found) != 1 or not found[0].time.resolved or hasattr(found[0], "error"):
         return plan, child
     window = found[0]

@@ -6,6 +6,7 @@ The expressions they become are expanded by `time_windows`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import Call, Expression, Literal
@@ -26,6 +27,7 @@ from ....planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
+from ....planner.model.text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ....planner.model.text.text import plain_text, pretty
 from ....planner.model.tree import replace
 from ..context import Context
@@ -70,12 +72,7 @@ def _duration(argument: Expression, function: UnresolvedFunction) -> int:
             return -value if negative else value
         if isinstance(value, str) and isinstance(literal.type_, StringType):
             return _interval_micros(value, function)
-    raise failure(
-        "_LEGACY_ERROR_TEMP_1207",
-        "The duration and time inputs to window must be an integer, long or string literal.",
-        origin=function.origin,
-        hint="Write the durations as texts such as '10 minutes'.",
-    )
+    raise failure("_LEGACY_ERROR_TEMP_1207", origin=function.origin)
 
 
 def _interval_micros(text: str, function: UnresolvedFunction) -> int:
@@ -84,11 +81,7 @@ def _interval_micros(text: str, function: UnresolvedFunction) -> int:
     except AnalysisError as error:
         raise located(error, function.origin) from None
     if months:
-        raise failure(
-            "_LEGACY_ERROR_TEMP_3231",
-            f"Intervals greater than a month is not supported ({text}).",
-            hint="Months have no fixed length: write days.",
-        )
+        raise failure("_LEGACY_ERROR_TEMP_3231", interval=text)
     return days * 86_400_000_000 + micros
 
 
@@ -127,32 +120,35 @@ def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
         return window
     window = replace(window, time=_as_time(window.time, context))
     if not _is_time(window.time.data_type):
-        return _invalid(
-            window,
-            "UNEXPECTED_INPUT_TYPE",
-            _wrong_time(window.time),
-        )
+        return _invalid(window, "UNEXPECTED_INPUT_TYPE", **_wrong_time(window.time))
     for name, value in (("window_duration", window.size), ("slide_duration", window.slide)):
         if value <= 0:
             return _invalid(
                 window,
                 "VALUE_OUT_OF_RANGE",
-                f"The `{name}` must be between (0, 9223372036854775807]"
-                f" (current value = {value}L).",
+                exprName=to_sql_id(name),
+                valueRange="(0, 9223372036854775807]",
+                currentValue=f"{value}L",
             )
     if window.slide > window.size:
         return _invalid(
             window,
             "PARAMETER_CONSTRAINT_VIOLATION",
-            f"The `slide_duration`({window.slide}L) must be <= the"
-            f" `window_duration`({window.size}L).",
+            leftExprName=to_sql_id("slide_duration"),
+            leftExprValue=f"{window.slide}L",
+            constraint="<=",
+            rightExprName=to_sql_id("window_duration"),
+            rightExprValue=f"{window.size}L",
         )
     if abs(window.start) >= window.slide:
         return _invalid(
             window,
             "PARAMETER_CONSTRAINT_VIOLATION",
-            f"The `abs(start_time)`({abs(window.start)}L) must be < the"
-            f" `slide_duration`({window.slide}L).",
+            leftExprName=to_sql_id("abs(start_time)"),
+            leftExprValue=f"{abs(window.start)}L",
+            constraint="<",
+            rightExprName=to_sql_id("slide_duration"),
+            rightExprValue=f"{window.slide}L",
         )
     return window
 
@@ -167,9 +163,9 @@ def _is_time(data_type: DataType) -> bool:
     return isinstance(data_type, TimestampType | TimestampNTZType) or is_window(data_type)
 
 
-def _invalid(window: TimeWindow, kind: str, reason: str) -> InvalidTimeWindow:
+def _invalid(window: TimeWindow, kind: str, /, **parameters: Any) -> InvalidTimeWindow:
     sql = f"window({plain_text(window.time)}, {window.size}, {window.slide}, {window.start})"
-    error = mismatch(kind, sql, reason, window.origin)
+    error = mismatch(kind, sql, window.origin, **parameters)
     return InvalidTimeWindow(
         time=window.time,
         size=window.size,
@@ -193,15 +189,10 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
     if isinstance(gap.data_type, StringType | NullType):
         gap = context.cast(gap, CALENDAR_INTERVAL)
     elif not isinstance(gap.data_type, CalendarIntervalType):
-        raise failure(
-            "_LEGACY_ERROR_TEMP_1040",
-            "Gap duration expression used in session window must be CalendarIntervalType, but got"
-            f" {_interval_class(gap.data_type)}.",
-            hint="Write the gap as a text such as '10 minutes'.",
-        )
+        raise failure("_LEGACY_ERROR_TEMP_1040", dt=_interval_class(gap.data_type))
     if not _is_time(time.data_type):
         sql = f"sessionwindow({plain_text(time)}, {plain_text(gap)})"
-        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, _wrong_time(time), window.origin)
+        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, window.origin, **_wrong_time(time))
         return InvalidSessionWindow(time=time, gap=window.gap, origin=window.origin, error=error)
     if time is window.time and gap is window.gap:
         return window
@@ -216,18 +207,22 @@ def check_window_time(time: WindowTime) -> WindowTime:
     error = mismatch(
         "UNEXPECTED_INPUT_TYPE",
         pretty(time),
-        'The first parameter requires the "STRUCT" type, however'
-        f' "{pretty(window)}" has the type "{window.data_type.sql}".',
         time.origin,
+        paramIndex="first",
+        requiredType='"STRUCT"',
+        inputSql=to_sql_expr(window),
+        inputType=to_sql_type(window.data_type),
     )
     return InvalidWindowTime(window=window, origin=time.origin, error=error)
 
 
-def _wrong_time(time: Expression) -> str:
-    return (
-        f'The first parameter requires the {TIME_TYPES} type, however "{pretty(time)}" has the'
-        f' type "{time.data_type.sql}".'
-    )
+def _wrong_time(time: Expression) -> dict[str, str]:
+    return {
+        "paramIndex": "first",
+        "requiredType": TIME_TYPES,
+        "inputSql": to_sql_expr(time),
+        "inputType": to_sql_type(time.data_type),
+    }
 
 
 def _interval_class(data_type: DataType) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ....planner.model.errors import PlanningError
 from ....planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Literal, Origin
@@ -23,16 +24,11 @@ from ....planner.model.schemas.types import (
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.fragments import fragment_context
 from ....planner.model.text.literal_text import pretty_sql, zone
+from ....planner.model.text.quoting import in_quotes, to_sql_type
 from ....planner.model.text.text import plan_text
 
-_BYPASS = (
-    'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22012'
-)
-_DIVISIONS = {"DIVIDE_BY_ZERO": "Division", "REMAINDER_BY_ZERO": "Remainder"}
-_INDEXES = {
-    "get_array_item": ("INVALID_ARRAY_INDEX", "the SQL function `get()`"),
-    "element_at": ("INVALID_ARRAY_INDEX_IN_ELEMENT_AT", "`try_element_at`"),
-}
+_DIVISIONS = ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO")
+_BYPASS = {"config": in_quotes("spark.sql.ansi.enabled")}
 
 
 def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -106,14 +102,13 @@ def _check_division(division: Call, origin: Origin | None) -> None:
     left, right = (evaluate(argument) for argument in division.arguments)
     if left is None or right is None or left.value is None or right.value != 0:
         return
-    condition, instead = division.spec.ansi_error, division.spec.tolerant
+    condition = division.spec.ansi_error
     assert condition is not None
     raise _failure(
         condition,
-        f"{_DIVISIONS[condition]} by zero. Use `{instead}` to tolerate divisor being 0 and return "
-        f"NULL instead. {_BYPASS}",
         origin,
-        f"Divide by something else, or use {instead}.",
+        hint=f"Divide by something else, or use {division.spec.tolerant}.",
+        **_BYPASS,
     )
 
 
@@ -121,13 +116,7 @@ def _check_interval(division: Call, origin: Origin | None) -> None:
     by = evaluate(division.arguments[1])
     if by is None or by.value is None or by.value != 0:
         return
-    raise _failure(
-        "INTERVAL_DIVIDED_BY_ZERO",
-        "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead."
-        " SQLSTATE: 22012",
-        origin,
-        "Divide by something else, or use try_divide.",
-    )
+    raise _failure("INTERVAL_DIVIDED_BY_ZERO", origin)
 
 
 def _check_index(access: Call, origin: Origin | None) -> None:
@@ -141,24 +130,11 @@ def _check_index(access: Call, origin: Origin | None) -> None:
         return
     place, size = index.value, len(array.value)
     if access.name == "element_at" and place == 0:
-        raise _failure(
-            "INVALID_INDEX_OF_ZERO",
-            "The index 0 is invalid. An index shall be either < 0 or > 0 (the first element has"
-            " index 1). SQLSTATE: 22003",
-            origin,
-            "Count from 1, or from the end with -1.",
-        )
+        raise _failure("INVALID_INDEX_OF_ZERO", origin)
     fits = abs(place) <= size if access.name == "element_at" else 0 <= place < size
     if fits:
         return
-    condition, instead = _INDEXES[access.name]
-    raise _failure(
-        condition,
-        f"The index {place} is out of bounds. The array has {size} elements. Use {instead} to"
-        " tolerate accessing element at invalid index and return NULL instead. SQLSTATE: 22003",
-        origin,
-        "Use an index that the array has, or a function that gives NULL instead.",
-    )
+    raise _failure(access.spec.ansi_error or "", origin, indexValue=place, arraySize=size)
 
 
 def _check_sum(call: Call, origin: Origin | None) -> None:
@@ -170,10 +146,11 @@ def _check_sum(call: Call, origin: Origin | None) -> None:
     instead = call.spec.tolerant
     raise _failure(
         "ARITHMETIC_OVERFLOW",
-        f"overflow. Use '{instead}' to tolerate overflow and return NULL instead. "
-        + _BYPASS.replace("22012", "22003"),
         origin,
-        f"Cast an operand to BIGINT, or use {instead}.",
+        hint=f"Cast an operand to BIGINT, or use {instead}.",
+        message="overflow",
+        alternative=f" Use '{instead}' to tolerate overflow and return NULL instead.",
+        **_BYPASS,
     )
 
 
@@ -183,24 +160,21 @@ def _check_cast(cast: Cast, origin: Origin | None) -> None:
     if value is None or value.value is None or evaluate(cast) is not None:
         return
     if isinstance(value.type_, StringType) and _is_malformed(str(value.value), target):
-        shown = pretty_sql(value.value, value.type_)
         raise _failure(
             "CAST_INVALID_INPUT",
-            f'The value {shown} of the type "STRING" cannot be cast to "{target.sql}" because'
-            " it is malformed. Correct the value as per the syntax, or "
-            "change its target type. Use `try_cast` to tolerate malformed input and return NULL "
-            "instead. SQLSTATE: 22018",
             origin,
-            f"Write a value of the type {target.sql}, or use try_cast.",
+            hint=f"Write a value of the type {target.sql}, or use try_cast.",
+            expression=pretty_sql(value.value, value.type_),
+            sourceType=to_sql_type(value.type_),
+            targetType=to_sql_type(target),
         )
     if isinstance(value.type_, IntegralType) and isinstance(target, IntegralType):
         raise _failure(
             "CAST_OVERFLOW",
-            f'The value {plan_text(value)} of the type "{value.type_.sql}" cannot be cast to '
-            f'"{target.sql}" due to an overflow. Use `try_cast` to tolerate overflow and return '
-            "NULL instead. SQLSTATE: 22003",
             None,
-            "Use a wider type, or try_cast.",
+            value=plan_text(value),
+            sourceType=to_sql_type(value.type_),
+            targetType=to_sql_type(target),
         )
 
 
@@ -259,8 +233,10 @@ def _is_zone(text: str) -> bool:
     return True
 
 
-def _failure(condition: str, message: str, origin: Origin | None, hint: str) -> PlanningError:
-    text = f"[{condition}] {message}"
+def _failure(
+    condition: str, origin: Origin | None, /, *, hint: str = "", **parameters: Any
+) -> PlanningError:
+    error = PlanningError.of(condition, hint=hint, **parameters)
     if origin is not None and origin.source and (context := fragment_context(origin)):
-        text += f"\n{context}"
-    return PlanningError(condition, text, hint=hint)
+        error.message += f"\n{context}"
+    return error

@@ -31,14 +31,11 @@ def refuse_cartesian_products(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         if join.join_type in _JOINS and _is_product(join):
             limit = conf.integer("spark.sql.debug.maxToStringFields")
             left, right = (tree_text(side, limit) for side in (join.left, join.right))
-            raise PlanningError(
+            raise PlanningError.of(
                 "_LEGACY_ERROR_TEMP_1211",
-                f"Detected implicit cartesian product for {_JOINS[join.join_type]} join between"
-                f" logical plans\n{left}\nand\n{right}\nJoin condition is missing or trivial.\n"
-                "Either: use the CROSS JOIN syntax to allow cartesian products between these"
-                " relations, or: enable implicit cartesian products by setting the configuration"
-                f" variable {_SETTING}=true.",
-                hint="Join on a condition, or say CROSS JOIN.",
+                joinType=_JOINS[join.join_type],
+                leftPlan=left,
+                rightPlan=right,
             )
     return plan
 

@@ -84,13 +84,7 @@ def _without_calls(node: LogicalPlan) -> LogicalPlan:
         condition = "UNSUPPORTED_FEATURE.PYTHON_UDF_IN_ON_CLAUSE"
         words = {"LeftOuter": "LEFT OUTER", "RightOuter": "RIGHT OUTER", "FullOuter": "FULL OUTER"}
         words |= {"LeftSemi": "LEFT SEMI", "LeftAnti": "LEFT ANTI"}
-        raise PlanningError(
-            condition,
-            f"[{condition}] The feature is not supported: Python UDF in the ON clause of a"
-            f" {words[node.join_type]} JOIN. In case of an INNER JOIN consider rewriting to a CROSS"
-            " JOIN with a WHERE clause. SQLSTATE: 0A000",
-            hint="Compute the function's value before the join.",
-        )
+        raise PlanningError.of(condition, joinType=words[node.join_type])
     kept = conjunction_or_none([part for part in parts if part not in moved])
     return Filter(child=replace(node, condition=kept), condition=conjunction(moved))
 
@@ -106,11 +100,7 @@ def _after_aggregates(plan: LogicalPlan) -> LogicalPlan:
     for expression in node.aggregates:
         for part in expression.collect(AggregateExpression):
             if isinstance(part.function, PythonUDF) and node.is_streaming:
-                raise PlanningError(
-                    "_LEGACY_ERROR_TEMP_3067",
-                    "Streaming aggregation doesn't support group aggregate pandas UDF",
-                    hint="Aggregate with Spark's own functions.",
-                )
+                raise PlanningError.of("_LEGACY_ERROR_TEMP_3067")
     keys = {canonical(key) for key in node.grouping}
     if not any(_over_results(e, keys) for item in node.aggregates for e in item.walk()):
         return node

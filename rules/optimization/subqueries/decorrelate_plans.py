@@ -386,9 +386,4 @@ def _missing(items: Iterable[Expression], part: Part) -> tuple[AttributeReferenc
 
 
 def _unsupported(plan: LogicalPlan) -> PlanningError:
-    return PlanningError(
-        "STATEPLAN_CORRELATED_SUBQUERY",
-        f"A subquery mentions the query around it below or in {type(plan).__name__} in a way that"
-        " stateplan cannot take apart.",
-        hint="Bind the subquery to the outer row by equalities in its WHERE, or write a join.",
-    )
+    return PlanningError.of("STATEPLAN_CORRELATED_SUBQUERY", operator=type(plan).__name__)
