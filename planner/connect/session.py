@@ -29,6 +29,7 @@ from ..model.settings.conf import Conf
 from ..model.text.literal_text import time_zone_scope
 from ..model.tree import replace
 from ..pipelines.model import Pipeline
+from .analyze import schema_of
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses, is_unknown_source
 from .places import Message, origin_of, placed
@@ -79,6 +80,7 @@ class PlannerSession:
         self._frames: dict[int, tuple[bytes, Planned]] = {}
         self._widening = False
         self._view_relations: dict[str, Message] = {}
+        self._written: dict[str, Message] = {}
         self._reader = RelationReader(self)
 
     # ---------------------------------------------------------------------------------- settings
@@ -120,8 +122,17 @@ class PlannerSession:
         known = {other.lower() for other in self.catalog}
         return name.lower() in known or self.full_name(name).lower() in known
 
-    def add_table(self, name: str, schema: StructType, format_: str, location: str = "") -> None:
-        """A table that the script makes, to be read as a stream or at rest."""
+    def add_table(
+        self,
+        name: str,
+        schema: StructType,
+        format_: str,
+        location: str = "",
+        query: Message | None = None,
+    ) -> None:
+        """A table that the script makes, of a `query` if so, to be read as a stream or at rest."""
+        if query is not None:
+            self._written[name] = query
         database = "" if "." in name else "default."
         self.tables[name] = Source(
             name=name,
@@ -165,17 +176,30 @@ class PlannerSession:
         again = False
         while True:
             try:
-                return self._planned(relation)
+                frame = self._planned(relation)
+                self.guesses.settled()
+                return frame
             except StateplanError as error:
                 if self.pipeline is not None and self.pipeline.defines(error):
                     raise
                 # Planned anew, the relation tells which open schemas it is made of.
-                if again and not self.guesses.widened(error):
+                mended = self._mended(error) if again else self.guesses.mends(error)
+                if not mended:
                     raise self._with_guesses(error, relation) from None
-                if not again and not self.guesses.mends(error):
-                    raise
+                if not again:
+                    self._plan_again()
                 again = True
+
+    def _mended(self, error: StateplanError) -> bool:
+        """Whether a guess may mend an error and leaves what was planned before as it is."""
+        while self.guesses.widened(error):
+            try:
                 self._plan_again()
+            except StateplanError:
+                continue
+            return True
+        self._plan_again()
+        return False
 
     def _with_guesses(self, error: StateplanError, relation: Message) -> StateplanError:
         """The error, with lines for a catalog file if the columns of something are not known."""
@@ -198,14 +222,24 @@ class PlannerSession:
         )
         return error
 
+    def replanned(self, relation: Message) -> Planned:
+        """A relation with the columns that open schemas have now."""
+        return self._planned(relation)
+
     def _plan_again(self) -> None:
-        """Forget what was planned with fewer columns, and plan the views with those known now."""
+        """Forget what was planned with other columns, and plan the views with those known now."""
         self._frames.clear()
         self.open.used.clear()
         for name, relation in self._view_relations.items():
             if name in self.views:
                 view = self.views[name]
                 self.views[name] = replace(view, plan=self._planned(relation).analyzed)
+        for name, relation in self._written.items():
+            if isinstance(table := self.tables.get(name), Source):
+                schema = schema_of(self._planned(relation).analyzed)
+                self.tables[name] = replace(table, schema=schema)
+        if self.pipeline is not None:
+            self.pipeline.plan_again()
 
     def _planned(self, relation: Message) -> Planned:
         number = relation.common.plan_id if relation.common.HasField("plan_id") else None

@@ -101,8 +101,9 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
     format_ = kind[1].lower() if kind else "parquet"
     query = re.search(r"\bAS\s+((?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
     if query:
-        frame = session.planned(proto.Relation(sql=proto.SQL(query=query[1])))
-        session.add_table(name, schema_of(frame.analyzed), format_)
+        relation = proto.Relation(sql=proto.SQL(query=query[1]))
+        frame = session.planned(relation)
+        session.add_table(name, schema_of(frame.analyzed), format_, query=relation)
     elif columns:
         session.add_table(name, parse_schema(columns), format_)
     else:

@@ -257,7 +257,7 @@ def _writers(code: ast.AST, owner: str = "") -> Iterator[str]:
 
 
 def _add_guesses(path: str, service: PlannerService) -> None:
-    lines = [line for guesses in service.guesses for line in guesses.lines()]
+    lines = [line for guesses in service.guesses for line in guesses.lines(service.catalog)]
     if not lines:
         return
     with open(path, "a", encoding="utf-8") as file:

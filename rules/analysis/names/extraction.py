@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Expression, GetStructField, Literal, Origin
+from ....planner.model.expressions.core import (
+    AttributeReference,
+    Expression,
+    GetStructField,
+    Literal,
+    Origin,
+)
 from ....planner.model.schemas.types import (
     ArrayType,
     MapType,
@@ -51,6 +57,7 @@ def extract(
                 f' [STRUCT, ARRAY, MAP] but got "{other.sql}".',
                 state="42000",
                 origin=origin,
+                subject=() if name is None else (*_path(base), name),
             )
 
 
@@ -58,6 +65,17 @@ def _text(extraction: Expression) -> str | None:
     if isinstance(extraction, Literal) and isinstance(extraction.type_, StringType):
         return extraction.value if isinstance(extraction.value, str) else None
     return None
+
+
+def _path(base: Expression) -> tuple[str, ...]:
+    """The names by which a field is reached from its column; none where it is computed."""
+    match base:
+        case AttributeReference(name=name):
+            return (name,)
+        case GetStructField(child=child, name=str(name)):
+            inner = _path(child)
+            return (*inner, name) if inner else ()
+    return ()
 
 
 def _field(
@@ -76,7 +94,7 @@ def _field(
             f"No such struct field {quoted((name,))} in {known}.",
             state="42704",
             origin=origin,
-            subject=(name,),
+            subject=(*_path(base), name),
         )
     if len(found) > 1:
         raise failure(
