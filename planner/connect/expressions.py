@@ -42,6 +42,7 @@ from .literals import literal_of
 from .names import name_parts
 from .places import Message, origin_of
 from .python_functions import call_of
+from .scala_functions import VECTOR_FUNCTIONS, scala_call, vector_call
 from .types import from_proto, read_type
 
 if TYPE_CHECKING:
@@ -148,6 +149,8 @@ class ExpressionReader:
             arguments = (arguments[0], _written_schema(arguments[1]), *arguments[2:])
         if name == "when":
             return _case(arguments, origin)
+        if name in VECTOR_FUNCTIONS:
+            return vector_call(name, arguments, origin)
         if origin is not None and _REFLECTED.match(origin.context):
             arguments = arguments[::-1]
         if name in _SEEDED:
@@ -197,7 +200,9 @@ class ExpressionReader:
         kind = message.WhichOneof("function")
         if kind == "python_udf":
             return self._python_call(message, origin)
-        raise unsupported(f"The Scala or Java function {message.function_name}()", origin)
+        if kind == "scalar_scala_udf" and not message.scalar_scala_udf.aggregate:
+            return scala_call(message, self.read_all(message.arguments), origin)
+        raise unsupported(f"The aggregator {message.function_name}() in Scala or Java", origin)
 
     def _python_call(self, message: Message, origin: Origin | None) -> Expression:
         names, values = [], []

@@ -26,6 +26,7 @@ from . import workspace
 from .calls import planned_batches, planned_call
 from .context import PlannedContext, session
 from .missing_modules import MissingModules
+from .network import Network
 from .notebook import RUN, SQL, Cell, read_cells
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
@@ -57,6 +58,7 @@ class Launch:
         self.patches = Patches(program)
         self.modules = MissingModules(program)
         self.report = Report(program, self.patches, self.modules)
+        self.network = Network(program, self.report.note)
         self.module = ModuleType("__main__")
         self.names = _Builtins(vars(builtins))
         self.names.modules = self.modules
@@ -102,6 +104,8 @@ class Launch:
 
     def _prepare(self) -> None:
         self.patches.apply()
+        self.network.close()
+        self.report.watch(self.program.timeout)
         Rules.users = self.program.owns
         Rules.session = session
         Rules.seen = self._seen

@@ -32,6 +32,7 @@ from pyspark.sql.connect.streaming import readwriter
 from ..call_sites import record
 from ..classic import adopt_habits
 from .context import PlannedContext, session
+from .models import plan_models
 from .program import Program
 from .stand_ins import Rules, StandIn
 
@@ -80,6 +81,7 @@ class Patches:
         self._errors()
         self._waits()
         self._environment()
+        plan_models()
 
     def sessions(self) -> None:
         """Sessions start as an application does, whatever cluster the file names."""
