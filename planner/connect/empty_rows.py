@@ -18,11 +18,14 @@ from .analyze import schema_of
 from .places import Message
 from .types import to_proto
 
+_ANY_ZONE = "UTC"  # of timestamps, of which there are none
+
 
 def empty_rows(plan: LogicalPlan) -> list[Message]:
     """The rows of an analyzed plan over no rows: none, or one of an aggregate without groups."""
     schema = to_proto(schema_of(plan))
-    columns = to_arrow_schema(cast(StructType, proto_schema_to_pyspark_data_type(schema)))
+    given = cast(StructType, proto_schema_to_pyspark_data_type(schema))
+    columns = to_arrow_schema(given, timezone=_ANY_ZONE)
     columns = pa.schema([field.with_nullable(True) for field in columns])
     if isinstance(plan, Aggregate) and not plan.grouping:
         values = [[0 if _counts(one) else None] for one in plan.aggregates]

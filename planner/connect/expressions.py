@@ -110,8 +110,6 @@ class ExpressionReader:
         return literal_of(message, origin)
 
     def attribute(self, message: Message, origin: Origin | None) -> Expression:
-        if message.is_metadata_column:
-            raise unsupported(f"The metadata column {message.unparsed_identifier}", origin)
         parts = name_parts(message.unparsed_identifier)
         if parts[-1] == "*" and not message.unparsed_identifier.endswith("`"):
             return UnresolvedStar(target=parts[:-1], origin=origin)

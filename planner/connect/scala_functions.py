@@ -21,9 +21,7 @@ VECTOR = StructType(
 VECTOR_FUNCTIONS = {"vector_to_array": ArrayType(DOUBLE, False), "array_to_vector": VECTOR}
 
 
-def vector_call(
-    name: str, arguments: tuple[Expression, ...], origin: Origin | None
-) -> Expression:
+def vector_call(name: str, arguments: tuple[Expression, ...], origin: Origin | None) -> Expression:
     """`vector_to_array(column)` and `array_to_vector(column)`."""
     return ScalaUDF(type_=VECTOR_FUNCTIONS[name], arguments=arguments[:1], origin=origin)
 

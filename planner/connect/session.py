@@ -12,6 +12,7 @@ from ...physical.stateful import OutputMode
 from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions.expressions import Resolver
+from ...rules.analysis.names.metadata_columns import metadata_column
 from ...rules.analysis.names.suggestions import unresolved_column
 from ...rules.analysis.relations.relations import source_plan
 from ..incremental_execution import IncrementalExecution
@@ -349,7 +350,11 @@ class PlannerSession:
     def resolved_over(self, plan: LogicalPlan, name: UnresolvedAttribute) -> Expression | None:
         """The column of an analyzed plan that a name means, if it means one."""
         context = self.context()
-        return Resolver(context.scope(plan.output), context).column(name.parts, name)
+        found = Resolver(context.scope(plan.output), context).column(name.parts, name)
+        hidden = metadata_column(plan) if found is None else None
+        if hidden is None:
+            return found
+        return Resolver(context.scope((hidden,)), context).column(name.parts, name)
 
     def unknown(
         self,

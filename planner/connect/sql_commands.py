@@ -47,6 +47,15 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
     return False
 
 
+def answer_schema(text: str) -> str | None:
+    """The columns of what DESCRIBE, SHOW, EXPLAIN or SET answers, as DDL; None of other statements.
+
+    They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake.
+    """
+    bare = _bare(text)
+    return next((schema for pattern, schema in _ANSWERS if pattern.match(bare)), None)
+
+
 def command_name(text: str) -> str | None:
     """How Spark's messages call a statement that is no query; None of a query."""
     words = [word.upper() for word in re.findall(r"\w+", _bare(text)[:200])]
@@ -57,6 +66,47 @@ def command_name(text: str) -> str | None:
     return _COMMAND_NAMES.get(words[0], f"{words[0].capitalize()}Command")
 
 
+_HISTORY = (
+    "version BIGINT, timestamp TIMESTAMP, userId STRING, userName STRING, operation STRING,"
+    " operationParameters MAP<STRING, STRING>, readVersion BIGINT, isolationLevel STRING,"
+    " isBlindAppend BOOLEAN, operationMetrics MAP<STRING, STRING>, userMetadata STRING"
+)
+_DETAIL = (
+    "format STRING, id STRING, name STRING, description STRING, location STRING,"
+    " createdAt TIMESTAMP, lastModified TIMESTAMP, partitionColumns ARRAY<STRING>,"
+    " clusteringColumns ARRAY<STRING>, numFiles BIGINT, sizeInBytes BIGINT,"
+    " properties MAP<STRING, STRING>"
+)
+_TEMPORARY = "isTemporary BOOLEAN"
+_ANSWERS = tuple(
+    (re.compile(pattern + r"\b", re.IGNORECASE), schema)
+    for pattern, schema in (
+        (r"DESC(?:RIBE)?\s+HISTORY", _HISTORY),
+        (r"DESC(?:RIBE)?\s+DETAIL", _DETAIL),
+        (
+            r"DESC(?:RIBE)?\s+(?:DATABASE|SCHEMA|NAMESPACE)",
+            "info_name STRING, info_value STRING",
+        ),
+        (r"DESC(?:RIBE)?\s+FUNCTION", "function_desc STRING"),
+        (r"DESC(?:RIBE)?", "col_name STRING, data_type STRING, comment STRING"),
+        (
+            r"SHOW\s+TABLE\s+EXTENDED",
+            f"namespace STRING, tableName STRING, {_TEMPORARY}, information STRING",
+        ),
+        (r"SHOW\s+TABLES", f"namespace STRING, tableName STRING, {_TEMPORARY}"),
+        (r"SHOW\s+VIEWS", f"namespace STRING, viewName STRING, {_TEMPORARY}"),
+        (r"SHOW\s+(?:DATABASES|SCHEMAS|NAMESPACES)", "namespace STRING"),
+        (r"SHOW\s+COLUMNS", "col_name STRING"),
+        (r"SHOW\s+CREATE\s+TABLE", "createtab_stmt STRING"),
+        (r"SHOW\s+PARTITIONS", "partition STRING"),
+        (r"SHOW\s+TBLPROPERTIES", "key STRING, value STRING"),
+        (r"SHOW\s+(?:\w+\s+)?FUNCTIONS", "function STRING"),
+        (r"SHOW\s+CATALOGS", "catalog STRING"),
+        (r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", "catalog STRING, namespace STRING"),
+        (r"EXPLAIN", "plan STRING"),
+        (r"SET(?=\s*$|\s+[\w.]+\s*$)", "key STRING, value STRING"),
+    )
+)
 _QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _COMMAND_NAMES = {
     "INSERT": "InsertIntoStatement",

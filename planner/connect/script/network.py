@@ -149,4 +149,3 @@ class Network:
             return loads(file.read(), *arguments, **named)
 
         module.loads, module.load = loads, load
-

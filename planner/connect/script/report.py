@@ -96,7 +96,9 @@ class Report:
                 " folder of its module with --python-path."
             )
         elif isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
-            hint = "Leave out what needs a service, or catch the error as where the service is down."
+            hint = (
+                "Leave out what needs a service, or catch the error as where the service is down."
+            )
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
         elif isinstance(error, IndexError) and "argv" in self._line_of(error):

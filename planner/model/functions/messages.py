@@ -102,8 +102,9 @@ def _text(call: Call, show: Show) -> str:
     if not call.options:
         return f"{call.name}({', '.join(map(show, call.arguments))})"
     _, schema, options = call.options
+    pairs = options if isinstance(options, tuple) else ()
     parts = [show(call.arguments[0]), *([str(schema)] if schema else [])]
-    parts += [f"({key},{value})" for key, value in options if isinstance(options, tuple)]
+    parts += [f"({key},{value})" for key, value in pairs]
     return f"{call.name}({', '.join(parts)})"
 
 
