@@ -25,6 +25,7 @@ from ...pipelines.statements import defines_datasets
 from . import workspace
 from .calls import planned_batches, planned_call
 from .context import PlannedContext, session
+from .files import open_missing_files, read_stand_ins
 from .missing_modules import MissingModules
 from .network import Network
 from .notebook import RUN, SQL, Cell, read_cells
@@ -111,6 +112,8 @@ class Launch:
         Rules.seen = self._seen
         if not self.program.strict_imports:
             self.modules.install()
+            open_missing_files(self.program, self.report.note)
+        read_stand_ins()
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
         workspace.provide(session, context, self.program.arguments)

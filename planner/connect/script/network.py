@@ -9,7 +9,6 @@ protocol. Libraries that open connections without Python's sockets are not reach
 from __future__ import annotations
 
 import errno
-import json
 import socket
 import urllib.request
 from collections.abc import Callable
@@ -73,7 +72,6 @@ class Network:
     def close(self) -> None:
         """From now on nothing is reached. It happens in the process that explains alone."""
         self._sockets()
-        self._documents()
         opener: Any = urllib.request.OpenerDirector
         opener.open = self._opened(opener.open)
         change_when_imported({"requests.sessions": self.answer_requests})
@@ -134,18 +132,3 @@ class Network:
             return self.answered(f"requests.{str(method).lower()}", url)
 
         module.Session.request = request
-
-    def _documents(self) -> None:
-        """JSON that is not there is read as something that is not there."""
-        module: Any = json
-        loaded = module.loads
-
-        def loads(text: Any, *arguments: Any, **named: Any) -> Any:
-            if isinstance(text, StandIn):
-                return StandIn(f"json.loads({text._stand_in})")
-            return loaded(text, *arguments, **named)
-
-        def load(file: Any, *arguments: Any, **named: Any) -> Any:
-            return loads(file.read(), *arguments, **named)
-
-        module.loads, module.load = loads, load
