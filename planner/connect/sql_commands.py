@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 _FLAGS = re.IGNORECASE | re.DOTALL
 _NAME = r"(?P<name>(?:`[^`]+`|[\w.])+)"
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
+# Things that a catalog holds and that queries do not read.
+_OTHER_THINGS = re.compile(
+    r"(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:FOREIGN\s+|EXTERNAL\s+)?"
+    r"(?:CATALOG|VOLUME|LOCATION|STORAGE|CONNECTION|SHARE|RECIPIENT|ROLE|GROUP|INDEX|POLICY)\b"
+    r"|(?:REVOKE|DENY|REORG|FSCK|CONVERT|RESTORE|GENERATE|DECLARE|SYNC|UNDROP)\b",
+    re.IGNORECASE,
+)
 _TO_BE_WRITTEN = re.compile(r"(INSERT|MERGE|UPDATE|DELETE|COPY|LOAD)\b", re.IGNORECASE)
 
 Handler = Callable[["PlannerSession", re.Match[str]], None]
@@ -41,6 +48,11 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
         if found := pattern.fullmatch(text):
             handler(session, found)
             return True
+    if _OTHER_THINGS.match(text):
+        console.note(
+            f"{' '.join(text.split()[:2]).upper()} changes no plan: it is left out", caller
+        )
+        return True
     if _TO_BE_WRITTEN.match(text):
         console.note(f"{text.split()[0].upper()} is not carried out: nothing runs", caller)
         return True

@@ -207,7 +207,8 @@ class Resolution:
             return
         with self._scope(flow):
             try:
-                frame = self.session.planned(flow.query)
+                used = () if flow.auto_cdc is None else flow.auto_cdc.used
+                frame = self.session.planned(flow.query, used)
             except StateplanError as error:
                 if error.place is None and flow.origin is not None:
                     error.place = f"{flow.origin.file}:{flow.origin.line}"

@@ -116,7 +116,8 @@ def _is_caught(frame: FrameType | None, program: Program) -> bool:
         if program.owns(frame.f_code.co_filename):
             code = dis.Bytecode(frame.f_code)
             starts = {instruction.offset: instruction for instruction in code}
-            for entry in code.exception_entries:
+            # Typeshed does not know of it.
+            for entry in getattr(code, "exception_entries", ()):
                 handler = [starts.get(entry.target), starts.get(entry.target + 2)]
                 within = entry.start <= frame.f_lasti < entry.end
                 checked = any(

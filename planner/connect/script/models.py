@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 )
 
 from .later import change_when_imported
-from .stand_ins import StandIn
+from .stand_ins import Rules, StandIn
 
 _VECTOR = (
     StructType()
@@ -160,6 +160,31 @@ def _util(module: Any) -> None:
         kind.read = classmethod(Reader)
 
 
+def _pipeline(module: Any) -> None:
+    """Of a pipeline with a stage that is not here the columns are those that the code uses."""
+    fit = module.Pipeline._fit
+
+    def fitted(self: Any, frame: Any) -> Any:
+        unknown = any(isinstance(stage, StandIn) for stage in self.getStages())
+        return model_of("Pipeline.fit") if unknown else fit(self, frame)
+
+    module.Pipeline._fit = fitted
+
+
+def _param(module: Any) -> None:
+    """A stand-in is a parameter of any type."""
+    converters = module.TypeConverters
+
+    def passing(convert: Any) -> Any:
+        return staticmethod(lambda value: value if isinstance(value, StandIn) else convert(value))
+
+    for name in dir(converters):
+        if name.startswith("to"):
+            setattr(converters, name, passing(getattr(converters, name)))
+
+
 def plan_models() -> None:
     """From now on models are planned. It happens in the process of `stateplan explain` alone."""
-    change_when_imported({"pyspark.ml.wrapper": _wrapper, "pyspark.ml.util": _util})
+    changes = {"wrapper": _wrapper, "util": _util, "param": _param, "pipeline": _pipeline}
+    Rules.transformed = lambda path, frame: model_of(path).transform(frame)
+    change_when_imported({f"pyspark.ml.{name}": change for name, change in changes.items()})

@@ -155,6 +155,7 @@ class Patches:
 
         writer: Any = readwriter.DataStreamWriter
         writer.foreachBatch = for_each_batch
+        writer.table = writer.toTable  # on Databricks
         kinds = {module.CloudPickleSerializer for module in _picklers()}
         for kind in kinds:
             kind.dumps = _dumps(kind.dumps)
