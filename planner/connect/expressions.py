@@ -147,7 +147,7 @@ class ExpressionReader:
             arguments = (arguments[0], _written_schema(arguments[1]), *arguments[2:])
         if name == "when":
             return _case(arguments, origin)
-        if name in VECTOR_FUNCTIONS:
+        if name in VECTOR_FUNCTIONS and self.session.scripted:
             return vector_call(name, arguments, origin)
         if origin is not None and _REFLECTED.match(origin.context):
             arguments = arguments[::-1]
@@ -198,9 +198,10 @@ class ExpressionReader:
         kind = message.WhichOneof("function")
         if kind == "python_udf":
             return self._python_call(message, origin)
-        if kind == "scalar_scala_udf" and not message.scalar_scala_udf.aggregate:
+        # A script's are planned; nothing runs one here.
+        if kind == "scalar_scala_udf" and self.session.scripted:
             return scala_call(message, self.read_all(message.arguments), origin)
-        raise unsupported(f"The aggregator {message.function_name}() in Scala or Java", origin)
+        raise unsupported(f"The Scala or Java function {message.function_name}()", origin)
 
     def _python_call(self, message: Message, origin: Origin | None) -> Expression:
         names, values = [], []

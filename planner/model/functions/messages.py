@@ -16,6 +16,7 @@ from ..schemas.avro import avro_type
 from ..schemas.open_schemas import open_schema
 from ..schemas.types import BINARY, DataType, as_nullable
 from ..settings.conf import Conf
+from ..text.literal_sql import sql_string
 from ..text.text import pretty
 from ..tree import replace
 from .hashes import map_options
@@ -108,6 +109,15 @@ def _text(call: Call, show: Show) -> str:
     return f"{call.name}({', '.join(parts)})"
 
 
+def _sql(call: Call, show: Show) -> str:
+    _, schema, options = call.options
+    given = [sql_string(str(schema))] if schema else []
+    pairs = options if isinstance(options, tuple) else ()
+    if pairs:
+        given.append(f"map({', '.join(sql_string(text) for pair in pairs for text in pair)})")
+    return f"{call.name}({', '.join((show(call.arguments[0]), *given))})"
+
+
 def _pretty(call: Call, show: Show) -> str:
     return f"{call.name}({show(call.arguments[0])})"
 
@@ -125,6 +135,7 @@ def _spec(
         check=check,
         text=_text,
         pretty=_pretty,
+        sql=_sql,
         nullable=nullable,
         options_hold="type and values",
     )

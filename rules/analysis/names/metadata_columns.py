@@ -29,12 +29,16 @@ _TRANSPARENT = (Project, Filter, Sort, Generate, SubqueryAlias, EventTimeWaterma
 
 def metadata_column(plan: LogicalPlan) -> AttributeReference | None:
     """The hidden column that a name may reach below this operator; None where none is hidden."""
+    found = _reachable(plan)
+    return None if found is None or found.expr_id in plan.output_ids else found
+
+
+def _reachable(plan: LogicalPlan) -> AttributeReference | None:
     if isinstance(plan, StreamingRelation):
-        hidden = plan.metadata
-        return None if hidden is None or hidden.expr_id in plan.output_ids else hidden
+        return plan.metadata
     if not isinstance(plan, _TRANSPARENT):
         return None
-    found = metadata_column(plan.children[0])
+    found = _reachable(plan.children[0])
     if found is not None and isinstance(plan, SubqueryAlias):
         return found.with_qualifier((plan.alias,))
     return found
@@ -67,13 +71,16 @@ def _names(
 
 
 def _showing(plan: LogicalPlan, hidden: AttributeReference) -> LogicalPlan:
-    """The plan with the column in its output, last."""
+    """The plan with the column in its output."""
+    if hidden.expr_id in plan.output_ids:
+        return plan
     match plan:
         case StreamingRelation(attributes=attributes):
             return replace(plan, attributes=(*attributes, hidden.with_qualifier(())))
         case Project(project_list=items):
             child = _showing(plan.child, hidden)
-            return replace(plan, project_list=(*items, child.output[-1]), child=child)
+            shown = next(c for c in child.output if c.expr_id == hidden.expr_id)
+            return replace(plan, project_list=(*items, shown), child=child)
     below: LogicalPlan = plan
     return below.map_children(lambda child: _showing(child, hidden))
 
