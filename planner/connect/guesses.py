@@ -25,7 +25,10 @@ from ..model.schemas.types import (
 )
 
 UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
-_UNKNOWN_NAME = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN")
+_UNKNOWN_NAME = (
+    *("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN"),
+    "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN",
+)
 _NO_FIELDS = ("FIELD_NOT_FOUND", "INVALID_EXTRACT_BASE_FIELD_TYPE")
 _NO_TIME = "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE"
 # Types that an expression may need of a column, the likeliest first.
@@ -110,7 +113,9 @@ class Guesses:
             name, condition = ".".join(error.subject), error.condition or ""
             return bool(name) and self.accepted and self._add_source(name, condition)
         problem = self._problem_of(error)
-        if problem and problem == self._problem and self._tried is not None:
+        # A second column of a name is no better than none.
+        worse = problem == self._problem or error.condition == "AMBIGUOUS_REFERENCE"
+        if self._problem and worse and self._tried is not None:
             self.schemas.columns[self._tried[0]] = self._tried[1]
         else:
             self._problem, self._remedies = problem, self._remedies_of(problem)
@@ -149,11 +154,14 @@ class Guesses:
         for name, columns in latest:
             if kind in ("name", "field") and parts[-1] not in columns:
                 yield name, {**columns, parts[-1]: usual_type(parts[-1])}
+        # The first part is a table's name, or else a struct's.
+        for path in (parts[1:], parts) if kind in ("name", "field") else ():
+            for name, columns in latest:
+                if len(path) < 2 or (kind == "field" and path[0] not in columns):
+                    continue
+                if changed := with_field(columns, path):
+                    yield name, changed
         for name, columns in latest:
-            if kind in ("name", "field") and len(parts) > 1:
-                for path in (parts[1:], parts):
-                    if len(path) > 1 and (changed := with_field(columns, path)):
-                        yield name, changed
             for part in parts if kind == "type" else ():
                 for type_ in _TYPES:
                     if columns.get(part) not in (None, type_):
@@ -195,7 +203,7 @@ class Guesses:
         schema = ", ".join(f"{_quoted(n)} {type_.sql}" for n, type_ in columns.items())
         schema = schema or "COLUMN STRING"
         if name in self._tables or not re.search(r"[/\\:]", name):
-            return f"{_key(name)}: {schema}"
+            return f"{_key(name)}: {_text(schema) if ': ' in schema else schema}"
         stem = re.sub(r"\W+", "_", PurePath(name.replace("\\", "/")).name) or "files"
         numbered = (f"{stem}_{number}" for number in itertools.count(2))
         short = next(one for one in itertools.chain((stem,), numbered) if one not in taken)

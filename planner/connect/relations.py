@@ -199,12 +199,14 @@ class RelationReader:
             return
         found = self.session.resolved_over(child, name)
         if not isinstance(found, AttributeReference):
-            raise AnalysisError(
+            error = AnalysisError(
                 "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN",
                 "[EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN] The event time in withWatermark must be a "
                 f"top-level column, but '{'.'.join(name.parts)}' is a nested field. To use it, "
                 "alias it to a top-level column in a select before withWatermark. SQLSTATE: 42K09",
             )
+            error.subject = name.parts if found is None else ()
+            raise error
 
     def alias(self, message: Message, origin: Origin | None) -> LogicalPlan:
         return SubqueryAlias(child=self.child(message.input), alias=message.alias, origin=origin)

@@ -46,6 +46,8 @@ _LOGICAL: Mapping[tuple[str, str], DataType] = {
     ("long", "local-timestamp-millis"): TIMESTAMP_NTZ,
     ("long", "local-timestamp-micros"): TIMESTAMP_NTZ,
 }
+# Types of Spark 4.3 that stateplan refuses by name.
+_TIMES = {"time-micros": "TIME", "timestamp-nanos": "TIMESTAMP_LTZ(9)"}
 _CATALYST = "spark.sql.catalyst.type"
 _NAMED = ("record", "error", "enum", "fixed")
 _BITS_OF_A_DIGIT = 3.321928094887362
@@ -78,8 +80,8 @@ class _Reader:
             named = self.names.get(schema) or self.names[f"{space}.{schema}"]
             return self._named(named, space, within)
         kind = schema["type"]
-        if isinstance(kind, dict | list):
-            return self.read(kind, space, within)
+        if not isinstance(kind, str):
+            raise ValueError(f"no type: {kind}")
         if kind in _NAMED:
             name, space = _full_name(schema, space)
             self.names[name] = schema = {**schema, "name": name}
@@ -95,6 +97,8 @@ class _Reader:
                 return _decimal(schema) or BINARY, False
             case "int" | "long" if (kind, schema.get("logicalType")) in _LOGICAL:
                 return _LOGICAL[kind, schema["logicalType"]], False
+            case "long" if schema.get("logicalType") in _TIMES:
+                return parse_type(_TIMES[schema["logicalType"]]), False
             case "int" | "long" if _CATALYST in schema:
                 return parse_type(schema[_CATALYST]), False
         return self.read(kind, space, within)
