@@ -49,6 +49,14 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--call", metavar="FUNCTION[(...)]", help="Call it when the script has run.")
 @click.option("--write-catalog", is_flag=True, help="Add guesses of columns to the catalog.")
 @click.option("--into-batches", is_flag=True, help="Call foreachBatch's functions, too.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="When a script is taken to hang.",
+)
 def explain(
     file: str,
     arguments: tuple[str, ...],

@@ -24,6 +24,7 @@ def explain_scripts(
     strict_imports: bool,
     call: str | None,
     into_batches: bool,
+    timeout: float,
     write_catalog: str | None,
     advice: bool,
     html: str | None,
@@ -53,6 +54,7 @@ def explain_scripts(
         strict_imports=strict_imports,
         call=call,
         into_batches=into_batches,
+        timeout=timeout,
     )
     programs = programs_of(path, program)
     if not programs:

@@ -150,6 +150,22 @@ def stream_names(plan: LogicalPlan) -> list[str]:
     return [relation.name for relation in plan.collect(StreamingRelation)]
 
 
+def _refuse_metadata(plan: LogicalPlan) -> None:
+    """Refuse the hidden column of files.
+
+    Raises:
+        RuntimeFailure: the query names it.
+    """
+    for relation in plan.collect(StreamingRelation):
+        if relation.metadata is not None and relation.metadata.expr_id in relation.output_ids:
+            raise RuntimeFailure(
+                "STATEPLAN_UNSUPPORTED_COLUMN",
+                f"The column _metadata of '{relation.name}' is planned, but stateplan does not run"
+                " it: readers here do not tell rows by their files.",
+                hint="Leave it out, or run the query by Structured Streaming itself.",
+            )
+
+
 def _prepare(
     on: SparkSession | Engine,
     execution: IncrementalExecution,
@@ -167,6 +183,7 @@ def _prepare(
     temporary: str | None,
     now_ms: Callable[[], int],
 ) -> StreamingQuery:
+    _refuse_metadata(execution.checked)
     names = stream_names(execution.checked)
     used = {name: _source(name, sources) for name in names}
     run_id = str(uuid.uuid4())

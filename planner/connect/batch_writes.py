@@ -57,7 +57,10 @@ def _written(
         condition = "CALL_ON_STREAMING_DATASET_UNSUPPORTED"
         raise AnalysisError.of(condition, methodName=to_sql_id(method))
     if table and session.full_name(table) not in session.tables:
-        session.add_table(session.full_name(table), schema_of(frame.analyzed), format_ or "parquet")
+        schema = schema_of(frame.analyzed)
+        session.add_table(
+            session.full_name(table), schema, format_ or "parquet", query=message.input
+        )
     if session.settings.get(SHOW_WRITES) == "true":
         origin = caller[0] if caller else None
         sink = f"table {table}" if table else f"{format_ or 'parquet'}"

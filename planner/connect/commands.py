@@ -14,7 +14,7 @@ from .empty_rows import empty_rows, empty_text
 from .failures import not_planned, not_started, unsupported
 from .pipelines import commands as pipelines
 from .places import Message, caller_of, origin_of
-from .sql_commands import carry_out, command_name
+from .sql_commands import answer_schema, carry_out, command_name
 
 if TYPE_CHECKING:
     from .session import PlannerSession
@@ -94,7 +94,11 @@ def sql(
     relation = proto.Relation()
     relation.CopyFrom(message.input)
     answer = proto.ExecutePlanResponse()
-    if carry_out(session, relation.sql.query, console, caller):
+    text = relation.sql.query
+    if session.scripted and (schema := answer_schema(text)) is not None:
+        console.note(f"{text.split()[0].upper()} gives no rows: nobody knows them here", caller)
+        relation = proto.Relation(local_relation=proto.LocalRelation(schema=schema))
+    elif carry_out(session, text, console, caller):
         relation = proto.Relation(local_relation=proto.LocalRelation(schema="value STRING"))
     else:
         session.planned(relation)  # what Spark refuses it refuses here, at this line

@@ -10,26 +10,44 @@ from pyspark.sql.connect.types import proto_schema_to_pyspark_data_type
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..model.expressions.core import AggregateExpression, Alias
-from ..model.plans.logical import Aggregate
+from ..model.expressions.core import AggregateExpression, Alias, Expression
+from ..model.expressions.evaluation import evaluate
+from ..model.plans.logical import Aggregate, Project
 from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import OneRowRelation
 from ..model.registry import find
 from .analyze import schema_of
 from .places import Message
 from .types import to_proto
 
+_ANY_ZONE = "UTC"  # of timestamps, of which there are none
+
 
 def empty_rows(plan: LogicalPlan) -> list[Message]:
-    """The rows of an analyzed plan over no rows: none, or one of an aggregate without groups."""
+    """The rows of an analyzed plan over no rows: none, or one of an aggregate without groups.
+
+    A query without a table has one row.
+    """
     schema = to_proto(schema_of(plan))
-    columns = to_arrow_schema(cast(StructType, proto_schema_to_pyspark_data_type(schema)))
+    given = cast(StructType, proto_schema_to_pyspark_data_type(schema))
+    columns = to_arrow_schema(given, timezone=_ANY_ZONE)
     columns = pa.schema([field.with_nullable(True) for field in columns])
     if isinstance(plan, Aggregate) and not plan.grouping:
         values = [[0 if _counts(one) else None] for one in plan.aggregates]
         arrays = [pa.array(v, f.type) for v, f in zip(values, columns, strict=True)]
+    elif isinstance(plan, Project) and isinstance(plan.child, OneRowRelation):
+        constants = [_constant(one) for one in plan.project_list]
+        arrays = [pa.array([v], f.type) for v, f in zip(constants, columns, strict=True)]
     else:
         arrays = [pa.array([], field.type) for field in columns]
     return _answers(pa.record_batch(arrays, schema=columns), schema)
+
+
+def _constant(expression: Expression) -> object:
+    """The value of a constant number or text of a query without a table; of all else none."""
+    found = evaluate(expression.child if isinstance(expression, Alias) else expression)
+    value = None if found is None else found.value
+    return value if isinstance(value, int | float | str) else None
 
 
 def _counts(expression: object) -> bool:

@@ -42,6 +42,7 @@ from .literals import literal_of
 from .names import name_parts
 from .places import Message, origin_of
 from .python_functions import call_of
+from .scala_functions import VECTOR_FUNCTIONS, scala_call, vector_call
 from .types import from_proto, read_type
 
 if TYPE_CHECKING:
@@ -109,8 +110,6 @@ class ExpressionReader:
         return literal_of(message, origin)
 
     def attribute(self, message: Message, origin: Origin | None) -> Expression:
-        if message.is_metadata_column:
-            raise unsupported(f"The metadata column {message.unparsed_identifier}", origin)
         parts = name_parts(message.unparsed_identifier)
         if parts[-1] == "*" and not message.unparsed_identifier.endswith("`"):
             return UnresolvedStar(target=parts[:-1], origin=origin)
@@ -148,6 +147,8 @@ class ExpressionReader:
             arguments = (arguments[0], _written_schema(arguments[1]), *arguments[2:])
         if name == "when":
             return _case(arguments, origin)
+        if name in VECTOR_FUNCTIONS and self.session.scripted:
+            return vector_call(name, arguments, origin)
         if origin is not None and _REFLECTED.match(origin.context):
             arguments = arguments[::-1]
         if name in _SEEDED:
@@ -197,6 +198,9 @@ class ExpressionReader:
         kind = message.WhichOneof("function")
         if kind == "python_udf":
             return self._python_call(message, origin)
+        # A script's are planned; nothing runs one here.
+        if kind == "scalar_scala_udf" and self.session.scripted:
+            return scala_call(message, self.read_all(message.arguments), origin)
         raise unsupported(f"The Scala or Java function {message.function_name}()", origin)
 
     def _python_call(self, message: Message, origin: Origin | None) -> Expression:

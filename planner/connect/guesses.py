@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from ..model.catalog import Source, TempView
 from ..model.errors import StateplanError
-from ..model.schemas.open_schemas import OpenSchemas
-from ..model.schemas.types import StructField, StructType
+from ..model.expressions.core import AttributeReference
+from ..model.functions.mismatch import ArgumentError
+from ..model.schemas.open_schemas import OpenSchemas, usual_type, with_field
+from ..model.schemas.types import (
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DataType,
+    MapType,
+    StructType,
+)
 
 UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
-_UNKNOWN_NAME = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN", "FIELD_NOT_FOUND")
+_UNKNOWN_NAME = (
+    *("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN"),
+    "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN",
+)
+_NO_FIELDS = ("FIELD_NOT_FOUND", "INVALID_EXTRACT_BASE_FIELD_TYPE")
 _NO_TIME = "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE"
+# Types that an expression may need of a column, the likeliest first.
+_TYPES = (
+    *(DOUBLE, TIMESTAMP, ArrayType(STRING), BOOLEAN, MapType(STRING, STRING)),
+    *(StructType(()), BINARY),
+)
+Remedy = tuple[str, dict[str, DataType]]  # a schema's name and its columns as they might be
 
 
 def is_unknown_source(error: StateplanError) -> bool:
@@ -24,7 +48,8 @@ class Guesses:
     """Columns of what is not described, one for each name that the code uses.
 
     A guess is a way to a message that can be copied, or, with --write-catalog, to a first plan:
-    all columns are texts, but for event times.
+    columns are texts unless the code needs another type of them. Which of several sources a column
+    is of, and which type it needs, is found by trying: what leaves the same error is taken back.
 
     Attributes:
         sources: the tables (by name), directories and formats that were asked for.
@@ -35,28 +60,42 @@ class Guesses:
         self.schemas = schemas
         self.sources: dict[str, None] = {}
         self._tables: dict[str, None] = {}
+        self._copies: dict[StructType, str] = {}
         self.accepted = False
+        self._problem: tuple[str, ...] = ()
+        self._remedies: Iterator[Remedy] = iter(())
+        self._tried: tuple[str, dict[str, DataType]] | None = None
 
     def schema(self, source: str) -> StructType | None:
         """The guessed columns of a directory or a format; None if nothing is guessed of it."""
         return self.schemas.schema(source) if source in self.sources else None
 
+    def same_schema(self, given: StructType) -> StructType:
+        """The columns of a schema that the code has taken from a source whose columns are guessed.
+
+        `spark.readStream.schema(spark.read.parquet(path).schema)` reads what the path has.
+        """
+        name = self._copies.get(given)
+        if name is None:
+            equal = (n for n in reversed(self.sources) if self.schemas.known(n) == given)
+            name = next(equal, None)
+            if name is None:
+                return given
+            self._copies[given] = name
+        return self.schemas.schema(name)
+
     def tables(self) -> dict[str, Source | TempView]:
         """The tables by name."""
         found: dict[str, Source | TempView] = {}
         for name in self._tables:
-            if name not in self.schemas.used:
-                self.schemas.schema(name)
-            known = self.schemas.columns[name]
-            columns = StructType(tuple(StructField(n, type_) for n, type_ in known.items()))
+            self.schemas.used.setdefault(name)
+            columns = self.schemas.known(name)
             found[name.lower()] = Source(name=name, schema=columns, format="delta", either=True)
         return found
 
     def mends(self, error: StateplanError) -> bool:
         """Whether an error may be of a kind that `widened` takes in."""
-        condition = error.condition or ""
-        known = condition.startswith(_UNKNOWN_NAME) or condition == _NO_TIME
-        return bool(error.subject) and (is_unknown_source(error) or known)
+        return is_unknown_source(error) or bool(self._problem_of(error))
 
     def withdraw(self) -> None:
         """Forget all guesses."""
@@ -66,17 +105,71 @@ class Guesses:
             self.schemas.used.pop(name, None)
         self.sources.clear()
         self._tables.clear()
+        self._tried = None
 
     def widened(self, error: StateplanError) -> bool:
         """Take in what an error says is missing; False if it is none that a guess can mend."""
-        condition, subject = error.condition or "", error.subject
-        if not subject:
-            return False
         if is_unknown_source(error):
-            return self.accepted and self._add_source(".".join(subject), condition)
+            name, condition = ".".join(error.subject), error.condition or ""
+            return bool(name) and self.accepted and self._add_source(name, condition)
+        problem = self._problem_of(error)
+        # A second column of a name is no better than none.
+        worse = problem == self._problem or error.condition == "AMBIGUOUS_REFERENCE"
+        if self._problem and worse and self._tried is not None:
+            self.schemas.columns[self._tried[0]] = self._tried[1]
+        else:
+            self._problem, self._remedies = problem, self._remedies_of(problem)
+        self._tried = None
+        for name, columns in self._remedies:
+            self._tried = name, self.schemas.columns[name]
+            self.schemas.columns[name] = columns
+            return True
+        return False
+
+    def settled(self) -> None:
+        """What was tried last has led to a plan."""
+        self._problem, self._tried = (), None
+
+    def _problem_of(self, error: StateplanError) -> tuple[str, ...]:
+        """What is missing: a word for the kind of the problem, then the names; or nothing."""
+        condition = error.condition or ""
+        if condition.startswith("DATATYPE_MISMATCH") and isinstance(error, ArgumentError):
+            found = () if error.call is None else error.call.walk()
+            names = [one.name for one in found if isinstance(one, AttributeReference)]
+            return ("type", *dict.fromkeys(names)) if names else ()
+        if not error.subject:
+            return ()
         if condition.startswith(_UNKNOWN_NAME):
-            return self.schemas.add(subject)
-        return condition == _NO_TIME and self.schemas.make_time(subject[0])
+            return "name", *error.subject
+        if condition.startswith(_NO_FIELDS):
+            return "field", *error.subject
+        return ("time", *error.subject) if condition == _NO_TIME else ()
+
+    def _remedies_of(self, problem: tuple[str, ...]) -> Iterator[Remedy]:
+        """The schemas with a column more, or with another type; the latest used first."""
+        if not problem:
+            return
+        kind, *parts = problem
+        latest = [(n, self.schemas.columns[n]) for n in reversed(self.schemas.used)]
+        for name, columns in latest:
+            if kind in ("name", "field") and parts[-1] not in columns:
+                yield name, {**columns, parts[-1]: usual_type(parts[-1])}
+        # The first part is a table's name, or else a struct's.
+        for path in (parts[1:], parts) if kind in ("name", "field") else ():
+            for name, columns in latest:
+                if len(path) < 2 or (kind == "field" and path[0] not in columns):
+                    continue
+                if changed := with_field(columns, path):
+                    yield name, changed
+        for name, columns in latest:
+            for part in parts if kind == "type" else ():
+                for type_ in _TYPES:
+                    if columns.get(part) not in (None, type_):
+                        yield name, {**columns, part: type_}
+            # The event time may have another name than the column that it is.
+            for part in sorted(columns, key=lambda n: n not in parts) if kind == "time" else ():
+                if columns[part] == STRING:
+                    yield name, {**columns, part: TIMESTAMP}
 
     def _add_source(self, name: str, condition: str) -> bool:
         if name in self.sources:
@@ -86,9 +179,10 @@ class Guesses:
             self._tables.setdefault(name)
         return True
 
-    def lines(self) -> list[str]:
-        """The guesses as lines of a catalog file."""
-        return [self._line(name) for name in self.sources]
+    def lines(self, taken: Iterable[str] = ()) -> list[str]:
+        """The guesses as lines of a catalog file whose other entries have the names `taken`."""
+        names = set(taken)
+        return [self._line(name, names) for name in self.sources]
 
     def notes(self) -> list[str]:
         """What was not known and went on under its placeholder."""
@@ -104,13 +198,16 @@ class Guesses:
             found.append(f"durations that are not known count as a minute: {durations}")
         return found
 
-    def _line(self, name: str) -> str:
+    def _line(self, name: str, taken: set[str]) -> str:
         columns = self.schemas.columns.get(name, {})
         schema = ", ".join(f"{_quoted(n)} {type_.sql}" for n, type_ in columns.items())
         schema = schema or "COLUMN STRING"
         if name in self._tables or not re.search(r"[/\\:]", name):
-            return f"{_key(name)}: {schema}"
-        short = re.sub(r"\W+", "_", PurePath(name.replace("\\", "/")).name) or "files"
+            return f"{_key(name)}: {_text(schema) if ': ' in schema else schema}"
+        stem = re.sub(r"\W+", "_", PurePath(name.replace("\\", "/")).name) or "files"
+        numbered = (f"{stem}_{number}" for number in itertools.count(2))
+        short = next(one for one in itertools.chain((stem,), numbered) if one not in taken)
+        taken.add(short)
         return f"{short}: {{schema: {_text(schema)}, path: {_text(name)}}}"
 
 

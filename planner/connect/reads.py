@@ -53,7 +53,7 @@ def _described(
     path = ",".join(message.paths) or message.options.get("path", "")
     schema = fixed_schema(format_, dict(message.options))
     if message.schema:
-        schema = read_schema(message.schema)
+        schema = reader.session.guesses.same_schema(read_schema(message.schema))
     known = reader.session.known_path(path) if path else None
     if known is None and not path:
         described = reader.session.tables.get(format_)

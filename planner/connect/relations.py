@@ -199,9 +199,11 @@ class RelationReader:
             return
         found = self.session.resolved_over(child, name)
         if not isinstance(found, AttributeReference):
-            raise AnalysisError.of(
+            error = AnalysisError.of(
                 "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN", eventExpr=".".join(name.parts)
             )
+            error.subject = name.parts if found is None else ()
+            raise error
 
     def alias(self, message: Message, origin: Origin | None) -> LogicalPlan:
         return SubqueryAlias(child=self.child(message.input), alias=message.alias, origin=origin)

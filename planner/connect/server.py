@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import importlib
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ _CALLS = (
     "AddArtifacts",
     "ArtifactStatus",
 )
+_CALLS_WITHIN = 20_000
 _STREAMED = ("ExecutePlan", "ReattachExecute")
 
 
@@ -157,6 +160,18 @@ class _Doorkeeper(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no 
         if hmac.compare_digest(shown.encode(), self._expected):
             return continuation(details)
         return self._refusal
+
+
+def take_deep_plans() -> None:
+    """Read and plan relations that are made of hundreds of others, as Spark's server does.
+
+    A script that adds a column in each turn of a loop makes such. Protobuf's limit is 100 messages
+    within each other, Python's 1,000 calls; both hold for the whole process, so only a program of
+    our own may lift them.
+    """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS_WITHIN))
+    with suppress(ImportError, AttributeError):
+        importlib.import_module("google._upb._message").SetAllowOversizeProtos(True)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from ...physical.stateful import OutputMode
 from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions.expressions import Resolver
+from ...rules.analysis.names.metadata_columns import metadata_column
 from ...rules.analysis.names.suggestions import unresolved_column
 from ...rules.analysis.relations.relations import source_plan
 from ..incremental_execution import IncrementalExecution
@@ -23,19 +24,21 @@ from ..model.ids import id_scope
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import WithCTE
 from ..model.schemas.ddl import timestamp_type
-from ..model.schemas.open_schemas import OpenSchemas, open_schemas
+from ..model.schemas.open_schemas import OpenSchemas
 from ..model.schemas.types import StructType
 from ..model.settings.conf import Conf
 from ..model.text.literal_text import time_zone_scope
 from ..model.text.quoting import in_quotes, to_sql_id
 from ..model.tree import replace
 from ..pipelines.model import Pipeline
+from .analyze import schema_of
 from .failures import missing_schema, unsupported
-from .guesses import UNKNOWN_TABLE, Guesses, is_unknown_source
+from .guesses import UNKNOWN_TABLE, Guesses
 from .places import Message, origin_of, placed
 from .python_functions import call_of
 from .relations import RelationReader
 from .streams import StartedQuery
+from .widening import Widening
 
 if TYPE_CHECKING:
     from .pipelines.resolution import Resolution
@@ -77,9 +80,11 @@ class PlannerSession:
         self.pipelines: dict[str, Pipeline] = {}
         # The run of a pipeline whose data sets queries may name now.
         self.pipeline: Resolution | None = None
-        self._frames: dict[int, tuple[bytes, Planned]] = {}
-        self._widening = False
+        # By plan id: the relation as it was sent, and its plan.
+        self.frames: dict[int, tuple[bytes, Planned]] = {}
+        self._widening = Widening(self)
         self._view_relations: dict[str, Message] = {}
+        self._written: dict[str, Message] = {}
         self._reader = RelationReader(self)
 
     # ---------------------------------------------------------------------------------- settings
@@ -121,8 +126,17 @@ class PlannerSession:
         known = {other.lower() for other in self.catalog}
         return name.lower() in known or self.full_name(name).lower() in known
 
-    def add_table(self, name: str, schema: StructType, format_: str, location: str = "") -> None:
-        """A table that the script makes, to be read as a stream or at rest."""
+    def add_table(
+        self,
+        name: str,
+        schema: StructType,
+        format_: str,
+        location: str = "",
+        query: Message | None = None,
+    ) -> None:
+        """A table that the script makes, of a `query` if so, to be read as a stream or at rest."""
+        if query is not None:
+            self._written[name] = query
         database = "" if "." in name else "default."
         self.tables[name] = Source(
             name=name,
@@ -135,84 +149,55 @@ class PlannerSession:
 
     # -------------------------------------------------------------------------------- DataFrames
 
-    def planned(self, relation: Message) -> Planned:
+    def planned(self, relation: Message, used: Sequence[Expression] = ()) -> Planned:
         """The DataFrame of a relation; the same one for the same plan id.
 
         What only a missing module or the data knows has the columns that the code uses: where one
         is refused, it is added, and all is planned again.
+
+        Args:
+            relation: the relation.
+            used: what will be asked of its columns besides; nothing is refused for it here.
 
         Raises:
             StateplanError: it is refused; the message's place is put in where it is known.
         """
         while True:
             try:
-                return self._planned_once(relation)
+                if not self.scripted or self._widening.under_way:
+                    return self.replanned(relation)
+                return self._widening.planned(relation, used)
             except StateplanError as error:
                 # A data set of a pipeline is made when it is first read.
-                if self._widening or self.pipeline is None or not self.pipeline.provide(error):
+                inner = self._widening.under_way
+                if inner or self.pipeline is None or not self.pipeline.provide(error):
                     raise
 
-    def _planned_once(self, relation: Message) -> Planned:
-        if not self.scripted or self._widening:
-            return self._planned(relation)
-        self._widening = True
-        try:
-            with open_schemas(self.open):
-                return self._widened(relation)
-        finally:
-            self._widening = False
-
-    def _widened(self, relation: Message) -> Planned:
-        again = False
-        while True:
-            try:
-                return self._planned(relation)
-            except StateplanError as error:
-                if self.pipeline is not None and self.pipeline.defines(error):
-                    raise
-                # Planned anew, the relation tells which open schemas it is made of.
-                if again and not self.guesses.widened(error):
-                    raise self._with_guesses(error, relation) from None
-                if not again and not self.guesses.mends(error):
-                    raise
-                again = True
-                self._plan_again()
-
-    def _with_guesses(self, error: StateplanError, relation: Message) -> StateplanError:
-        """The error, with lines for a catalog file if the columns of something are not known."""
-        if self.guesses.accepted or not is_unknown_source(error):
-            return error
-        self.guesses.accepted = True
-        with suppress(StateplanError):  # the lines so far help as well
-            self._widened(relation)
-        lines = "\n  ".join(self.guesses.lines())
-        self.guesses.withdraw()
-        self._frames.clear()
-        if error.condition in UNKNOWN_TABLE:
-            placed = missing_schema(f"the table '{'.'.join(error.subject)}'")
-            placed.condition, placed.place = error.condition, error.place
-            placed.subject = error.subject
-            error = placed
-        error.hint = (
-            "Put its columns into a file given with --catalog, such as this guess, or let"
-            f" --write-catalog do so:\n  {lines}"
-        )
-        return error
-
-    def _plan_again(self) -> None:
-        """Forget what was planned with fewer columns, and plan the views with those known now."""
-        self._frames.clear()
+    def plan_again(self) -> None:
+        """Forget what was planned with other columns, and plan the views with those known now."""
+        self.frames.clear()
         self.open.used.clear()
         for name, relation in self._view_relations.items():
             if name in self.views:
                 view = self.views[name]
-                self.views[name] = replace(view, plan=self._planned(relation).analyzed)
+                self.views[name] = replace(view, plan=self.replanned(relation).analyzed)
+        for name, relation in self._written.items():
+            if isinstance(table := self.tables.get(name), Source):
+                schema = schema_of(self.replanned(relation).analyzed)
+                self.tables[name] = replace(table, schema=schema)
+        if self.pipeline is not None:
+            self.pipeline.plan_again()
 
-    def _planned(self, relation: Message) -> Planned:
+    def replanned(self, relation: Message) -> Planned:
+        """A relation with the columns that are known now.
+
+        Raises:
+            StateplanError: it is refused.
+        """
         number = relation.common.plan_id if relation.common.HasField("plan_id") else None
         content = relation.SerializeToString(deterministic=True)
-        if number is not None and number in self._frames:
-            known, frame = self._frames[number]
+        if number is not None and number in self.frames:
+            known, frame = self.frames[number]
             if known == content:
                 return frame
         origin = origin_of(relation)
@@ -233,7 +218,7 @@ class PlannerSession:
                 error.hint = "Describe its columns in a file given with --catalog."
             raise placed(error, origin) from None
         if number is not None:
-            self._frames[number] = (content, frame)
+            self.frames[number] = (content, frame)
         return frame
 
     def analyzed(self, logical: LogicalPlan, at_once: bool = False) -> LogicalPlan:
@@ -299,9 +284,9 @@ class PlannerSession:
         return self._frame_of(plan_id, name).output
 
     def _frame_of(self, plan_id: int, name: str) -> LogicalPlan:
-        if plan_id not in self._frames:
+        if plan_id not in self.frames:
             raise AnalysisError.of("CANNOT_RESOLVE_DATAFRAME_COLUMN", name=in_quotes(name))
-        return self._frames[plan_id][1].analyzed
+        return self.frames[plan_id][1].analyzed
 
     def context(self) -> Context:
         """What analysis knows besides a plan."""
@@ -310,7 +295,11 @@ class PlannerSession:
     def resolved_over(self, plan: LogicalPlan, name: UnresolvedAttribute) -> Expression | None:
         """The column of an analyzed plan that a name means, if it means one."""
         context = self.context()
-        return Resolver(context.scope(plan.output), context).column(name.parts, name)
+        found = Resolver(context.scope(plan.output), context).column(name.parts, name)
+        hidden = metadata_column(plan) if found is None else None
+        if hidden is None:
+            return found
+        return Resolver(context.scope((hidden,)), context).column(name.parts, name)
 
     def unknown(
         self,

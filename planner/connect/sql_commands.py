@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 _FLAGS = re.IGNORECASE | re.DOTALL
 _NAME = r"(?P<name>(?:`[^`]+`|[\w.])+)"
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
+# Things that a catalog holds and that queries do not read.
+_OTHER_THINGS = re.compile(
+    r"(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:FOREIGN\s+|EXTERNAL\s+)?"
+    r"(?:CATALOG|VOLUME|LOCATION|STORAGE|CONNECTION|SHARE|RECIPIENT|ROLE|GROUP|INDEX|POLICY)\b"
+    r"|(?:REVOKE|DENY|REORG|FSCK|CONVERT|RESTORE|GENERATE|DECLARE|SYNC|UNDROP)\b",
+    re.IGNORECASE,
+)
 _TO_BE_WRITTEN = re.compile(r"(INSERT|MERGE|UPDATE|DELETE|COPY|LOAD)\b", re.IGNORECASE)
 
 Handler = Callable[["PlannerSession", re.Match[str]], None]
@@ -41,10 +48,24 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
         if found := pattern.fullmatch(text):
             handler(session, found)
             return True
+    if _OTHER_THINGS.match(text):
+        console.note(
+            f"{' '.join(text.split()[:2]).upper()} changes no plan: it is left out", caller
+        )
+        return True
     if _TO_BE_WRITTEN.match(text):
         console.note(f"{text.split()[0].upper()} is not carried out: nothing runs", caller)
         return True
     return False
+
+
+def answer_schema(text: str) -> str | None:
+    """The columns of what DESCRIBE, SHOW, EXPLAIN or SET answers, as DDL; None of other statements.
+
+    They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake.
+    """
+    bare = _bare(text)
+    return next((schema for pattern, schema in _ANSWERS if pattern.match(bare)), None)
 
 
 def command_name(text: str) -> str | None:
@@ -57,6 +78,47 @@ def command_name(text: str) -> str | None:
     return _COMMAND_NAMES.get(words[0], f"{words[0].capitalize()}Command")
 
 
+_HISTORY = (
+    "version BIGINT, timestamp TIMESTAMP, userId STRING, userName STRING, operation STRING,"
+    " operationParameters MAP<STRING, STRING>, readVersion BIGINT, isolationLevel STRING,"
+    " isBlindAppend BOOLEAN, operationMetrics MAP<STRING, STRING>, userMetadata STRING"
+)
+_DETAIL = (
+    "format STRING, id STRING, name STRING, description STRING, location STRING,"
+    " createdAt TIMESTAMP, lastModified TIMESTAMP, partitionColumns ARRAY<STRING>,"
+    " clusteringColumns ARRAY<STRING>, numFiles BIGINT, sizeInBytes BIGINT,"
+    " properties MAP<STRING, STRING>"
+)
+_TEMPORARY = "isTemporary BOOLEAN"
+_ANSWERS = tuple(
+    (re.compile(pattern + r"\b", re.IGNORECASE), schema)
+    for pattern, schema in (
+        (r"DESC(?:RIBE)?\s+HISTORY", _HISTORY),
+        (r"DESC(?:RIBE)?\s+DETAIL", _DETAIL),
+        (
+            r"DESC(?:RIBE)?\s+(?:DATABASE|SCHEMA|NAMESPACE)",
+            "info_name STRING, info_value STRING",
+        ),
+        (r"DESC(?:RIBE)?\s+FUNCTION", "function_desc STRING"),
+        (r"DESC(?:RIBE)?", "col_name STRING, data_type STRING, comment STRING"),
+        (
+            r"SHOW\s+TABLE\s+EXTENDED",
+            f"namespace STRING, tableName STRING, {_TEMPORARY}, information STRING",
+        ),
+        (r"SHOW\s+TABLES", f"namespace STRING, tableName STRING, {_TEMPORARY}"),
+        (r"SHOW\s+VIEWS", f"namespace STRING, viewName STRING, {_TEMPORARY}"),
+        (r"SHOW\s+(?:DATABASES|SCHEMAS|NAMESPACES)", "namespace STRING"),
+        (r"SHOW\s+COLUMNS", "col_name STRING"),
+        (r"SHOW\s+CREATE\s+TABLE", "createtab_stmt STRING"),
+        (r"SHOW\s+PARTITIONS", "partition STRING"),
+        (r"SHOW\s+TBLPROPERTIES", "key STRING, value STRING"),
+        (r"SHOW\s+(?:\w+\s+)?FUNCTIONS", "function STRING"),
+        (r"SHOW\s+CATALOGS", "catalog STRING"),
+        (r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", "catalog STRING, namespace STRING"),
+        (r"EXPLAIN", "plan STRING"),
+        (r"SET(?=\s*$|\s+[\w.]+\s*$)", "key STRING, value STRING"),
+    )
+)
 _QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _COMMAND_NAMES = {
     "INSERT": "InsertIntoStatement",
@@ -101,8 +163,9 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
     format_ = kind[1].lower() if kind else "parquet"
     query = re.search(r"\bAS\s+((?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
     if query:
-        frame = session.planned(proto.Relation(sql=proto.SQL(query=query[1])))
-        session.add_table(name, schema_of(frame.analyzed), format_)
+        relation = proto.Relation(sql=proto.SQL(query=query[1]))
+        frame = session.planned(relation)
+        session.add_table(name, schema_of(frame.analyzed), format_, query=relation)
     elif columns:
         session.add_table(name, parse_schema(columns), format_)
     else:

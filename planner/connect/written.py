@@ -29,13 +29,13 @@ def remember(session: PlannerSession, message: Message, frame: Planned) -> None:
     """
     format_ = message.format.lower() or "parquet"
     if message.WhichOneof("sink_destination") == "table_name":
-        _add(session, frame, name=message.table_name, format_=format_)
+        _add(session, frame, message.input, name=message.table_name, format_=format_)
     elif format_ == "memory" and message.query_name:
         # Its rows are known only when it runs; those of no batch are none.
         rows = LocalRelation(attributes=frame.analyzed.output)
         session.views[message.query_name.lower()] = TempView(name=message.query_name, plan=rows)
     elif format_ in FILE_FORMATS and (path := written_path(message)):
-        _add(session, frame, name=path, format_=format_, location=path)
+        _add(session, frame, message.input, name=path, format_=format_, location=path)
 
 
 def written_path(message: Message) -> str:
@@ -45,9 +45,15 @@ def written_path(message: Message) -> str:
 
 
 def _add(
-    session: PlannerSession, frame: Planned, *, name: str, format_: str, location: str = ""
+    session: PlannerSession,
+    frame: Planned,
+    query: Message,
+    *,
+    name: str,
+    format_: str,
+    location: str = "",
 ) -> None:
     if session.knows(name) or (location and session.known_path(location)):
         return
     full = name if location else session.full_name(name)
-    session.add_table(full, schema_of(frame.analyzed), format_, location)
+    session.add_table(full, schema_of(frame.analyzed), format_, location, query)

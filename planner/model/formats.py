@@ -69,8 +69,24 @@ _PULSAR = _columns(
     __eventTime=TIMESTAMP,
     __messageProperties=_TEXTS,
 )
+_METADATA = (
+    StructField("file_path", STRING, False),
+    StructField("file_name", STRING, False),
+    StructField("file_size", LONG, False),
+    StructField("file_block_start", LONG, False),
+    StructField("file_block_length", LONG, False),
+    StructField("file_modification_time", TIMESTAMP, False),
+)
 _BINARY_FILE = _columns(path=STRING, modificationTime=TIMESTAMP, length=LONG, content=BINARY)
 _HEADERS = ArrayType(_columns(key=STRING, value=BINARY))
+
+
+def metadata_type(format_: str) -> StructType | None:
+    """The type of the hidden column `_metadata`, which only files have."""
+    if format_ not in (*FILE_FORMATS, "delta", "cloudfiles"):
+        return None
+    row = [StructField("row_index", LONG, False)] if format_ == "parquet" else []
+    return StructType((*_METADATA, *row))
 
 
 def fixed_schema(format_: str, options: Mapping[str, str]) -> StructType | None:

@@ -40,6 +40,13 @@ class AutoCdc:
     tracked: tuple[str, ...] = ()
     untracked: tuple[str, ...] = ()
 
+    @property
+    def used(self) -> tuple[Expression, ...]:
+        """What is asked of the columns of the changes."""
+        names = (*self.keys, *self.columns, *self.tracked)
+        columns = tuple(UnresolvedAttribute(parts=(name,)) for name in names)
+        return (*columns, self.sequence_by, *(() if self.deletes is None else (self.deletes,)))
+
     def target_schema(
         self, source: StructType, sequence: DataType, *, case_sensitive: bool
     ) -> StructType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +19,7 @@ from ...planner.connect.types import read_schema
 from ...planner.model.catalog import Source as Known
 from ...planner.model.catalog import TempView
 from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
-from ...planner.model.expressions.core import Origin
+from ...planner.model.expressions.core import Expression, Origin
 from ...planner.model.formats import FILE_FORMATS, fixed_schema
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.relations import Relation
@@ -142,11 +142,11 @@ class StreamReading(PlannerSession):
 
     # ------------------------------------------------------------------------------ what is read
 
-    def planned(self, relation: Message) -> Planned:
+    def planned(self, relation: Message, used: Sequence[Expression] = ()) -> Planned:
         """The DataFrame of a relation; tables that it names are looked up in the engine."""
         while True:
             try:
-                return super().planned(relation)
+                return super().planned(relation, used)
             except StateplanError as error:
                 if error.condition not in UNKNOWN_TABLE or not self._look_up(error.subject):
                     raise

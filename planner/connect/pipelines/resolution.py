@@ -65,6 +65,7 @@ class Resolution:
         self._errors: dict[Flow, StateplanError] = {}
         self._available: dict[Identifier, Dataset] = {}
         self._under_way: list[Dataset] = []
+        self._given: dict[str, Dataset] = {}
 
     # ------------------------------------------------------------------------ asked by the session
 
@@ -86,6 +87,15 @@ class Resolution:
             self._make(dataset)
         self._name(dataset, spelled)
         return True
+
+    def plan_again(self) -> None:
+        """Plan what was planned of open schemas anew: they have more columns than before."""
+        for flow in list(self._frames):
+            with self._scope(flow):
+                self._frames[flow] = self.session.replanned(flow.query)
+            for name, dataset in self._given.items():
+                if flow in self.pipeline.flows_of(dataset):
+                    self._name(dataset, name)
 
     def check_reads(self, plan: LogicalPlan) -> None:
         """Refuse a view of a stream that is read at rest, and the other way round.
@@ -175,6 +185,7 @@ class Resolution:
 
     def _name(self, dataset: Dataset, name: str) -> None:
         """Let queries name a data set."""
+        self._given[name] = dataset
         flows = self.pipeline.flows_of(dataset)
         if dataset.kind.is_view:
             plan = self._frames[flows[0]].analyzed
@@ -196,7 +207,8 @@ class Resolution:
             return
         with self._scope(flow):
             try:
-                frame = self.session.planned(flow.query)
+                used = () if flow.auto_cdc is None else flow.auto_cdc.used
+                frame = self.session.planned(flow.query, used)
             except StateplanError as error:
                 if error.place is None and flow.origin is not None:
                     error.place = f"{flow.origin.file}:{flow.origin.line}"

@@ -22,7 +22,7 @@ from ...pipelines.model import Pipeline
 from ...pipelines.statements import defines_datasets, is_databricks
 from ..console import Console
 from ..places import remember_source
-from ..server import Access, serving
+from ..server import Access, serving, take_deep_plans
 from ..service import PlannerService
 from .notebook import read_cells
 from .program import Program
@@ -208,6 +208,7 @@ def _run(
     out: int | None = None,
 ) -> int:
     """Run a file whose Spark is the planner, its output to the descriptor `out`; its status."""
+    take_deep_plans()
     if program.path.endswith(".ipynb"):
         for cell in read_cells(os.path.abspath(program.path)):
             remember_source(cell.file, cell.source)
@@ -253,7 +254,7 @@ def _writers(code: ast.AST, owner: str = "") -> Iterator[str]:
 
 
 def _add_guesses(path: str, service: PlannerService) -> None:
-    lines = [line for guesses in service.guesses for line in guesses.lines()]
+    lines = [line for guesses in service.guesses for line in guesses.lines(service.catalog)]
     if not lines:
         return
     with open(path, "a", encoding="utf-8") as file:

@@ -25,7 +25,9 @@ from ...pipelines.statements import defines_datasets
 from . import workspace
 from .calls import planned_batches, planned_call
 from .context import PlannedContext, session
+from .files import open_missing_files, read_stand_ins
 from .missing_modules import MissingModules
+from .network import Network
 from .notebook import RUN, SQL, Cell, read_cells
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
@@ -57,6 +59,7 @@ class Launch:
         self.patches = Patches(program)
         self.modules = MissingModules(program)
         self.report = Report(program, self.patches, self.modules)
+        self.network = Network(program, self.report.note)
         self.module = ModuleType("__main__")
         self.names = _Builtins(vars(builtins))
         self.names.modules = self.modules
@@ -102,11 +105,15 @@ class Launch:
 
     def _prepare(self) -> None:
         self.patches.apply()
+        self.network.close()
+        self.report.watch(self.program.timeout)
         Rules.users = self.program.owns
         Rules.session = session
         Rules.seen = self._seen
         if not self.program.strict_imports:
             self.modules.install()
+            open_missing_files(self.program, self.report.note)
+        read_stand_ins()
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
         workspace.provide(session, context, self.program.arguments)

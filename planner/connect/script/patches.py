@@ -32,6 +32,7 @@ from pyspark.sql.connect.streaming import readwriter
 from ..call_sites import record
 from ..classic import adopt_habits
 from .context import PlannedContext, session
+from .models import plan_models
 from .program import Program
 from .stand_ins import Rules, StandIn
 
@@ -80,6 +81,7 @@ class Patches:
         self._errors()
         self._waits()
         self._environment()
+        plan_models()
 
     def sessions(self) -> None:
         """Sessions start as an application does, whatever cluster the file names."""
@@ -153,6 +155,7 @@ class Patches:
 
         writer: Any = readwriter.DataStreamWriter
         writer.foreachBatch = for_each_batch
+        writer.table = writer.toTable  # on Databricks
         kinds = {module.CloudPickleSerializer for module in _picklers()}
         for kind in kinds:
             kind.dumps = _dumps(kind.dumps)

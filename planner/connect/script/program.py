@@ -41,6 +41,7 @@ class Program:
         is_spec: the file describes a Declarative Pipeline.
         definitions: files that define one without such a description.
         databricks: they use what only Databricks' pipelines have.
+        timeout: seconds after which the file is taken to hang.
     """
 
     path: str
@@ -52,6 +53,7 @@ class Program:
     is_spec: bool = False
     definitions: Sequence[str] = ()
     databricks: bool = False
+    timeout: float = 60
 
     @property
     def is_pipeline(self) -> bool:
@@ -143,9 +145,9 @@ class Program:
             frame = frame.f_back
         return None
 
-    def place(self, *, nearest: bool = False) -> str:
-        """`job.py:12`: the user's line that runs now; empty where there is none."""
-        frame = self.own_frame(sys._getframe(1), nearest=nearest)
+    def place(self, *, nearest: bool = False, of: FrameType | None = None) -> str:
+        """`job.py:12`: the user's line that runs now, or in a frame; empty where there is none."""
+        frame = self.own_frame(of or sys._getframe(1), nearest=nearest)
         if frame is None:
             return ""
         return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import threading
 import traceback
 
 from pyspark.errors import PySparkException
@@ -12,6 +14,8 @@ from .missing_modules import MissingModules
 from .patches import Patches
 from .program import Program
 from .stand_ins import StandIn, StandInNeeded
+
+HUNG = 1  # the exit status, as of a file that fails
 
 
 class Report:
@@ -29,6 +33,27 @@ class Report:
         if text not in self._noted:
             self._noted.setdefault(text)
             print(f"note: {text}", file=sys.stderr)
+
+    def watch(self, seconds: float) -> None:
+        """End the process when the file still runs after so long, and say where it does."""
+        main = threading.main_thread().ident
+
+        def end() -> None:
+            place = self.program.place(of=sys._current_frames().get(main or 0))
+            where = f" at {place}" if place else ""
+            print(
+                f"error: the file still ran after {seconds:g} seconds{where}: it was ended there\n"
+                "hint: Give a longer time with --timeout SECONDS, or leave out what waits there.",
+                file=sys.stderr,
+            )
+            self.closing()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(HUNG)
+
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
 
     def refused(self, error: PySparkException) -> None:
         """What the planner or PySpark's client refuses, with the user's line."""
@@ -69,6 +94,10 @@ class Report:
             hint = (
                 "Something that is not here went where PySpark needs a value of its own: give the"
                 " folder of its module with --python-path."
+            )
+        elif isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
+            hint = (
+                "Leave out what needs a service, or catch the error as where the service is down."
             )
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."

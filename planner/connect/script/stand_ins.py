@@ -40,12 +40,14 @@ class Rules:
         passed_through: types of objects that a missing function is taken to give back.
         session: attributes of a missing object that only a SparkSession has are those of this one.
         seen: is told of attributes that say what a stand-in stood for.
+        transformed: a DataFrame as a model that is not here would transform it.
     """
 
     users: Callable[[str], bool] = staticmethod(lambda file: True)
     passed_through: tuple[type, ...] = ()
     session: Callable[[], Any] | None = None
     seen: Callable[[str, str], None] = staticmethod(lambda path, attribute: None)
+    transformed: Callable[[str, Any], Any] | None = None
 
 
 _OF_SESSIONS = ("readStream", "createDataFrame", "sparkContext", "streams", "udf")
@@ -101,6 +103,10 @@ class StandIn(str):
         for argument in (*arguments, *named.values()):
             if isinstance(argument, Rules.passed_through):
                 return argument
+        if Rules.transformed is not None and self._stand_in.endswith(".transform"):
+            for argument in arguments:
+                if type(argument).__name__ == "DataFrame":
+                    return Rules.transformed(self._stand_in, argument)
         # What the code gives for the case that nothing is set.
         if "default" in named:
             return named["default"]
@@ -221,10 +227,13 @@ class _TextMethod(StandIn):
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         owner, _, name = self._stand_in.rpartition(".")
+        text = f"?{owner}?"
         try:
-            return getattr(str, name)(f"?{owner}?", *arguments, **named)
+            found = getattr(str, name)(text, *arguments, **named)
         except (TypeError, ValueError):
             return super().__call__(*arguments, **named)
+        # What leaves the text as it is may as well be a writer's `format("delta")`.
+        return super().__call__(*arguments, **named) if found == text else found
 
 
 def _text_method(name: str) -> property:

@@ -21,6 +21,7 @@ from . import hashes as hashes
 from . import lambdas as lambdas
 from . import maps as maps
 from . import maths as maths
+from . import messages as messages
 from . import misc as misc
 from . import over as over
 from . import patterns as patterns

@@ -105,7 +105,7 @@ def _read_type(text: str) -> DataType:
         raise
 
 
-def _options(expression: Expression) -> tuple[tuple[str, str], ...]:
+def map_options(expression: Expression) -> tuple[tuple[str, str], ...]:
     """The options of a `map('key', 'value', ...)`.
 
     Raises:
@@ -126,7 +126,7 @@ def _check_schema_of(call: Call, conf: Conf) -> Expression:
     """schema_of_json of a constant; its options leave the arguments."""
     if len(call.arguments) not in (1, 2):
         raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
-    extra = _options(call.arguments[1]) if len(call.arguments) == 2 else ()
+    extra = map_options(call.arguments[1]) if len(call.arguments) == 2 else ()
     short = replace(call, arguments=call.arguments[:1], options=(extra,) if extra else ())
     value = short.arguments[0]
     if not value.foldable:
@@ -141,7 +141,7 @@ def _check_from(name: str) -> Callable[[Call, Conf], Expression]:
         if len(call.arguments) not in (2, 3):
             raise wrong_argument_count(name, "[2, 3]", len(call.arguments))
         schema = as_nullable(read_schema(call.arguments[1], call))
-        extra = _options(call.arguments[2]) if len(call.arguments) == 3 else ()
+        extra = map_options(call.arguments[2]) if len(call.arguments) == 3 else ()
         short = replace(call, arguments=call.arguments[:1], options=(schema, extra))
         return check_types(short, ["!string"], conf)
 
@@ -240,7 +240,7 @@ def _from_spec(
 def _check_to(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) not in (1, 2):
         raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
-    extra = _options(call.arguments[1]) if len(call.arguments) == 2 else ()
+    extra = map_options(call.arguments[1]) if len(call.arguments) == 2 else ()
     kind = call.arguments[0].data_type
     nested = StructType | ArrayType | MapType if call.name == "to_json" else StructType
     if not isinstance(kind, nested):

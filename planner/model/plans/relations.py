@@ -44,6 +44,8 @@ class StreamingRelation(LogicalPlan):
 
     `name` is the source's name in the description, by which the runtime finds it.
     `always_nullable`: as `spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled`.
+    `metadata`: the column `_metadata` that a stream of files has beside its own, which is among
+    the `attributes` only where the query names it.
     """
 
     name: str
@@ -51,6 +53,7 @@ class StreamingRelation(LogicalPlan):
     attributes: tuple[AttributeReference, ...]
     identifier: str = ""
     always_nullable: bool = True
+    metadata: AttributeReference | None = None
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:

@@ -7,14 +7,15 @@ has the columns that a query over it was refused for so far; each refusal adds o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from .types import STRING, TIMESTAMP, DataType, StructField, StructType
+from .types import DOUBLE, STRING, ArrayType, DataType, StructField, StructType
 
 _PLACEHOLDER = re.compile(r"\s*\?[^?]+\?\s*")
+_OF_MODELS = {"prediction": DOUBLE}
 
 
 def is_placeholder(text: str) -> bool:
@@ -40,27 +41,37 @@ class OpenSchemas:
         """A schema's columns so far."""
         self.used.pop(name, None)
         self.used[name] = None
+        return self.known(name)
+
+    def known(self, name: str) -> StructType:
+        """A schema's columns so far, without saying that it is used."""
         columns = self.columns.setdefault(name, {})
         return StructType(tuple(StructField(n, type_) for n, type_ in columns.items()))
 
-    def add(self, parts: tuple[str, ...]) -> bool:
-        """Add a column to the schema used last; False if there is none, or it has the column."""
-        if not self.used or not parts:
-            return False
-        columns = self.columns[list(self.used)[-1]]
-        if parts[-1] in columns:
-            return False
-        columns[parts[-1]] = STRING
-        return True
 
-    def make_time(self, column: str) -> bool:
-        """Make a column a timestamp; False if no schema has it, or it is one."""
-        for name in self.used:
-            columns = self.columns[name]
-            if columns.get(column) == STRING:
-                columns[column] = TIMESTAMP
-                return True
-        return False
+def usual_type(name: str) -> DataType:
+    """The type of a column of which only the name is known: a text's, but of what models add."""
+    return _OF_MODELS.get(name.lower(), STRING)
+
+
+def with_field(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str, DataType] | None:
+    """The columns with a field more in a struct; None if that is there, or no struct's field.
+
+    A text becomes a struct: nobody has said that it is a text.
+    """
+    first, *rest = path
+    if not rest:
+        return None if first in columns else {**columns, first: usual_type(first)}
+    inner = columns.get(first, STRING)
+    element = inner.element_type if isinstance(inner, ArrayType) else inner
+    if element != STRING and not isinstance(element, StructType):
+        return None
+    known = element.fields if isinstance(element, StructType) else ()
+    fields = with_field({f.name: f.data_type for f in known}, rest)
+    if fields is None:
+        return None
+    made: DataType = StructType(tuple(StructField(n, type_) for n, type_ in fields.items()))
+    return {**columns, first: ArrayType(made) if isinstance(inner, ArrayType) else made}
 
 
 _CURRENT: ContextVar[OpenSchemas | None] = ContextVar("_CURRENT", default=None)

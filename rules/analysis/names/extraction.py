@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Expression, GetStructField, Literal, Origin
+from ....planner.model.expressions.core import (
+    AttributeReference,
+    Expression,
+    GetStructField,
+    Literal,
+    Origin,
+)
 from ....planner.model.schemas.types import (
     ArrayType,
     MapType,
@@ -44,6 +50,7 @@ def extract(
             raise failure(
                 "INVALID_EXTRACT_BASE_FIELD_TYPE",
                 origin=origin,
+                subject=() if name is None else (*_path(base), name),
                 base=to_sql_expr(base),
                 other=to_sql_type(other),
             )
@@ -53,6 +60,17 @@ def _text(extraction: Expression) -> str | None:
     if isinstance(extraction, Literal) and isinstance(extraction.type_, StringType):
         return extraction.value if isinstance(extraction.value, str) else None
     return None
+
+
+def _path(base: Expression) -> tuple[str, ...]:
+    """The names by which a field is reached from its column; none where it is computed."""
+    match base:
+        case AttributeReference(name=name):
+            return (name,)
+        case GetStructField(child=child, name=str(name)):
+            inner = _path(child)
+            return (*inner, name) if inner else ()
+    return ()
 
 
 def _field(
@@ -69,7 +87,7 @@ def _field(
         raise failure(
             "FIELD_NOT_FOUND",
             origin=origin,
-            subject=(name,),
+            subject=(*_path(base), name),
             fieldName=to_sql_id(name),
             fields=known,
         )

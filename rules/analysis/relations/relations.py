@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....planner.model.catalog import Source, TempView
 from ....planner.model.expressions.core import Alias, AttributeReference
+from ....planner.model.formats import metadata_type
 from ....planner.model.plans.logical import Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import (
@@ -72,12 +73,17 @@ def source_plan(source: Source, conf: Conf) -> LogicalPlan:
         for f in source.schema.fields
     )
     if source.streaming:
+        hidden = metadata_type(source.format)
+        metadata = None
+        if hidden is not None and not source.identifier:
+            metadata = AttributeReference(name="_metadata", type_=hidden, is_nullable=False)
         return StreamingRelation(
             name=source.name,
             format=source.plan_name,
             attributes=attributes,
             identifier=source.identifier,
             always_nullable=conf.flag(_ALWAYS_NULLABLE),
+            metadata=metadata,
         )
     return Relation(
         name=source.name,

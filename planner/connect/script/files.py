@@ -1,0 +1,129 @@
+"""Files of the user's that are not here: their content is a stand-in, as a missing module's names.
+
+A schema, a configuration or a pickled model lies beside a job where it really runs. Code that is
+ready for a file that is missing, by a `try` around the call, gets the error that it waits for.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from .later import change_when_imported
+from .network import Answer
+from .program import Program
+from .stand_ins import StandIn
+
+
+class MissingFile:
+    """An open file of which nothing is known but that reading it gives a stand-in."""
+
+    closed = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def read(self, *size: int) -> StandIn:
+        """The whole content, whatever part is asked for."""
+        return StandIn(f"open({self.name})")
+
+    readline = read
+
+    def __enter__(self) -> MissingFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """It was never open."""
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"open({self.name}).{name}")
+
+
+def open_missing_files(program: Program, note: Callable[[str], None]) -> None:
+    """Let the user's own lines read files that are not here. In the process that explains alone.
+
+    Args:
+        program: whose lines.
+        note: tells the user.
+    """
+    python: Any = builtins
+    opened = python.open
+
+    def open_(file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
+        try:
+            return opened(file, mode, *arguments, **named)
+        except FileNotFoundError:
+            frame = program.own_frame(_caller())
+            if frame is None or "r" not in mode or _is_caught(frame, program):
+                raise
+            note(f"{program.place(of=frame)}: '{file}' is not here: its content is a stand-in")
+            return MissingFile(str(file))
+
+    python.open = open_
+
+
+_READERS = ("load", "loads", "safe_load", "full_load", "unsafe_load")
+
+
+def read_stand_ins() -> None:
+    """Let JSON, YAML and pickled objects that are not here be read as stand-ins, too."""
+    for name in ("json", "pickle", "yaml", "joblib", "tomllib"):
+        change_when_imported({name: _reading})
+
+
+def _reading(module: Any) -> None:
+    for name in _READERS:
+        if hasattr(module, name):
+            setattr(module, name, _read(getattr(module, name), module.__name__))
+
+
+def _read(read: Callable[..., Any], module: str) -> Callable[..., Any]:
+    @functools.wraps(read)
+    def called(source: Any, *arguments: Any, **named: Any) -> Any:
+        if isinstance(source, StandIn):
+            return StandIn(f"{module}({source._stand_in})")
+        if isinstance(source, MissingFile):
+            return StandIn(f"{module}({source.name})")
+        if hasattr(source, "read") and isinstance(text := _whole(source), StandIn):
+            return StandIn(f"{module}({text._stand_in})")
+        return read(source, *arguments, **named)
+
+    return called
+
+
+def _whole(source: Any) -> Any:
+    """What an answer that is not there says; None of anything else, which is left unread."""
+    return source.read() if type(source).__module__ == Answer.__module__ else None
+
+
+def _caller() -> FrameType | None:
+    return sys._getframe(2)
+
+
+def _is_caught(frame: FrameType | None, program: Program) -> bool:
+    """Whether a `try` of the user's is around what runs now; a `with` is none."""
+    while frame is not None:
+        if program.owns(frame.f_code.co_filename):
+            code = dis.Bytecode(frame.f_code)
+            starts = {instruction.offset: instruction for instruction in code}
+            # Typeshed does not know of it.
+            for entry in getattr(code, "exception_entries", ()):
+                handler = [starts.get(entry.target), starts.get(entry.target + 2)]
+                within = entry.start <= frame.f_lasti < entry.end
+                checked = any(
+                    one is not None and one.opname == "WITH_EXCEPT_START" for one in handler
+                )
+                if within and not checked and not entry.lasti:
+                    return True
+        frame = frame.f_back
+    return False

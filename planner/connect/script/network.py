@@ -1,0 +1,134 @@
+"""No network while a file is explained: what it would ask of others is not there.
+
+An HTTP request is answered by a stand-in, so that code which takes a schema or a setting from a
+service goes on with a placeholder. Every other connection is refused, as by a service that is down,
+with an error at the user's line: a broker's or a database's client needs answers of its own
+protocol. Libraries that open connections without Python's sockets are not reached.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+from .later import change_when_imported
+from .program import Program
+from .stand_ins import StandIn
+
+_INTERNET = (socket.AF_INET, socket.AF_INET6)
+_GOOD = 200
+
+
+class Answer:
+    """A response to a request that was not sent: a good one, of which nothing else is known.
+
+    Args:
+        path: how the code got it, such as `requests.get(http://registry)`.
+    """
+
+    status_code = status = code = _GOOD
+    ok = True
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def raise_for_status(self) -> None:
+        """It is a good one."""
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{self._path}.{name}")
+
+
+class Network:
+    """What is refused and what is answered.
+
+    Args:
+        program: the user's file.
+        note: tells the user, once for each line.
+
+    Attributes:
+        refused: whether a connection was refused.
+    """
+
+    def __init__(self, program: Program, note: Callable[[str], None]) -> None:
+        self.program = program
+        self.note = note
+        self.refused = False
+
+    def close(self) -> None:
+        """From now on nothing is reached. It happens in the process that explains alone."""
+        self._sockets()
+        opener: Any = urllib.request.OpenerDirector
+        opener.open = self._opened(opener.open)
+        change_when_imported({"requests.sessions": self.answer_requests})
+
+    def _sockets(self) -> None:
+        kind: Any = socket.socket
+        network = self
+
+        def refusing(connect: Callable[..., Any]) -> Callable[..., Any]:
+            def connected(self: Any, address: Any) -> Any:
+                if self.family not in _INTERNET:
+                    return connect(self, address)
+                raise network.refusal(address)
+
+            return connected
+
+        for name in ("connect", "connect_ex"):
+            setattr(kind, name, refusing(getattr(kind, name)))
+        found = socket.getaddrinfo
+        local = (None, "", "localhost", "127.0.0.1", "::1", "0.0.0.0")
+
+        def look_up(host: Any, port: Any, *arguments: Any, **named: Any) -> Any:
+            if host not in local:
+                raise network.refusal((host, port))
+            return found(host, port, *arguments, **named)
+
+        socket.getaddrinfo = look_up
+
+    def refusal(self, address: Any) -> OSError:
+        """The error of a connection, which says whose it is."""
+        self.refused = True
+        place = self.program.place()
+        host = ":".join(map(str, address[:2])) if isinstance(address, tuple) else str(address)
+        self.note(f"{place}: no connection to {host} is made: nothing runs")
+        text = f"stateplan explain makes no network connections, to {host} ({place})"
+        return ConnectionRefusedError(errno.ECONNREFUSED, text)
+
+    def answered(self, call: str, url: Any) -> Answer:
+        """The answer to a request."""
+        self.note(f"{self.program.place()}: {call}({url}) is not sent: its answer is a stand-in")
+        return Answer(f"{call}({url})".replace("?", ""))
+
+    def _opened(self, opened: Callable[..., Any]) -> Callable[..., Any]:
+        network = self
+
+        def open_(self: Any, request: Any, *arguments: Any, **named: Any) -> Any:
+            url = getattr(request, "full_url", request)
+            if not str(url).lower().startswith(("http:", "https:", "?")):
+                return opened(self, request, *arguments, **named)
+            return network.answered("urlopen", url)
+
+        return open_
+
+    def answer_requests(self, module: Any) -> None:
+        """Answer what the library `requests` would send."""
+
+        def request(session: Any, method: str, url: Any, *_: Any, **named: Any) -> Answer:
+            return self.answered(f"requests.{str(method).lower()}", url)
+
+        module.Session.request = request

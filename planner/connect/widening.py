@@ -1,0 +1,107 @@
+"""Plans relations over columns that nobody described: each that the code needs is added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ..model.errors import StateplanError
+from ..model.expressions.core import Alias, Expression
+from ..model.plans.logical import Project
+from ..model.plans.relations import AnalyzedPlan
+from ..model.schemas.open_schemas import open_schemas
+from .failures import missing_schema
+from .guesses import UNKNOWN_TABLE, is_unknown_source
+from .places import Message
+
+if TYPE_CHECKING:
+    from .session import Planned, PlannerSession
+
+
+class Widening:
+    """Adds columns to a session's open schemas.
+
+    Args:
+        session: whose.
+
+    Attributes:
+        under_way: a relation is being planned; those within it are planned as they are.
+    """
+
+    def __init__(self, session: PlannerSession) -> None:
+        self.session = session
+        self.guesses = session.guesses
+        self.under_way = False
+
+    def planned(self, relation: Message, used: Sequence[Expression]) -> Planned:
+        """A relation; what is `used` of its columns besides is added, too.
+
+        Raises:
+            StateplanError: no column mends what it is refused for.
+        """
+        self.under_way = True
+        try:
+            with open_schemas(self.session.open):
+                frame = self._widened(relation)
+                if used:
+                    with suppress(StateplanError):
+                        frame = self._widened(relation, used)
+                return frame
+        finally:
+            self.under_way = False
+
+    def _widened(self, relation: Message, used: Sequence[Expression] = ()) -> Planned:
+        session = self.session
+        again = False
+        while True:
+            try:
+                frame = session.replanned(relation)
+                if used:
+                    named = tuple(Alias(child=e, name=f"_{i}") for i, e in enumerate(used))
+                    child = AnalyzedPlan(child=frame.analyzed)
+                    session.analyzed(Project(project_list=named, child=child))
+                self.guesses.settled()
+                return frame
+            except StateplanError as error:
+                if session.pipeline is not None and session.pipeline.defines(error):
+                    raise
+                # Planned anew, the relation tells which open schemas it is made of.
+                mended = self._mended(error) if again else self.guesses.mends(error)
+                if not mended:
+                    raise self._with_guesses(error, relation) from None
+                if not again:
+                    session.plan_again()
+                again = True
+
+    def _mended(self, error: StateplanError) -> bool:
+        """Whether a guess may mend an error and leaves what was planned before as it is."""
+        while self.guesses.widened(error):
+            try:
+                self.session.plan_again()
+            except StateplanError:
+                continue
+            return True
+        self.session.plan_again()
+        return False
+
+    def _with_guesses(self, error: StateplanError, relation: Message) -> StateplanError:
+        """The error, with lines for a catalog file if the columns of something are not known."""
+        if self.guesses.accepted or not is_unknown_source(error):
+            return error
+        self.guesses.accepted = True
+        with suppress(StateplanError):  # the lines so far help as well
+            self._widened(relation)
+        lines = "\n  ".join(self.guesses.lines())
+        self.guesses.withdraw()
+        self.session.frames.clear()
+        if error.condition in UNKNOWN_TABLE:
+            placed = missing_schema(f"the table '{'.'.join(error.subject)}'")
+            placed.condition, placed.place = error.condition, error.place
+            placed.subject = error.subject
+            error = placed
+        error.hint = (
+            "Put its columns into a file given with --catalog, such as this guess, or let"
+            f" --write-catalog do so:\n  {lines}"
+        )
+        return error

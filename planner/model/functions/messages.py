@@ -1,0 +1,145 @@
+"""from_avro, from_protobuf and their inverses: values as messages of Kafka hold them.
+
+Spark finds what computes them in packages of their own, spark-avro and spark-protobuf. The text in
+plans is that of their expressions AvroDataToCatalyst, CatalystDataToAvro, ProtobufDataToCatalyst
+and CatalystDataToProtobuf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import AnalysisError
+from ..expressions.core import Call, Expression, Literal
+from ..registry import FunctionSpec, Show, null_if_any, register
+from ..schemas.avro import avro_type
+from ..schemas.open_schemas import open_schema
+from ..schemas.types import BINARY, DataType, as_nullable
+from ..settings.conf import Conf
+from ..text.literal_sql import sql_string
+from ..text.text import pretty
+from ..tree import replace
+from .hashes import map_options
+from .mismatch import type_mismatch, wrong_argument_count
+from .shapes import always_null, check_types, scalar
+
+Options = tuple[tuple[str, str], ...]
+
+
+def _constant(call: Call, position: int, what: str) -> str:
+    argument = call.arguments[position]
+    if isinstance(argument, Literal) and isinstance(argument.value, str):
+        return argument.value
+    if isinstance(argument, Literal) and argument.value is None:
+        return ""
+    raise type_mismatch(
+        "TYPE_CHECK_FAILURE_WITH_HINT",
+        pretty(call),
+        msg=f"The second argument of the {call.name.upper()} SQL function must be a constant string"
+        f" {what}",
+        hint_="",
+    )
+
+
+def _given(call: Call, position: int) -> Options:
+    """The options that stand at a place, if any do."""
+    if len(call.arguments) <= position:
+        return ()
+    argument = call.arguments[position]
+    return () if isinstance(argument, Literal) and argument.value is None else map_options(argument)
+
+
+def _check_from_avro(call: Call, conf: Conf) -> Expression:
+    if len(call.arguments) not in (2, 3):
+        raise wrong_argument_count(call.name, "[2, 3]", len(call.arguments))
+    schema = _constant(
+        call,
+        1,
+        "containing the JSON representation of the schema to use for converting the value from"
+        " AVRO format",
+    )
+    options = _given(call, 2)
+    named = {key.lower(): value for key, value in options}
+    found: DataType | None = open_schema(schema)
+    if found is None:
+        found = avro_type(named.get("avroschema", schema), named)
+    if named.get("mode", "").upper() == "PERMISSIVE":
+        found = as_nullable(found)
+    short = replace(call, arguments=call.arguments[:1], options=(found, schema, options))
+    return check_types(short, ["binary"], conf)
+
+
+def _check_to(call: Call, conf: Conf) -> Expression:
+    least, most = (1, 2) if call.name == "to_avro" else (2, 4)
+    if not least <= len(call.arguments) <= most:
+        raise wrong_argument_count(call.name, f"[{least}, {most}]", len(call.arguments))
+    given = len(call.arguments) > 1
+    schema = _constant(call, 1, "of the schema or the message") if given else ""
+    return replace(call, arguments=call.arguments[:1], options=(BINARY, schema, ()))
+
+
+def _check_from_protobuf(call: Call, conf: Conf) -> Expression:
+    if not 2 <= len(call.arguments) <= 4:
+        raise wrong_argument_count(call.name, "[2, 4]", len(call.arguments))
+    message = _constant(call, 1, "of the message")
+    found = open_schema(f"?{message.strip('?')}?")
+    if found is None:
+        raise AnalysisError.of("STATEPLAN_UNKNOWN_MESSAGE", name=message)
+    short = replace(call, arguments=call.arguments[:1], options=(found, message, ()))
+    return check_types(short, ["binary"], conf)
+
+
+def _type_of(call: Call) -> DataType:
+    found = call.options[0]
+    assert isinstance(found, DataType)
+    return found
+
+
+def _text(call: Call, show: Show) -> str:
+    if not call.options:
+        return f"{call.name}({', '.join(map(show, call.arguments))})"
+    _, schema, options = call.options
+    pairs = options if isinstance(options, tuple) else ()
+    parts = [show(call.arguments[0]), *([str(schema)] if schema else [])]
+    parts += [f"({key},{value})" for key, value in pairs]
+    return f"{call.name}({', '.join(parts)})"
+
+
+def _sql(call: Call, show: Show) -> str:
+    _, schema, options = call.options
+    given = [sql_string(str(schema))] if schema else []
+    pairs = options if isinstance(options, tuple) else ()
+    if pairs:
+        given.append(f"map({', '.join(sql_string(text) for pair in pairs for text in pair)})")
+    return f"{call.name}({', '.join((show(call.arguments[0]), *given))})"
+
+
+def _pretty(call: Call, show: Show) -> str:
+    return f"{call.name}({show(call.arguments[0])})"
+
+
+def _spec(
+    name: str,
+    takes: str,
+    check: Callable[[Call, Conf], Expression],
+    nullable: Callable[[Call], bool] = always_null,
+) -> FunctionSpec:
+    return scalar(
+        name,
+        takes,
+        _type_of,
+        check=check,
+        text=_text,
+        pretty=_pretty,
+        sql=_sql,
+        nullable=nullable,
+        options_hold="type and values",
+    )
+
+
+register(
+    _spec("from_avro", "binary, any, [any]", _check_from_avro),
+    _spec("to_avro", "any, [any]", _check_to, null_if_any),
+    _spec("from_protobuf", "binary, any, [any], [any]", _check_from_protobuf),
+    _spec("to_protobuf", "any, any, [any], [any]", _check_to, null_if_any),
+)

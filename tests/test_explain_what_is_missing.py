@@ -1,0 +1,155 @@
+"""Scripts whose models, files, services and tables are not here are explained all the same."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+HEAD = """\
+from pyspark.sql import SparkSession, functions as F
+spark = SparkSession.builder.getOrCreate()
+"""
+
+
+def explain(folder: Path, code: str, *arguments: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of `stateplan explain job.py`."""
+    (folder / "job.py").write_text(HEAD + code, encoding="utf-8")
+    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", "job.py", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+MODELS = """
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.classification import LogisticRegression
+from pyspark.ml.feature import IndexToString, VectorAssembler
+from pyspark.ml.functions import vector_to_array
+import sparknlp
+s = spark.readStream.schema("a DOUBLE, b DOUBLE, t STRING").json("/in")
+scored = PipelineModel.load("/models/m").transform(s)
+scored.select("a", "prediction", "words.first").writeStream.queryName("loaded").start()
+parts = VectorAssembler(inputCols=["a", "b"], outputCol="features")
+trained = Pipeline(stages=[parts, LogisticRegression()]).fit(spark.table("training"))
+q = trained.transform(s).withColumn("p", vector_to_array("probability")[1])
+q.select("t", "p").writeStream.queryName("fitted").start()
+back = IndexToString(inputCol="i", outputCol="l", labels=sparknlp.labels())
+other = Pipeline(stages=[sparknlp.Document(), back]).fit(spark.table("training"))
+other.transform(s).select("l").writeStream.queryName("unknown").start()
+sparknlp.Model("m").transform(s).select("t", "entities").writeStream.queryName("missing").start()
+"""
+
+
+def test_models_add_the_columns_that_their_stages_or_the_code_name(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("training: 'a DOUBLE, b DOUBLE, label DOUBLE'\n")
+    status, out, told = explain(tmp_path, MODELS, "--catalog", "c.yaml")
+    assert status == 0, told
+    loaded, fitted, unknown, missing = out.split("\n-- ")
+    assert (
+        "UDF(a#" in loaded and ".prediction AS prediction#" in loaded and ".words.first" in loaded
+    )
+    assert "UDF(UDF(UDF(a#" in fitted and "[1] AS p#" in fitted
+    assert ".l AS l#" in unknown and ".entities AS entities#" in missing
+    assert "?PipelineModel.load(/models/m)? is not known" in told
+    assert "prediction DOUBLE, words STRUCT<first: STRING>" in told
+
+
+MESSAGES = """
+from pyspark.sql.avro.functions import from_avro, to_avro
+from pyspark.sql.protobuf.functions import from_protobuf
+import requests, urllib.request, json
+kafka = spark.readStream.format("kafka").option("subscribe", "t").load()
+answer = requests.get("http://registry:8081/subjects/t/versions/latest", timeout=5)
+answer.raise_for_status()
+if answer.status_code == 200:
+    registered = answer.json()["schema"]
+with urllib.request.urlopen("http://registry/2") as response:
+    second = json.loads(response.read().decode())["schema"]
+given = open("given.avsc").read()
+with open("/not/here.avsc") as file:
+    lost = file.read()
+for name, schema in (("g", given), ("r", registered), ("s", second), ("l", lost)):
+    rows = kafka.select(from_avro("value", schema).alias("v")).select("v.id")
+    rows.writeStream.queryName(name).start()
+message = kafka.select(from_protobuf("value", "Order", binaryDescriptorSet=b"").alias("v"))
+message.select("v.total", to_avro("v")).writeStream.queryName("p").start()
+try:
+    open("/not/there")
+except OSError:
+    print("caught")
+"""
+
+
+def test_schemas_of_messages_come_from_files_and_services_that_are_not_here(
+    tmp_path: Path,
+) -> None:
+    fields = [{"name": "id", "type": "long"}]
+    schema = json.dumps({"type": "record", "name": "R", "fields": fields})
+    (tmp_path / "given.avsc").write_text(schema)
+    status, out, told = explain(tmp_path, MESSAGES)
+    assert status == 0 and out.endswith("caught\n"), told
+    given, registered, second, lost, message = out.split("\n-- ")
+    assert f", {schema}).id AS id#" in given or f", {schema}) AS v#" in given
+    assert "?requests.get(http://registry:8081/subjects/t/versions/latest).json()" in registered
+    assert "?json(urlopen(http://registry/2).read().decode())['schema']?" in second
+    assert "?open(/not/here.avsc)?" in lost
+    assert "from_protobuf(value#" in message and "to_avro(" in message
+    assert "job.py:8: requests.get(http://registry:8081" in told and "is not sent" in told
+    assert "'/not/here.avsc' is not here: its content is a stand-in" in told
+
+
+def test_no_connection_is_made(tmp_path: Path) -> None:
+    code = "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)\n"
+    status, _, told = explain(tmp_path, code)
+    assert status == 1
+    assert "makes no network connections, to 127.0.0.1:9 (job.py:4)" in told
+    assert "hint: Leave out what needs a service" in told
+
+
+def test_a_script_that_hangs_is_ended_where_it_does(tmp_path: Path) -> None:
+    code = "s = spark.readStream.format('rate').load()\ns.writeStream.start()\nwhile True: pass\n"
+    status, out, told = explain(tmp_path, code, "--timeout", "8")
+    assert status == 1 and "StreamingRelation rate" in out
+    assert "error: the file still ran after 8 seconds at job.py:5" in told
+    assert "--timeout SECONDS" in told
+
+
+GUESSES = """
+r = spark.readStream.table("main.silver.readings").alias("r")
+z = spark.table("main.bronze.zones").alias("z")
+j = r.join(z, F.col("r.zone") == F.col("z.zone_id"), "left").withWatermark("r.at", "1 minute")
+j = j.select(F.col("r.at"), "z.name", "r.payload.cpu", F.col("r.payload.disk.free").alias("d"))
+j.where(F.element_at("name", 1) == "x").writeStream.toTable("main.gold.joined")
+g = spark.readStream.table("main.gold.joined")
+g = g.withWatermark("at", "1 minute").groupBy(F.window("at", "1 minute"), "cpu").count()
+g.writeStream.start()
+schema = spark.read.parquet("/old/events").schema
+e = spark.readStream.schema(schema).parquet("/new/events").selectExpr("user.id", "lower(kind) k")
+e.writeStream.start()
+spark.read.json("/other/events").createOrReplaceTempView("v")
+spark.sql("SELECT count(*) FROM v WHERE size(tags) > 1").show()
+for i in range(150):
+    e = e.withColumn(f"c{i % 7}", F.lit(i))
+e.select("c3").writeStream.queryName("deep").start()
+print(spark.sql("SHOW TABLES").columns, spark.sql("SELECT 1 n, now() t").collect()[0]["n"])
+spark.sql("CREATE VOLUME main.bronze.files")
+"""
+
+
+def test_guessed_columns_are_those_that_the_code_uses_and_the_second_run_plans(
+    tmp_path: Path,
+) -> None:
+    status, out, told = explain(tmp_path, GUESSES, "--catalog", "c.yaml", "--write-catalog")
+    assert status == 0, told
+    assert "['namespace', 'tableName', 'isTemporary'] 1" in out
+    lines = (tmp_path / "c.yaml").read_text(encoding="utf-8").splitlines()[1:]
+    assert lines == [
+        "main.silver.readings: 'zone STRING, at TIMESTAMP, payload STRUCT<cpu: STRING, disk:"
+        " STRUCT<free: STRING>>'",
+        "main.bronze.zones: zone_id STRING, name ARRAY<STRING>",
+        "events: {schema: 'user STRUCT<id: STRING>, kind STRING', path: '/old/events'}",
+        "events_2: {schema: 'tags ARRAY<STRING>', path: '/other/events'}",
+    ]
+    status, again, told = explain(tmp_path, GUESSES, "--catalog", "c.yaml")
+    assert status == 0 and again.count("== Physical Plan ==") == 4, told
