@@ -56,12 +56,16 @@ class LiveRun:
                 self._write(name, 0, source["rows"])
             else:
                 reader = reader.option("maxFilesPerTrigger", 1)
-            reader.json(str(folder / name)).createOrReplaceTempView(name)
+            self.read(reader, name).createOrReplaceTempView(name)
         native = scenario.get("native")  # a query in PySpark, from the tests' own programs
         self.frame = native(spark.table) if native else spark.sql(scenario["sql"])
         self.types = [parse_type(f.dataType.simpleString()) for f in self.frame.schema.fields]
         self.columns = [[f.name, f.dataType.simpleString()] for f in self.frame.schema.fields]
         self.query: Any = None
+
+    def read(self, reader: Any, name: str) -> Any:
+        """The frame of a source."""
+        return reader.json(str(self.folder / name))
 
     def _write(self, name: str, step: int, rows: list[Any]) -> None:
         hidden = self.folder / f".{name}-{step}"
@@ -81,11 +85,15 @@ class LiveRun:
             for column, data_type in zip(arrow.columns, self.types, strict=True)
         ]
         rows = [list(row) for row in zip(*columns, strict=True)]
-        self.rows[batch] = rows if self.scenario.get("ordered") else sorted(rows, key=as_text)
+        self.rows[batch] = self.kept(rows)
         if self.crash:
             self.crash = False
             raise SinkFailure
         self.failed = None
+
+    def kept(self, rows: list[Any]) -> list[Any]:
+        """The rows of a batch, as they are recorded."""
+        return rows if self.scenario.get("ordered") else sorted(rows, key=as_text)
 
     def start(self) -> None:
         writer = self.frame.writeStream.outputMode(self.scenario["output_mode"])
@@ -145,7 +153,7 @@ class LiveRun:
             self.batches.append(batch)
 
 
-def derive(spark: Any, scenario: dict[str, Any]) -> dict[str, Any]:
+def derive(spark: Any, scenario: dict[str, Any], live: type[LiveRun] = LiveRun) -> dict[str, Any]:
     """The `expect` of a scenario."""
     from pyspark.errors import PySparkException
 
@@ -158,7 +166,7 @@ def derive(spark: Any, scenario: dict[str, Any]) -> dict[str, Any]:
     expect: dict[str, Any] = {}
     stack = ExitStack()
     try:
-        run = LiveRun(session, scenario, stack.enter_context(scenario_folder()))
+        run = live(session, scenario, stack.enter_context(scenario_folder()))
         expect["columns"] = run.columns
         phase = "start"
         run.start()
