@@ -89,6 +89,9 @@ SUITE = (
     *(Name(family="streams", shape=s, seed=0, batches=3) for s in SHAPES["streams"]),
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
     *(Name(family="joins", shape=s, seed=0, batches=2) for s in SHAPES["joins"]),
+    *(Name(family="variety", shape=s, seed=0, batches=2) for s in SHAPES["variety"][::2]),
+    Name(family="large", shape="few_keys", seed=311, batches=3),
+    Name(family="large", shape="few_keys", seed=262, batches=3),
     Name(family="user state", shape="event time", seed=0, batches=4),
     Name(family="user state", shape="expiring", seed=7001, batches=5),
 )
