@@ -14,8 +14,9 @@ from random_joins import CLICKS, RANGES, click, event_near
 from random_streams import EVENTS, WINDOWS, Case, aggregates, watermarked
 from random_tables import MORE, TABLE, table, widened
 
-# The embedded engine reads no binary values in JSON.
-SCHEMA = f"{EVENTS}{MORE}, cs STRING COLLATE UTF8_LCASE".replace(" bin BINARY,", "")
+# The embedded engine reads no binary values in JSON, and decimals beside a collation otherwise.
+SCHEMA = f"{EVENTS}{MORE}".replace(" bin BINARY,", "")
+COLLATED = ", cs STRING COLLATE UTF8_LCASE"
 MODES = [*["append"] * 6, "update", "update", "complete"]
 SETTINGS: list[Case] = [
     {"spark.sql.ansi.enabled": "false"},
@@ -376,7 +377,7 @@ def case(shape: str, seed: int, batches: int = 4) -> Case:
     rng = random.Random(f"variety-{shape}-{seed}")
     made = SHAPES[shape](rng)
     query = made.get("sql") or made["python"]
-    sources: Case = {"events": {"schema": SCHEMA}}
+    sources: Case = {"events": {"schema": SCHEMA + COLLATED * ("cs AS" in query)}}
     if "clicks" in query:
         sources["clicks"] = {"schema": CLICKS}
     steps: list[Case] = []
