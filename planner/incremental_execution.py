@@ -16,7 +16,7 @@ from ..rules.analysis import analyze, inline_ctes
 from ..rules.optimization import optimize
 from ..rules.preparation import prepare
 from ..rules.preparation.state import for_version
-from ..rules.preparation.watermarks import may_redefine, propagate_watermarks
+from ..rules.preparation.watermarks import has_single_watermark, propagate_watermarks
 from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
 from .model.errors import PlanningError
@@ -214,8 +214,8 @@ class IncrementalExecution:
         Raises:
             PlanningError: a watermark stands above another one, and the query's has left 1970.
         """
-        redefine = may_redefine(self.conf)
-        return for_version(self.executed_plan, batch_id, late_ms, eviction_ms, redefine=redefine)
+        single = has_single_watermark(self.conf)
+        return for_version(self.executed_plan, batch_id, late_ms, eviction_ms, single=single)
 
     def with_executed_plan(self, plan: SparkPlan) -> IncrementalExecution:
         """The query's phases with the plan of one of its batches."""
@@ -236,11 +236,11 @@ class IncrementalExecution:
             PlanningError: as `for_batch`.
         """
         plan = self.executed_plan if executed is None else executed
-        redefine = may_redefine(self.conf)
-        inputs = propagate_watermarks(plan, new_watermark_ms, redefine=redefine)
+        single = has_single_watermark(self.conf)
+        inputs = {} if single else propagate_watermarks(plan, new_watermark_ms)
         for writer in plan.collect(StateStoreWriter):
             assert writer.state_info is not None
-            own = inputs.get(writer.state_info.operator_id)
+            own = new_watermark_ms if single else inputs.get(writer.state_info.operator_id)
             if own is not None and writer.should_run_another_batch(own):
                 return True
         return False

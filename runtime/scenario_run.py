@@ -25,13 +25,13 @@ from ..planner.model.errors import (
     StreamingCheckError,
 )
 from ..planner.model.schemas.ddl import parse_schema
-from ..planner.model.schemas.types import DataType
+from ..planner.model.schemas.types import DataType, StructType
 from ..planner.model.settings.conf import Conf
 from ..planner.query import Query
 from .comparison import as_text, plain
 from .progress import StreamingQueryProgress
 from .sinks import Sink
-from .sources import FileSource
+from .sources import FileSource, Source
 from .sources.tables import FilesTable, Table
 from .streaming import StreamingQuery, start
 from .triggers import MANUAL
@@ -156,7 +156,7 @@ class ScenarioRun:
         return execution
 
     def _start(self, execution: IncrementalExecution) -> None:
-        sources: dict[str, FileSource] = {}
+        sources: dict[str, Source] = {}
         tables: dict[str, Table] = {}
         for name, source in self._scenario.sources.items():
             path = self._folder / name
@@ -166,8 +166,7 @@ class ScenarioRun:
                 self._write(name, 0, source.rows or [])
                 tables[name] = FilesTable(str(path), "json", schema, {"mode": "FAILFAST"})
             else:
-                options = {"maxFilesPerTrigger": "1", "mode": "FAILFAST"}
-                sources[name] = FileSource("json", str(path), schema, options)
+                sources[name] = self._source(name, path, schema)
         self._query = start(
             self._spark,
             execution,
@@ -179,6 +178,10 @@ class ScenarioRun:
             listeners=[self._caught.listen],
             tasks=self._tasks,
         )
+
+    def _source(self, name: str, path: Path, schema: StructType) -> Source:
+        options = {"maxFilesPerTrigger": "1", "mode": "FAILFAST"}
+        return FileSource("json", str(path), schema, options)
 
     def _write(self, name: str, step: int, rows: Sequence[Any]) -> None:
         hidden = self._folder / f".{name}-{step}"

@@ -57,13 +57,17 @@ class LiveRun:
                 self._write(name, 0, source["rows"])
             else:
                 reader = reader.option("maxFilesPerTrigger", 1)
-            reader.json(str(folder / name)).createOrReplaceTempView(name)
+            self.read(reader, name).createOrReplaceTempView(name)
         native = scenario.get("native")  # a query in PySpark, from the tests' own programs
         frames = {name: spark.table(name) for name in scenario["sources"]}
         self.frame = native(spark.table) if native else frame_of(spark, scenario, frames)
         self.types = [parse_type(f.dataType.simpleString()) for f in self.frame.schema.fields]
         self.columns = [[f.name, f.dataType.simpleString()] for f in self.frame.schema.fields]
         self.query: Any = None
+
+    def read(self, reader: Any, name: str) -> Any:
+        """The frame of a source."""
+        return reader.json(str(self.folder / name))
 
     def _write(self, name: str, step: int, rows: list[Any]) -> None:
         hidden = self.folder / f".{name}-{step}"
@@ -83,11 +87,15 @@ class LiveRun:
             for column, data_type in zip(arrow.columns, self.types, strict=True)
         ]
         rows = [list(row) for row in zip(*columns, strict=True)]
-        self.rows[batch] = rows if self.scenario.get("ordered") else sorted(rows, key=as_text)
+        self.rows[batch] = self.kept(rows)
         if self.crash:
             self.crash = False
             raise SinkFailure
         self.failed = None
+
+    def kept(self, rows: list[Any]) -> list[Any]:
+        """The rows of a batch, as they are recorded."""
+        return rows if self.scenario.get("ordered") else sorted(rows, key=as_text)
 
     def start(self) -> None:
         writer = self.frame.writeStream.outputMode(self.scenario["output_mode"])
@@ -147,7 +155,7 @@ class LiveRun:
             self.batches.append(batch)
 
 
-def derive(spark: Any, scenario: dict[str, Any]) -> dict[str, Any]:
+def derive(spark: Any, scenario: dict[str, Any], live: type[LiveRun] = LiveRun) -> dict[str, Any]:
     """The `expect` of a scenario."""
     from pyspark.errors import PySparkException
 
@@ -160,7 +168,7 @@ def derive(spark: Any, scenario: dict[str, Any]) -> dict[str, Any]:
     expect: dict[str, Any] = {}
     stack = ExitStack()
     try:
-        run = LiveRun(session, scenario, stack.enter_context(scenario_folder()))
+        run = live(session, scenario, stack.enter_context(scenario_folder()))
         expect["columns"] = run.columns
         phase = "start"
         run.start()

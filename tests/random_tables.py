@@ -7,7 +7,7 @@ keys and values, and queries written in PySpark. With crashes, restarts and late
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Case = dict[str, Any]
@@ -156,13 +156,13 @@ def widened(rng: random.Random, row: Case) -> Case:
     return row | {name: None if rng.random() < 0.15 else v for name, v in found.items()}
 
 
-def native(code: str) -> Callable[[Callable[[str], Any]], Any]:
+def native(code: str, sources: Iterable[str]) -> Callable[[Callable[[str], Any]], Any]:
     """A query in PySpark's words on a real Spark."""
 
     def build(table: Callable[[str], Any]) -> Any:
         from pyspark.sql import functions as F
 
-        return eval(code, {"F": F, "events": table("events")})
+        return eval(code, {"F": F, **{name: table(name) for name in sources}})
 
     return build
 

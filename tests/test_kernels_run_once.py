@@ -177,3 +177,13 @@ def test_deduplication_below_a_sorted_aggregate(run: Callable[..., Any]) -> None
     # An exchange lies between: what is below it runs once in Spark, too.
     assert totals(run(query, "complete", sink)) == [20, USERS]
     assert sink.rows() == [(k, USERS // 10) for k in range(10)]
+
+
+def test_maps_with_null_values_come_to_the_task_of_their_store(run: Callable[..., Any]) -> None:
+    """Spark sorts a map that it exchanges or groups by, and makes 0 of its null values then."""
+    sink = MemorySink()
+    by_map = "SELECT map('a', if(user % 3 = 0, NULL, user % 3), 'b', id % 2) AS m, count(*) AS n"
+    (figures,) = run(f"{by_map} FROM STREAM events GROUP BY 1", "complete", sink)
+    assert figures["numRowsTotal"] == 6
+    found = {tuple(dict(m).values()): n for m, n in sink.rows()}
+    assert found == {(a, b): ROWS // 6 for a in (None, 1, 2) for b in (0, 1)}

@@ -38,6 +38,8 @@ UNCOMPARED = {
     "joins": tuple(SHAPES["joins"]),
     "operators": ("lists",),
     "user state": (),
+    "variety": tuple(SHAPES["variety"]),
+    "large": (),
 }
 """Shapes with what the table need not have: they are equal, or refused by name."""
 

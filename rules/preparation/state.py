@@ -17,7 +17,7 @@ from ...planner.model.errors import PlanningError
 from ...planner.model.text.text import plan_text
 from ...planner.model.tree import replace
 from .execution import Execution
-from .watermarks import may_redefine, propagate_watermarks
+from .watermarks import has_single_watermark, propagate_watermarks
 
 _STRICT = "spark.sql.streaming.statefulOperator.useStrictDistribution"
 
@@ -35,7 +35,7 @@ def fill_in_state(plan: SparkPlan, execution: Execution) -> SparkPlan:
     stores = execution.conf.shuffle_partitions
     plan = _filled(plan, execution, None, strict, stores)
     late, eviction = execution.watermark_late, execution.watermark_eviction
-    return with_watermarks(plan, late, eviction, redefine=may_redefine(execution.conf))
+    return with_watermarks(plan, late, eviction, single=has_single_watermark(execution.conf))
 
 
 def _filled(
@@ -90,18 +90,20 @@ def _state_in_reach(plan: SparkPlan) -> bool:
 
 
 def with_watermarks(
-    plan: SparkPlan, late: int | None, eviction: int | None, *, redefine: bool
+    plan: SparkPlan, late: int | None, eviction: int | None, *, single: bool
 ) -> SparkPlan:
     """The plan with each stateful operator's watermarks, in milliseconds.
 
     `late` is the query's watermark of the batch before, `eviction` this batch's. None: the query
-    has not started, and every operator gets Long.MinValue.
+    has not started, and every operator gets Long.MinValue. `single`: see `has_single_watermark`.
 
     Raises:
-        PlanningError: a watermark stands above another one, and `redefine` does not allow it.
+        PlanningError: a watermark stands above another one, and `single` does not allow it.
     """
+    if single:
+        late = eviction
     lates, evictions = (
-        {} if origin is None else propagate_watermarks(plan, origin, redefine=redefine)
+        {} if origin is None or single else propagate_watermarks(plan, origin)
         for origin in (late, eviction)
     )
 
@@ -126,7 +128,7 @@ def _own(found: dict[int, int | None], operator: int, query: int | None) -> int:
 
 
 def for_version(
-    plan: SparkPlan, version: int, late: int, eviction: int, *, redefine: bool = False
+    plan: SparkPlan, version: int, late: int, eviction: int, *, single: bool = False
 ) -> SparkPlan:
     """A prepared plan for another batch: that state version, those watermarks of the query.
 
@@ -139,4 +141,4 @@ def for_version(
             node = replace(node, state_info=replace(node.state_info, version=version))
         return node.map_children(moved)
 
-    return with_watermarks(moved(plan), late, eviction, redefine=redefine)
+    return with_watermarks(moved(plan), late, eviction, single=single)

@@ -11,8 +11,12 @@ from ...planner.model.settings.conf import Conf
 _SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 
 
-def may_redefine(conf: Conf) -> bool:
-    """Whether a watermark may stand above another one: where one stateful operator is allowed."""
+def has_single_watermark(conf: Conf) -> bool:
+    """Whether all stateful operators go by the query's watermark, as before Spark 3.5.
+
+    It then also says which rows are late, not that of the batch before; and watermarks may stand
+    above each other.
+    """
     return not conf.flag(_SEVERAL)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import Alias, Expression, to_attribute
 from ...planner.model.text.spark_sql import quote, spark_sql
+from ...rules.optimization.late.map_keys import map_as_entries
 from ..arrow_types import column_name
 from ..kernels.observed import ObservedRows
 from ..plan.nodes import (
@@ -141,7 +142,8 @@ def _(node: Expand, batch: Batch) -> DataFrame:
 
 @render.register(Exchange)
 def _(node: Exchange, batch: Batch) -> DataFrame:
-    keys = list(map(sql_of, node.keys))
+    # Spark would sort a map once more, and loses null values of it then.
+    keys = [sql_of(map_as_entries(key)) for key in node.keys]
     frame = render(node.child, batch)
     return batch.engine.exchange(frame, node.to, keys, batch.context.tasks)
 

@@ -111,3 +111,10 @@ def test_an_engine_for_which_it_does_not_pay() -> None:
 def test_what_depends_on_single_rows_is_not_grouped(sql: str) -> None:
     plan = first_plan(sql)
     assert group_first(plan, facts(SHRINKS)) is plan
+
+
+def test_maps_are_not_grouped_by_the_engine() -> None:
+    by_map = first_plan(
+        "SELECT map(user, qty) AS m, count(*) AS n FROM STREAM events GROUP BY 1", "update"
+    )
+    assert group_first(by_map, facts(SHRINKS)) is by_map

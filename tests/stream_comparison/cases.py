@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import large_streams
 import operator_streams
 import random_joins
 import random_streams
 import random_tables
+import random_variety
 import user_state_streams
 
 Case = dict[str, Any]
@@ -19,6 +21,8 @@ SHAPES: dict[str, list[str]] = {
     "joins": list(random_joins.SHAPES),
     "operators": list(operator_streams.SHAPES),
     "user state": list(user_state_streams.SHAPES),
+    "variety": list(random_variety.SHAPES),
+    "large": list(large_streams.SHAPES),
 }
 
 
@@ -64,6 +68,10 @@ class Name:
         return case
 
     def _made(self) -> Case:
+        if self.family == "variety":
+            return random_variety.case(self.shape, self.seed, self.batches)
+        if self.family == "large":
+            return large_streams.case(self.shape, self.seed, self.batches)
         if self.family == "operators":
             return operator_streams.case(self.shape, self.seed, self.batches)
         if self.family == "user state":
@@ -81,6 +89,9 @@ SUITE = (
     *(Name(family="streams", shape=s, seed=0, batches=3) for s in SHAPES["streams"]),
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
     *(Name(family="joins", shape=s, seed=0, batches=2) for s in SHAPES["joins"]),
+    *(Name(family="variety", shape=s, seed=0, batches=2) for s in SHAPES["variety"][::2]),
+    Name(family="large", shape="few_keys", seed=311, batches=3),
+    Name(family="large", shape="few_keys", seed=262, batches=3),
     Name(family="user state", shape="event time", seed=0, batches=4),
     Name(family="user state", shape="expiring", seed=7001, batches=5),
 )

@@ -12,6 +12,7 @@ import derive_scenarios
 import random_tables
 
 from .cases import Name
+from .large import LargeLiveRun
 
 Expectation = Mapping[str, Any]
 # Short streams cost what is around them: the compiler of hot code, a process for each link that
@@ -73,6 +74,7 @@ def derived(spark: Any, name: Name) -> Expectation:
     case = name.case()
     python = case.get("python")
     if python is not None:
-        case["native"] = random_tables.native(python)
-    found: Expectation = json.loads(json.dumps(derive_scenarios.derive(spark, case)))
+        case["native"] = random_tables.native(python, case["sources"])
+    live = LargeLiveRun if case.pop("large", False) else derive_scenarios.LiveRun
+    found: Expectation = json.loads(json.dumps(derive_scenarios.derive(spark, case, live)))
     return found

@@ -12,6 +12,7 @@ from stateplan.planner.description import Scenario
 from stateplan.runtime.scenario_run import SCENARIO_CONF, ScenarioRun, scenario_folder
 
 from .cases import Case, Name
+from .large import LargeRun
 
 Emitted = dict[str, Any]
 
@@ -41,12 +42,14 @@ def run_part(spark: Any, part: Part) -> Emitted:
     """Run a part in this process; what the case has emitted up to its end."""
     case = part.name.case()
     build, query = case.get("build"), None
+    large = case.pop("large", False)
     if build is None:
         scenario = Scenario(**case)
     else:
         query = build().query(output_mode=case["output_mode"], conf=SCENARIO_CONF | case["conf"])
         scenario = Scenario(sql="", **{key: case[key] for key in ("sources", "steps", "conf")})
-    run = ScenarioRun(spark, scenario, part.folder, tasks=part.tasks, query=query)
+    runs = LargeRun if large else ScenarioRun
+    run = runs(spark, scenario, part.folder, tasks=part.tasks, query=query)
     return run.run(part.first, part.end, part.before)
 
 

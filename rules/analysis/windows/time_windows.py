@@ -41,7 +41,7 @@ from ....planner.model.tree import replace
 from ...optimization.expressions.simplify import simplify
 from ..context import Context
 from ..failures import InvalidSessionWindow, InvalidTimeWindow, failure
-from .window_functions import is_window
+from .window_functions import check_session_window, is_window
 
 Window = TypeVar("Window", TimeWindow, SessionWindow, WindowTime)
 
@@ -59,7 +59,7 @@ def expand_windows(
     """
     if not any(_is_windowed(e) for e in plan.expressions):
         return plan, child
-    plan, child = _expand_window_times(plan, child)
+    plan, child = _expand_window_times(plan, child, context)
     found: list[TimeWindow | SessionWindow] = [
         *_distinct(plan.expressions, TimeWindow),
         *_distinct(plan.expressions, SessionWindow),
@@ -110,7 +110,9 @@ def _replaced(plan: LogicalPlan, old: Expression, column: AttributeReference) ->
 # ------------------------------------------------------------------------------- window_time
 
 
-def _expand_window_times(plan: LogicalPlan, child: LogicalPlan) -> tuple[LogicalPlan, LogicalPlan]:
+def _expand_window_times(
+    plan: LogicalPlan, child: LogicalPlan, context: Context
+) -> tuple[LogicalPlan, LogicalPlan]:
     """Put `window_time` columns below; a window over a window is one over its time."""
 
     def over_time(expression: Expression) -> Expression:
@@ -135,6 +137,14 @@ def _expand_window_times(plan: LogicalPlan, child: LogicalPlan) -> tuple[Logical
         made.append(alias)
         plan = _replaced(plan, time, alias.to_attribute())
     if made:
+
+        def checked(expression: Expression) -> Expression:
+            match expression:
+                case SessionWindow(time=time, gap=gap) if time.resolved and gap.resolved:
+                    return check_session_window(expression, context)
+            return expression
+
+        plan = plan.transform_expressions(checked)  # their times have a type only now
         child = Project(project_list=(*made, *child.output), child=child)
     return plan, child
 

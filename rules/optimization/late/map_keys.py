@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
@@ -23,6 +25,7 @@ from ...common.trees import replace_attributes
 
 NewColumns = dict[int, Expression]
 """By the id of a key as it was: the sorted one, under the same name."""
+OfMap = Callable[[Expression], Expression]
 
 
 def sort_maps_in_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -93,40 +96,60 @@ def _sorted(plan: Aggregate) -> tuple[LogicalPlan, NewColumns]:
 
 def map_sorted(value: Expression) -> Expression:
     """A value with all maps in it sorted by key; the value itself if there are none."""
+    return _with_maps(value, _sorted_map)
+
+
+def _sorted_map(value: Expression) -> Expression:
+    kind = value.data_type
+    assert isinstance(kind, MapType)
+    if contains_type(kind.value_type, MapType):
+        values = _elements(Call(name="map_values", arguments=(value,)), _sorted_map)
+        keys = Call(name="map_keys", arguments=(value,))
+        value = Call(name="map_from_arrays", arguments=(keys, values))
+    return Call(name="mapsort", arguments=(value,))
+
+
+def map_as_entries(value: Expression) -> Expression:
+    """A value with lists of entries for all maps in it, which have the same hash."""
+    return _with_maps(value, _entries_of_map)
+
+
+def _entries_of_map(value: Expression) -> Expression:
+    return map_as_entries(Call(name="map_entries", arguments=(value,)))
+
+
+def _with_maps(value: Expression, of_map: OfMap) -> Expression:
+    """A value with something else for each map in it; the value itself if there are none."""
     match value.data_type:
-        case MapType(value_type=inner):
-            if contains_type(inner, MapType):
-                values = _elements(Call(name="map_values", arguments=(value,)))
-                keys = Call(name="map_keys", arguments=(value,))
-                value = Call(name="map_from_arrays", arguments=(keys, values))
-            return Call(name="mapsort", arguments=(value,))
+        case MapType():
+            return of_map(value)
         case StructType() as struct:
-            return _fields(value, struct)
+            return _fields(value, struct, of_map)
         case ArrayType(element_type=element) if contains_type(element, MapType):
-            return _elements(value)
+            return _elements(value, of_map)
         case _:
             return value
 
 
-def _fields(value: Expression, struct: StructType) -> Expression:
+def _fields(value: Expression, struct: StructType, of_map: OfMap) -> Expression:
     if not contains_type(struct, MapType):
         return value
     made: list[Expression] = []
     for i, field in enumerate(struct.fields):
         got = GetStructField(child=value, ordinal=i, name=field.name)
-        made += [lit(field.name), map_sorted(got)]
-    sorted_ = Call(name="named_struct", arguments=tuple(made))
+        made += [lit(field.name), _with_maps(got, of_map)]
+    changed = Call(name="named_struct", arguments=tuple(made))
     if not value.nullable:
-        return sorted_
-    null = Literal(value=None, type_=sorted_.data_type)
+        return changed
+    null = Literal(value=None, type_=changed.data_type)
     unknown = Call(name="isnull", arguments=(value,))
-    return Call(name="if", arguments=(unknown, null, sorted_))
+    return Call(name="if", arguments=(unknown, null, changed))
 
 
-def _elements(array: Expression) -> Expression:
-    """Each element of an array, sorted."""
+def _elements(array: Expression, of_map: OfMap) -> Expression:
+    """Each element of an array, changed."""
     kind = array.data_type
     assert isinstance(kind, ArrayType)
     x = LambdaVariable(name="x", type_=kind.element_type, is_nullable=kind.contains_null)
-    body = LambdaFunction(body=map_sorted(x), parameters=(x,))
+    body = LambdaFunction(body=_with_maps(x, of_map), parameters=(x,))
     return Call(name="transform", arguments=(array, body))

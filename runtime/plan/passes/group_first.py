@@ -25,7 +25,7 @@ from ....planner.model.expressions.core import (
     to_attribute,
 )
 from ....planner.model.functions.aggregate_forms import partial_over
-from ....planner.model.schemas.types import LONG
+from ....planner.model.schemas.types import LONG, MapType, contains_type
 from ....planner.model.tree import replace
 from ..carried import Carried, plain
 from ..facts import GROUPS, RECEIVED, BatchFacts
@@ -45,6 +45,8 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         match node:
             case Kernel(inputs=(ReadFiles(),)):
                 return node  # its tasks group what they read
+            case Kernel(hashed=keys) if any(contains_type(k.data_type, MapType) for k in keys):
+                return node  # Spark would sort maps once more, and loses null values of them then
             case Kernel(spec=AggregateSpec() as spec) if spec.sources is not None:
                 return _grouped(node, spec) if _pays(node, facts) else node
         return node
