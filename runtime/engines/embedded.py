@@ -202,14 +202,10 @@ class EmbeddedEngine(Engine):
 
         def watched(batches: Iterator[Any]) -> Iterator[Any]:
             for batch in batches:
-                try:
-                    look(batch)
-                except KernelError as error:
-                    self._failures.append(error)
-                    raise
+                look(batch)
                 yield batch
 
-        return frame.mapInArrow(Calling(self._hold(watched)), frame.schema)
+        return frame.mapInArrow(self._calling(watched), frame.schema)
 
     def given(self, rows: Any, columns: Sequence[AttributeReference]) -> DataFrame:
         names = [column_name(column) for column in columns]
@@ -248,7 +244,7 @@ class EmbeddedEngine(Engine):
                 pass
             return iter(())
 
-        return frame.mapInArrow(Calling(self._hold(none)), frame.schema)
+        return frame.mapInArrow(self._calling(none), frame.schema)
 
     def keep(self, frame: DataFrame) -> DataFrame:
         if isinstance(frame, LocalRows):
@@ -276,16 +272,12 @@ class EmbeddedEngine(Engine):
             return frame.made(schema_of(columns), made)
 
         def computed(batches: Iterator[Any]) -> Iterator[Any]:
-            try:
-                for batch in batches:
-                    for one in made(batch):
-                        arrays = list(map(without_hidden, one.columns))
-                        yield pa.RecordBatch.from_arrays(arrays, names=names)
-            except KernelError as error:
-                self._failures.append(error)
-                raise
+            for batch in batches:
+                for one in made(batch):
+                    arrays = list(map(without_hidden, one.columns))
+                    yield pa.RecordBatch.from_arrays(arrays, names=names)
 
-        return frame.mapInArrow(Calling(self._hold(computed)), spark_schema_of(columns))
+        return frame.mapInArrow(self._calling(computed), spark_schema_of(columns))
 
     def call_python(
         self, frame: DataFrame, calls: PythonCalls, columns: Sequence[AttributeReference]
@@ -300,15 +292,11 @@ class EmbeddedEngine(Engine):
             return frame.over_parts(schema_of(columns), made)
 
         def called(batches: Iterator[Any]) -> Iterator[Any]:
-            try:
-                for batch in made(batches):
-                    arrays = list(map(without_hidden, batch.columns))
-                    yield pa.RecordBatch.from_arrays(arrays, names=names)
-            except KernelError as error:
-                self._failures.append(error)
-                raise
+            for batch in made(batches):
+                arrays = list(map(without_hidden, batch.columns))
+                yield pa.RecordBatch.from_arrays(arrays, names=names)
 
-        return frame.mapInArrow(Calling(self._hold(called)), spark_schema_of(columns))
+        return frame.mapInArrow(self._calling(called), spark_schema_of(columns))
 
     def failure(self, error: Exception) -> Exception:
         from .embedded_channel import is_gone
@@ -335,17 +323,25 @@ class EmbeddedEngine(Engine):
             return
 
         def taking(batches: Iterator[Any]) -> Iterator[Any]:
+            take(batches)
+            return iter(())
+
+        handed = frame.mapInArrow(self._calling(taking), _NUMBER)
+        handed.write.format("noop").mode("overwrite").save()
+
+    def _calling(self, function: Callable[[Iterator[Any]], Iterator[Any]]) -> Calling:
+        """A function over the engine's rows, whose errors are kept: it has only their traces."""
+
+        def called(batches: Iterator[Any]) -> Iterator[Any]:
             rows = ArrivingRows(batches)
             try:
-                take(rows)
+                yield from function(iter(rows))
             except Exception as error:
                 if not rows.failed:
                     self._failures.append(error)
                 raise
-            return iter(())
 
-        handed = frame.mapInArrow(Calling(self._hold(taking)), _NUMBER)
-        handed.write.format("noop").mode("overwrite").save()
+        return Calling(self._hold(called))
 
     def _local(
         self, parts: Sequence[Part], kind: StructType, holder: str = _HELD_BY_BATCH

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..kernels.errors import KernelError
+from .embedded_errors import spark_error
+
 HELD: dict[str, Any] = {}
 """What functions of batches under way find here by key: they are pickled on their way, and come
 back to life in this process."""
@@ -36,7 +39,11 @@ class Giving:
 
 
 class ArrivingRows:
-    """Batches of the engine's, which says when it is its own computing of them that fails."""
+    """Batches of the engine's, which says when it fails in words that are not known to be Spark's.
+
+    Raises:
+        KernelError: it fails to compute them as Spark does.
+    """
 
     def __init__(self, batches: Iterator[Any]) -> None:
         self._batches = batches
@@ -45,6 +52,9 @@ class ArrivingRows:
     def __iter__(self) -> Iterator[Any]:
         try:
             yield from self._batches
-        except Exception:
+        except Exception as error:
+            found = spark_error(str(error))
+            if found is not None:
+                raise KernelError(found.condition, found.text) from error
             self.failed = True
             raise
