@@ -15,7 +15,6 @@ from dataclasses import replace
 from os import cpu_count
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
 import pyarrow as pa
 
 from ...planner.model.errors import InternalError, RuntimeFailure
@@ -39,7 +38,7 @@ from .embedded_files import OwnFiles
 from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
-from .evaluating import evaluator, pushed_filters
+from .evaluating import evaluator, pushed_filters, row_by_row
 from .local_rows import LocalRows, Part, dataframe, each, united
 from .placing import placing
 from .python_calls import PythonCalls
@@ -265,7 +264,7 @@ class EmbeddedEngine(Engine):
         names = [column_name(column) for column in columns]
 
         def made(batch: Any) -> Iterator[Any]:
-            results = _row_by_row([one.evaluate(batch) for one in evaluators])
+            results = row_by_row([one.evaluate(batch) for one in evaluators])
             yield pa.RecordBatch.from_arrays(results, names=names)
 
         if isinstance(frame, LocalRows):
@@ -398,12 +397,3 @@ class EmbeddedEngine(Engine):
 
 def _renamed(field: Any, name: str) -> Any:
     return type(field)(name, field.dataType, field.nullable)
-
-
-def _row_by_row(results: Sequence[Sequence[Any]]) -> Sequence[Any]:
-    """Columns of all that is made of a row, then of the next: `first` and lists see the order."""
-    if len(results) == 1:
-        return results[0]
-    rows = len(results[0][0])
-    order = pa.array(np.arange(len(results) * rows).reshape(len(results), rows).T.ravel())
-    return [pa.concat_arrays(parts).take(order) for parts in zip(*results, strict=True)]

@@ -12,7 +12,7 @@ from ...planner.model.schemas.types import BooleanType, StructField, StructType,
 from ..arrow_types import arrow_type
 from ..kernels.errors import KernelError
 from ..kernels.json_filters import PushedFilter
-from ..kernels.readers.formats import FILE_READERS
+from ..kernels.readers.formats import FILE_READERS, FileScan
 from ..plan.facts import Reader
 
 if TYPE_CHECKING:
@@ -69,12 +69,16 @@ class _OwnFile:
 
     def __iter__(self) -> Iterator[Any]:
         reader = self.files.reader
-        read = FILE_READERS[reader.format].read
-        zone = self.files.zone
+        scan = FileScan(
+            path=self.path,
+            schema=self.schema,
+            columns=self.places,
+            options=reader.options,
+            time_zone=self.files.zone,
+            filters=self.filters,
+        )
         try:
-            for batch in read(
-                self.path, self.schema, self.places, reader.options, zone, self.filters
-            ):
+            for batch in FILE_READERS[reader.format].read(scan):
                 yield batch if self.places else _without_columns(batch.num_rows)
         except KernelError as error:
             self.files.failures.append(error)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,108 +16,64 @@ from . import csv_options, orc_files
 from .csv_files import read_csv
 
 
-class FileReader(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class FileScan:
+    """What is read of a file.
+
+    Attributes:
+        path: the file.
+        schema: all columns, a `pyarrow.Schema` of the types of arrow_types.py.
+        columns: the places of those that the query needs, in order.
+        options: as the format's `unsupported` accepts them.
+        time_zone: the session's.
+        filters: the conditions that Spark's reader is given, over the needed columns. They stay to
+            be fulfilled.
+    """
+
+    path: str
+    schema: Any
+    columns: Sequence[int]
+    options: Mapping[str, str]
+    time_zone: str
+    filters: Sequence[PushedFilter]
+
+
+@dataclass(frozen=True)
+class FileReader:
     """Reads files of a format as Spark does, and no others.
 
     Attributes:
+        unsupported: why files of a schema that the user gives, with these options (those of the
+            file source left out), cannot be read here as Spark reads them; None: they can.
+        read: the needed columns of a file as record batches. Raises KernelError: what Spark makes
+            of the file is not known here (`STATEPLAN_NOT_EXACT`), or it is an error.
         alone: whether no engine is asked for the files that are not read here: they are refused.
     """
 
-    alone: bool
-
-    def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
-        """Why files cannot be read here as Spark reads them; None: they can.
-
-        Args:
-            schema: all columns, given by the user.
-            options: those that say how a file is read, without the file source's own.
-        """
-
-    def read(
-        self,
-        path: str,
-        schema: Any,
-        columns: Sequence[int],
-        options: Mapping[str, str],
-        time_zone: str,
-        filters: Sequence[PushedFilter],
-    ) -> Iterator[Any]:
-        """The rows of a file.
-
-        Args:
-            path: the file.
-            schema: all columns, a `pyarrow.Schema` of the types of arrow_types.py.
-            columns: the places of those that the query needs, in order.
-            options: as `unsupported` accepts them.
-            time_zone: the session's.
-            filters: the conditions that Spark's reader is given, over the needed columns. They
-                stay to be fulfilled.
-
-        Yields:
-            Record batches of the needed columns.
-
-        Raises:
-            KernelError: what Spark makes of the file is not known here (`STATEPLAN_NOT_EXACT`), or
-                it is an error.
-        """
+    unsupported: Callable[[StructType, Mapping[str, str]], str | None]
+    read: Callable[[FileScan], Iterator[Any]]
+    alone: bool = True
 
 
-class _Json:
-    """Lines of JSON: a reader that never asks for the columns that it does not read."""
-
-    alone = False
-
-    def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
-        return json_support.unsupported(schema, options)
-
-    def read(
-        self,
-        path: str,
-        schema: Any,
-        columns: Sequence[int],
-        options: Mapping[str, str],
-        time_zone: str,
-        filters: Sequence[PushedFilter],
-    ) -> Iterator[Any]:
-        needed = pa.schema([schema.field(place) for place in columns])
-        return read_json(path, needed, options, time_zone, filters)
+def _json(scan: FileScan) -> Iterator[Any]:
+    # Spark's JSON reader never asks for the columns that it does not read.
+    needed = pa.schema([scan.schema.field(place) for place in scan.columns])
+    return read_json(scan.path, needed, scan.options, scan.time_zone, scan.filters)
 
 
-class _Csv:
-    alone = True
-
-    def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
-        return csv_options.unsupported(schema, options)
-
-    def read(
-        self,
-        path: str,
-        schema: Any,
-        columns: Sequence[int],
-        options: Mapping[str, str],
-        time_zone: str,
-        filters: Sequence[PushedFilter],
-    ) -> Iterator[Any]:
-        return read_csv(path, schema, columns, options, time_zone, filters)
+def _csv(scan: FileScan) -> Iterator[Any]:
+    return read_csv(
+        scan.path, scan.schema, scan.columns, scan.options, scan.time_zone, scan.filters
+    )
 
 
-class _Orc:
-    alone = True
-
-    def unsupported(self, schema: StructType, options: Mapping[str, str]) -> str | None:
-        return orc_files.unsupported(schema, options)
-
-    def read(
-        self,
-        path: str,
-        schema: Any,
-        columns: Sequence[int],
-        options: Mapping[str, str],
-        time_zone: str,
-        filters: Sequence[PushedFilter],
-    ) -> Iterator[Any]:
-        return orc_files.read_orc(path, schema, columns)
+def _orc(scan: FileScan) -> Iterator[Any]:
+    return orc_files.read_orc(scan.path, scan.schema, scan.columns)
 
 
-FILE_READERS: Mapping[str, FileReader] = {"json": _Json(), "csv": _Csv(), "orc": _Orc()}
+FILE_READERS: Mapping[str, FileReader] = {
+    "json": FileReader(json_support.unsupported, _json, alone=False),
+    "csv": FileReader(csv_options.unsupported, _csv),
+    "orc": FileReader(orc_files.unsupported, _orc),
+}
 """By the format's name in Spark."""
