@@ -12,7 +12,7 @@ from ...physical.stateful import OutputMode
 from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions.expressions import Resolver
-from ...rules.analysis.names.metadata_columns import metadata_column
+from ...rules.analysis.names.metadata_columns import may_mean_metadata, metadata_column
 from ...rules.analysis.names.suggestions import unresolved_column
 from ...rules.analysis.relations.relations import source_plan
 from ..incremental_execution import IncrementalExecution
@@ -296,7 +296,9 @@ class PlannerSession:
         """The column of an analyzed plan that a name means, if it means one."""
         context = self.context()
         found = Resolver(context.scope(plan.output), context).column(name.parts, name)
-        hidden = metadata_column(plan) if found is None else None
+        hidden = None
+        if found is None and may_mean_metadata(name.parts):
+            hidden = metadata_column(plan)
         if hidden is None:
             return found
         return Resolver(context.scope((hidden,)), context).column(name.parts, name)

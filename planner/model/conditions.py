@@ -1,6 +1,6 @@
-"""The table of error conditions, `conditions.yaml`: Spark's and, as STATEPLAN_*, our own.
+"""The table of error conditions, `conditions.json`: Spark's and, as STATEPLAN_*, our own.
 
-An entry holds the SQLSTATE, the template of the message and the hint. A condition's cases
+It has the form of Spark's `error-conditions.json`, and the hint. The subclasses of a condition
 (`DATATYPE_MISMATCH.NULL_TYPE`) put their own template behind it and have its hint where they have
 none. Templates and the names of their parameters, `<objectName>`, are Spark's; a test compares them
 with Spark's own table. The file is read when the first error is raised.
@@ -60,26 +60,28 @@ class ErrorCondition:
 @cache
 def conditions() -> dict[str, ErrorCondition]:
     """All entries by name."""
+    import json
     from importlib.resources import files
 
-    import yaml
-
-    text = files(__package__).joinpath("conditions.yaml").read_text(encoding="utf-8")
-    entries: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    text = files(__package__).joinpath("conditions.json").read_text(encoding="utf-8")
+    entries: dict[str, Any] = json.loads(text)
     found = {}
     for name, entry in entries.items():
         found[name] = _entry(name, entry)
-        for case, inner in entry.get("cases", {}).items():
-            template = f"{entry['message']} {inner['message']}"
+        for case, inner in entry.get("subClass", {}).items():
             full = f"{name}.{case}"
-            found[full] = _entry(full, {**entry, **inner, "message": template})
+            found[full] = _entry(full, {**entry, **inner}, before=_template(entry) + " ")
     return found
 
 
-def _entry(name: str, entry: dict[str, Any]) -> ErrorCondition:
+def _template(entry: dict[str, Any]) -> str:
+    return "\n".join(entry["message"])
+
+
+def _entry(name: str, entry: dict[str, Any], before: str = "") -> ErrorCondition:
     return ErrorCondition(
         name=name,
-        sql_state=entry.get("sql_state", ""),
-        template=entry["message"],
+        sql_state=entry.get("sqlState", ""),
+        template=before + _template(entry),
         hint=entry.get("hint", ""),
     )

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from ..expressions.core import AttributeReference, Expression
 from ..expressions.core import Literal as LiteralExpression
 from ..lazy import cached_property
+from ..schemas.types import DataType
 from .query_plan import LogicalPlan, UnaryNode
+
+METADATA = "_metadata"
+"""The hidden column of a stream of files."""
 
 
 def highest_id(plan: LogicalPlan) -> int:
@@ -44,8 +48,8 @@ class StreamingRelation(LogicalPlan):
 
     `name` is the source's name in the description, by which the runtime finds it.
     `always_nullable`: as `spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled`.
-    `metadata`: the column `_metadata` that a stream of files has beside its own, which is among
-    the `attributes` only where the query names it.
+    `metadata_type`: of the column `_metadata` that a stream of files has beside its own, which is
+    among the `attributes` only where the query names it.
     """
 
     name: str
@@ -53,11 +57,21 @@ class StreamingRelation(LogicalPlan):
     attributes: tuple[AttributeReference, ...]
     identifier: str = ""
     always_nullable: bool = True
-    metadata: AttributeReference | None = None
+    metadata_type: DataType | None = None
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.attributes
+
+    @cached_property
+    def metadata(self) -> AttributeReference | None:
+        """The column `_metadata`; it takes its id when it is asked for, as in Spark."""
+        if self.metadata_type is None:
+            return None
+        last = self.attributes[-1] if self.attributes else None
+        if last is not None and (last.name, last.type_) == (METADATA, self.metadata_type):
+            return last
+        return AttributeReference(name=METADATA, type_=self.metadata_type, is_nullable=False)
 
     @cached_property
     def is_streaming(self) -> bool:

@@ -20,7 +20,7 @@ from ....planner.model.plans.logical import (
     Sort,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.relations import StreamingRelation, SubqueryAlias
+from ....planner.model.plans.relations import METADATA, StreamingRelation, SubqueryAlias
 from ....planner.model.tree import replace
 from ..context import Context
 
@@ -48,12 +48,27 @@ def with_metadata_column(
     expressions: tuple[Expression, ...], child: LogicalPlan, context: Context
 ) -> LogicalPlan:
     """The child with its hidden column in its output, if the expressions name it."""
-    hidden = metadata_column(child)
+    nodes = (node for expression in expressions for node in expression.walk())
+    candidates = [node for node in nodes if may_mean_metadata(_parts(node))]
+    hidden = metadata_column(child) if candidates else None
     if hidden is None:
         return child
-    nodes = (node for expression in expressions for node in expression.walk())
-    named = any(_names(node, hidden, child, context) for node in nodes)
+    named = any(_names(node, hidden, child, context) for node in candidates)
     return _showing(child, hidden) if named else child
+
+
+def may_mean_metadata(parts: tuple[str, ...]) -> bool:
+    """Whether a name may mean a hidden column, which takes its id when it is looked at."""
+    return any(part.lower() == METADATA for part in parts)
+
+
+def _parts(node: Expression) -> tuple[str, ...]:
+    match node:
+        case AttributeReference(name=name):
+            return (name,)
+        case UnresolvedStar(target=parts) | UnresolvedAttribute(parts=parts):
+            return parts
+    return ()
 
 
 def _names(
@@ -61,11 +76,9 @@ def _names(
 ) -> bool:
     if isinstance(node, AttributeReference):
         return node.expr_id == hidden.expr_id
-    parts = node.target if isinstance(node, UnresolvedStar) else ()
-    parts = node.parts if isinstance(node, UnresolvedAttribute) else parts
+    parts = _parts(node)
     return (
-        bool(parts)
-        and context.scope((hidden,)).find(parts) is not None
+        context.scope((hidden,)).find(parts) is not None
         and context.scope(child.output).find(parts) is None
     )
 

@@ -73,17 +73,13 @@ def source_plan(source: Source, conf: Conf) -> LogicalPlan:
         for f in source.schema.fields
     )
     if source.streaming:
-        hidden = metadata_type(source.format)
-        metadata = None
-        if hidden is not None and not source.identifier:
-            metadata = AttributeReference(name="_metadata", type_=hidden, is_nullable=False)
         return StreamingRelation(
             name=source.name,
             format=source.plan_name,
             attributes=attributes,
             identifier=source.identifier,
             always_nullable=conf.flag(_ALWAYS_NULLABLE),
-            metadata=metadata,
+            metadata_type=None if source.identifier else metadata_type(source.format),
         )
     return Relation(
         name=source.name,
