@@ -7,7 +7,7 @@ them: these are shown one by one, each once.
 
 from __future__ import annotations
 
-from math import floor, frexp, log10
+import math
 from typing import Any
 
 import numpy as np
@@ -78,16 +78,23 @@ def _with_exponent(text: Any, small: Any) -> Any:
     more = pc.utf8_slice_codeunits(digits, 1)
     more = pc.if_else(pc.equal(more, ""), "0", more)
     first = pc.utf8_slice_codeunits(digits, 0, 1)
-    return pc.binary_join_element_wise(
-        pc.binary_join_element_wise(first, more, "."), exponent, "E"
-    )
+    return pc.binary_join_element_wise(pc.binary_join_element_wise(first, more, "."), exponent, "E")
 
 
 # --------------------------------------------------------------------------------- one by one
 
 
+def java_double(value: float, *, single: bool = False) -> str:
+    """One number as a string."""
+    if not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    bits, smallest, _, _ = _BITS[4 if single else 8]
+    text = _shown(abs(value), bits, smallest) if value else "0.0"
+    return f"-{text}" if math.copysign(1, value) < 0 else text
+
+
 def _shown(number: float, bits: int, smallest: int) -> str:
-    """A positive number that is subnormal, a power of two or large."""
+    """A positive number."""
     digits, point = _digits(number, bits, smallest)
     if -3 < point <= 7:
         padded = digits.ljust(point, "0") if point > 0 else "0" * (1 - point) + digits
@@ -103,15 +110,17 @@ def _digits(number: float, bits: int, smallest: int) -> tuple[str, int]:
     distance to the next number; for a power of two, a quarter of it; but two at least where it
     shows an exponent.
     """
-    mantissa, exponent = frexp(number)
+    mantissa, exponent = math.frexp(number)
     exponent -= 1
     precision = min(bits, exponent - smallest + 1)
     if number.is_integer() and exponent <= _MOST_WHOLE:
         unsure = exponent - precision - 1
-        unit = 10 ** floor(unsure * log10(2)) if unsure > 1 else 1
+        unit = 10 ** math.floor(unsure * math.log10(2)) if unsure > 1 else 1
         text = str((int(number) + unit // 2) // unit * unit)
         return text.rstrip("0"), len(text)
-    point = floor((2 * mantissa - 1.5) * 0.289529654 + 0.176091259 + exponent * 0.301029995663981)
+    point = math.floor(
+        (2 * mantissa - 1.5) * 0.289529654 + 0.176091259 + exponent * 0.301029995663981
+    )
     return _approached(number, exponent, precision, point)
 
 
@@ -134,9 +143,7 @@ def _approached(number: float, exponent: int, precision: int, point: int) -> tup
     of_unit = max(0, point) + fraction
     of_near = max(0, -point) + fraction + exponent - precision - (odd == 1)
     common = min(of_number, of_unit, of_near)
-    width = _width(
-        odd + of_number - common + _bits(fives), of_unit - common + 1 + _bits(5 * tens)
-    )
+    width = _width(odd + of_number - common + _bits(fives), of_unit - common + 1 + _bits(5 * tens))
     rest, near = top * fives << of_number - common, fives << of_near - common
     unit = tens << of_unit - common
     digits: list[int] = []

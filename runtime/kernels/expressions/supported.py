@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal as Lit
 
+from ..json_support import path_names
+from . import patterns, time_formats
 from .program import Kind, Mode, decimal_of
+from .zone_names import known_zone
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 FLOATS = ("float", "double")
@@ -25,6 +28,10 @@ HASHED = ORDERED[:-1]
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
 CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"))
 """What dates, and beside it timestamps, are truncated to."""
+
+_DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
+WEEKDAYS = {name[:size]: i for i, name in enumerate(_DAYS) for size in (2, 3, len(name))}
+"""How `next_day` is told a day, and its place from Monday."""
 
 Signature = tuple[str, ...]
 """The types of the arguments; `decimal` is any decimal, `any` any type, `hashed` any but intervals
@@ -123,6 +130,54 @@ def _default_seed(kinds: Sequence[Kind], values: object, options: Sequence[objec
     return small and tuple(options) in ((), (42,))
 
 
+def _divides(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether a quotient of decimals, of which the scale is Spark's, is found in longs."""
+    if decimal_of(kinds[0]) is None:
+        return True
+    (p, s), (q, t) = (decimal_of(kind) or (0, 0) for kind in kinds)
+    scale = max(6, s + q + 1)
+    whole = p - s + t
+    return p <= 18 and q <= 17 and scale + t - s <= 17 and scale + q < 36 and whole + scale < 38
+
+
+def _is_matched(kinds: object, values: Sequence[object], *_: object) -> bool:
+    return patterns.is_known(values[1])
+
+
+def _is_extracted(kinds: object, values: Sequence[object], *_: object) -> bool:
+    return isinstance(values[2], int) and patterns.is_known(values[1], (values[2],))
+
+
+def _is_replaced(kinds: object, values: Sequence[object], *_: object) -> bool:
+    return values[3] == 1 and patterns.is_replacement(values[1], values[2])
+
+
+def _is_divided(kinds: object, values: Sequence[object], *_: object) -> bool:
+    unlimited = isinstance(values[2], int) and values[2] <= 0
+    return unlimited and patterns.is_splitting(values[1])
+
+
+def _is_weekday(kinds: object, values: Sequence[object], *_: object) -> bool:
+    return isinstance(values[1], str) and values[1].upper() in WEEKDAYS
+
+
+def _is_shown(kinds: object, values: Sequence[object], *_: object) -> bool:
+    return time_formats.is_shown(values[1])
+
+
+def _is_read(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    return kinds[0] != "string" or time_formats.is_read(values[1])
+
+
+def _is_path(kinds: object, values: Sequence[object], *_: object) -> bool:
+    return values[0] is ... and path_names(values[1]) is not None
+
+
+def _are_zones(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    names = [v for kind, v in zip(kinds, values, strict=True) if kind == "string"]
+    return all(isinstance(name, str) and known_zone(name) for name in names)
+
+
 def _is_column(kinds: object, values: Sequence[object], options: object) -> bool:
     return values[0] is ...
 
@@ -172,7 +227,12 @@ OPERATIONS: dict[str, Operation] = {
         _same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=_sum_fits
     ),
     "*": Operation(_same((*WHOLE, *FLOATS, "decimal"), 2), raises="ANSI", accepts=_product_fits),
-    "/": Operation((("double", "double"),), raises="ANSI", right_first=True),
+    "/": Operation(
+        (("double", "double"), ("decimal", "decimal")),
+        raises="ANSI",
+        right_first=True,
+        accepts=_divides,
+    ),
     "div": Operation(_same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
     "%": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
     "mod": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
@@ -188,7 +248,10 @@ OPERATIONS: dict[str, Operation] = {
         name: Operation(_each(("int", "bigint"), ("int",)))
         for name in ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned")
     },
-    **{name: Operation(_same(("double", "bigint"), 1), raises="ANSI") for name in _WHOLES},
+    **{
+        name: Operation(_same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=_short)
+        for name in _WHOLES
+    },
     "unscaledvalue": Operation((("decimal",),), accepts=_in_a_long),
     "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=_in_a_long),
     **{name: Operation((("double", "=int"),), accepts=_few_digits) for name in ("round", "bround")},
@@ -213,6 +276,14 @@ OPERATIONS: dict[str, Operation] = {
     "startswith": Operation(_TEXT_AND_CONSTANT),
     "endswith": Operation(_TEXT_AND_CONSTANT),
     "like": Operation(_TEXT_AND_CONSTANT, accepts=_is_pattern),
+    **{
+        name: Operation(_TEXT_AND_CONSTANT, accepts=_is_matched)
+        for name in ("rlike", "regexp", "regexp_like")
+    },
+    "regexp_extract": Operation((("string", "=string", "=int"),), accepts=_is_extracted),
+    "regexp_replace": Operation((("string", "=string", "=string", "=int"),), accepts=_is_replaced),
+    "split": Operation((("string", "=string", "=int"),), accepts=_is_divided),
+    "initcap": Operation((("string",),)),
     "replace": Operation((("string", "=string", "=string"),)),
     "instr": Operation(_TEXT_AND_CONSTANT),
     "locate": Operation((("=string", "string", "=int"),), accepts=_from_start),
@@ -247,10 +318,26 @@ OPERATIONS: dict[str, Operation] = {
     "timestamp_add_interval": Operation(_each(TIMES, ("daytime",)), raises="always"),
     "extractansiintervaldays": Operation((("daytime",),)),
     "precise_timestamp_conversion": Operation((("timestamp",), ("timestamp_ntz",), ("bigint",))),
+    "date_format": Operation(_each(TIMES, ("=string",)), accepts=_is_shown),
+    "from_unixtime": Operation((("bigint", "=string"),), accepts=_is_shown),
+    "gettimestamp": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=_is_read),
+    **{
+        name: Operation(
+            _each(("string", "timestamp"), ("=string",)), raises="always", accepts=_is_read
+        )
+        for name in ("unix_timestamp", "to_unix_timestamp")
+    },
+    "next_day": Operation((("date", "=string"),), accepts=_is_weekday),
+    "from_utc_timestamp": Operation((("timestamp", "=string"),), accepts=_are_zones),
+    "to_utc_timestamp": Operation((("timestamp", "=string"),), accepts=_are_zones),
+    "convert_timezone": Operation((("=string", "=string", "timestamp_ntz"),), accepts=_are_zones),
+    "months_between": Operation((("timestamp", "timestamp", "=boolean"),)),
     # Structs and hashes.
+    "to_json": Operation((("any",),), variadic=True, eager=True),
     "named_struct": Operation(_same(("any",), 1), variadic=True, eager=True),
     "get_struct_field": Operation((("struct",),)),
     "from_json": Operation((("string",),), raises="always", accepts=_is_column),
+    "get_json_object": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=_is_path),
     "hash": Operation((("hashed",),), variadic=True, eager=True, accepts=_default_seed),
     "xxhash64": Operation((("hashed",),), variadic=True, eager=True, accepts=_default_seed),
 }
@@ -261,9 +348,9 @@ CASTS: frozenset[Signature] = frozenset(
         *_each(NUMBERS, (*NUMBERS, "boolean")),
         *_each(("boolean",), (*NUMBERS, "boolean", "decimal", "string")),
         *_each(WHOLE, ("decimal", "string", "timestamp")),
-        *_each(FLOATS, ("decimal",)),
+        *_each(FLOATS, ("decimal", "string")),
         *_each(("decimal",), (*WHOLE, "double", "boolean", "decimal")),
-        *_each(("string",), (*NUMBERS, "boolean", "date", "binary")),
+        *_each(("string",), (*NUMBERS, "decimal", "boolean", "date", "binary")),
         *_each(("date", *TIMES), ("date", *TIMES, "string")),
         *_each(("timestamp",), (*WHOLE, *FLOATS)),
     }
@@ -281,8 +368,6 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
         return source == "void"
     if (decimal_of(source) or (0, 0))[0] > 18 and target in _SMALL and mode != "LEGACY":
         return False  # Spark checks these by way of a double, unless they are short by chance
-    if source in FLOATS and (decimal_of(target) or (0, 0))[0] > 14:
-        return False  # Java 17 shows some doubles with more digits than they need
     return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
 
 
@@ -298,6 +383,8 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
         return target != "binary"
     if source == "timestamp":
         return target in ("tinyint", "smallint", "int")
+    if source in FLOATS and target == "string":
+        return False
     if decimal_of(target) is not None or decimal_of(source) is not None:
         return target not in (*FLOATS, "boolean", "string")
     if source in WHOLE and target in WHOLE:
