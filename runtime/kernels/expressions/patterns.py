@@ -48,6 +48,7 @@ class Pattern:
     Attributes:
         re2: for texts that do not end with a line terminator, or where `ends` is false.
         python: for the others.
+        starts: whether `^` is in it.
         ends: whether `$` is in it.
         empty: whether it may match an empty text.
         groups: how many groups Java counts.
@@ -55,6 +56,7 @@ class Pattern:
 
     re2: str
     python: str
+    starts: bool
     ends: bool
     empty: bool
     groups: int
@@ -79,7 +81,7 @@ def translated(pattern: str, wanted: tuple[int, ...] = ()) -> Pattern:
     re2, python = whole.re2, whole.python
     if 0 in wanted:
         re2, python = f"(?P<g0>{re2})", f"(?P<g0>{python})"
-    return Pattern(re2, python, reader.ends, whole.empty, reader.groups)
+    return Pattern(re2, python, reader.starts, reader.ends, whole.empty, reader.groups)
 
 
 @cache
@@ -125,9 +127,11 @@ def is_known(pattern: object, wanted: tuple[int, ...] = (), *, never_empty: bool
 
 
 def is_splitting(pattern: object) -> bool:
-    """Whether texts are divided by a pattern here."""
-    known = is_known(pattern, never_empty=True)
-    return known and not translated(str(pattern)).ends
+    """Whether texts are divided by a pattern here: Arrow looks for `^` in each rest anew."""
+    if not is_known(pattern, never_empty=True):
+        return False
+    found = translated(str(pattern))
+    return not (found.starts or found.ends)
 
 
 def is_replacement(pattern: object, by: object) -> bool:
@@ -150,6 +154,7 @@ class _Reader:
     """Reads a pattern by recursive descent."""
 
     def __init__(self, text: str, wanted: frozenset[int]) -> None:
+        self.starts = False
         self.ends = False
         self.groups = 0
         self._wanted = wanted
@@ -191,6 +196,7 @@ class _Reader:
         parts: list[_Part] = []
         if outer and self._peek() == "^":
             self._at += 1
+            self.starts = True
             parts.append(_Part(r"\A", r"\A", True))
         while self._peek() not in ("", "|", ")"):
             if self._peek() == "$":
@@ -322,7 +328,7 @@ class _Reader:
 
     def _member(self) -> str | Ranges:
         sign = self._take()
-        if sign in "[]^&":
+        if sign in "[]^" or sign == self._peek() == "&":
             raise Refused(self._text)
         if sign != "\\":
             return sign

@@ -74,10 +74,9 @@ def is_read(pattern: object) -> bool:
         return False
     for (sort, value), (next_sort, following) in pairwise(parts):
         adjacent = sort == next_sort == "field" and value != "XXX" and following != "XXX"
-        fixed = len(value) == 2 or value == "yyyy"
-        if adjacent and (not fixed or following in ("MMM", "M", "d")):
-            return False
-        if adjacent and value == "yyyy" and len(following) != 2:
+        # Java reserves digits for numbers of a fixed width behind another.
+        fixed = (len(value) == 2 or value == "yyyy") and len(following) == 2
+        if adjacent and not fixed:
             return False
         if value == "yyyy" and next_sort == "text" and following[:1].isdigit():
             return False

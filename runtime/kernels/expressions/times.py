@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import messages
+from .accepting import WEEKDAYS
 from .program import Step
-from .supported import WEEKDAYS
 from .vectors import Value, made, numbers
 from .zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 

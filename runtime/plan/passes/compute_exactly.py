@@ -24,7 +24,6 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Call,
     Expression,
-    LambdaFunction,
     SortOrder,
     to_attribute,
 )
@@ -53,6 +52,7 @@ from ..nodes import (
     Select,
     Union,
 )
+from .over_computed import over_computed
 from .share_arguments import LONGEST, share_arguments, text_size
 
 _HOW = {
@@ -227,7 +227,7 @@ class _Exactly:
         rows alone that fulfil all conditions before it.
         """
         conditions = [c for condition in node.conditions for c in split_conjuncts(condition)]
-        reasoned = (i for i, c in enumerate(conditions) if self._reasons(self._exact(c)))
+        reasoned = (i for i, c in enumerate(conditions) if self._differs(c))
         count = next(reasoned, len(conditions)) or 1
         plain = all(isinstance(column, AttributeReference) for column in node.columns)
         if conditions and not (plain and len(conditions) == 1):
@@ -237,8 +237,8 @@ class _Exactly:
             below = replace(node, columns=passed, conditions=tuple(conditions[:count]))
             return self._select(replace(node, child=self._select(below), conditions=tuple(rest)))
         made: dict[Expression, Alias] = {}
-        fed_columns = tuple(self._over_fed(c, node, made) for c in node.columns)
-        fed_conditions = tuple(self._over_fed(c, node, made) for c in conditions)
+        fed_columns = tuple(self._over(c, node, made) for c in node.columns)
+        fed_conditions = tuple(self._over(c, node, made) for c in conditions)
         if not made:
             return None
         used = frozenset[int]().union(*(e.references for e in (*fed_conditions, *fed_columns)))
@@ -255,7 +255,7 @@ class _Exactly:
                 (child,) = node.inputs
                 below = Select(child=child, columns=child.output)
                 made: dict[Expression, Alias] = {}
-                over = tuple(self._over_fed(one, below, made) for one in arguments)
+                over = tuple(self._over(one, below, made) for one in arguments)
                 if made:
                     fed = self._select(replace(below, columns=(*child.output, *made.values())))
                     generator = replace(generator, arguments=over)
@@ -264,34 +264,15 @@ class _Exactly:
                     )
         return node
 
-    def _over_fed(
-        self,
-        part: Expression,
-        node: Select,
-        made: dict[Expression, Alias],
-        *,
-        guarded: bool = False,
+    def _over(
+        self, expression: Expression, select: Select, made: dict[Expression, Alias]
     ) -> Expression:
-        """An expression over columns for what our Arrow code computes of it for the engine.
+        """An expression of a select over columns for what our Arrow code computes of it."""
+        columns, lazy = select.child.output, self._exactness.lazy
+        return over_computed(expression, columns, made, self._differs, lazy)
 
-        Args:
-            part: the expression.
-            node: where it stands.
-            made: these columns.
-            guarded: whether Spark computes it for some rows only: then what can fail stays.
-        """
-        if isinstance(part, LambdaFunction) or not self._reasons(self._exact(part)):
-            return part
-        if not isinstance(part, Alias):
-            program = compile_program((part,), node.child.output)
-            if program is not None and not (guarded and program.steps[program.results[0]].raises):
-                return made.setdefault(part, Alias(child=part, name="fed")).to_attribute()
-        lazy = {id(one) for one in self._exactness.lazy(part)}
-        children = tuple(
-            self._over_fed(child, node, made, guarded=guarded or id(child) in lazy)
-            for child in part.children
-        )
-        return part.with_new_children(children)
+    def _differs(self, expression: Expression) -> bool:
+        return bool(self._reasons(self._exact(expression)))
 
     def _shared(self, select: Select) -> RuntimeNode:
         """A select by the engine, whose exact forms are not nested."""
