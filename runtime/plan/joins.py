@@ -34,7 +34,7 @@ from ...planner.model.expressions.core import (
 from ...planner.model.schemas.types import BOOLEAN, StructType, as_nullable
 from ...planner.model.text.text import pretty
 from ...planner.model.tree import replace
-from ..kernels.expressions.compile import unsupported
+from ..kernels.expressions.compile import compile_program, unsupported
 from .aggregation import hashed, window_size
 from .carried import Carried, carrier, plain, window
 from .facts import BatchFacts
@@ -342,7 +342,9 @@ def _condition(
 
     condition = both.transform_up(over_parts)
     reason = unsupported(condition, parts)
-    if reason is None:
+    program = compile_program((condition,), parts)
+    refuses = node.join_type == "Inner" and program is not None and program.refuses_values
+    if reason is None and not refuses:
         return condition, None
     if node.join_type == "Inner":
         return None, both

@@ -209,10 +209,16 @@ class _Compiler:
         given = call.options[3:] if call.name == "invoke" else call.options
         if given or not is_written(value.data_type):
             raise Unsupported(f"to_json of {value.data_type.simple}")
-        parts, names = (value,), None
-        if isinstance(value, Call) and value.name == "named_struct" and value.arguments:
+        parts: tuple[Expression, ...] = (value,)
+        names = None
+        kind = value.data_type
+        if (
+            isinstance(value, Call)
+            and value.name == "named_struct"
+            and isinstance(kind, StructType)
+        ):
             parts = value.arguments[1::2]
-            names = tuple(field.name for field in value.data_type.fields)
+            names = tuple(field.name for field in kind.fields)
         inputs = tuple(map(self.place, parts))
         steps = [self.steps[place] for place in inputs]
         return self._add(

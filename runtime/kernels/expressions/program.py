@@ -46,7 +46,9 @@ class Step:
     context: str = field(default="", compare=False)
 
 
-_BY_PATTERN = ("unix_timestamp", "to_unix_timestamp")
+_REFUSING = (
+    *("from_json", "get_json_object", "gettimestamp", "unix_timestamp", "to_unix_timestamp"),
+)
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,15 @@ class Program:
     def refuses_values(self) -> bool:
         """Whether it refuses values that Spark takes: bytes as strings, some JSON, some times."""
         return any(
-            s.name in ("from_json", "get_json_object", "gettimestamp", *_BY_PATTERN)
-            or (s.name == "cast" and (*s.kinds, s.kind) == ("binary", "string"))
+            s.name in _REFUSING or (s.name == "cast" and _casts_some(s.kinds[0], s.kind))
             for s in self.steps
         )
+
+
+def _casts_some(source: Kind, target: Kind) -> bool:
+    return (source, target) == ("binary", "string") or (
+        source == "string" and decimal_of(target) is not None
+    )
 
 
 def decimal_of(kind: Kind) -> tuple[int, int] | None:
