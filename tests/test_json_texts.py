@@ -12,7 +12,7 @@ from test_json_files import COLUMNS, CUT, FEW, ODD_LINES, VALUES, ZONE, _record,
 
 from stateplan.planner.model.schemas import types as t
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.json_texts import read_texts
+from stateplan.runtime.kernels.json_texts import read_path, read_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +34,7 @@ EVENTS = [
     '{"i": 1, "c0": {"b": [1.5, -2, "ü"], "a": {}}}',
     '{"c0": [ true , null, {"k" : 1, "k" : 2} ]}',
     '{"c0": 1e3, "i": 2}',
+    '{"c0": {"🙂": ["ü🙂", 1.50, 1E-7, -0.0]}}',
     "\0",
     "a\0",
 ]
@@ -93,3 +94,26 @@ def test_records_are_read_at_once(session: SparkSession) -> None:
     ddl = ", ".join(f"c{place} {name}" for place, name in enumerate(chosen))
     taken = [text for text in texts if text is None or "unknown" not in text]
     assert here(taken, columns) == by_spark(session, taken, ddl)
+
+
+@pytest.mark.parametrize("names", [("c0",), ("c0", "b"), ("i",)], ids=".".join)
+def test_paths_lead_to_what_spark_finds(session: SparkSession, names: tuple[str, ...]) -> None:
+    texts = [*ODD, *EVENTS, '{"i": 1, "i": 2}', '{"i": tru', '{"c0": {"b": "\\u00e9"}} x']
+    texts += [f'{{"c0": {{"b": {value}}}, "i": {value}}}' for value in ("1", "2.50", '"x"', "null")]
+    table = pa.table({"v": pa.array([*texts, None], pa.string())})
+    path = ".".join(("$", *names))
+    frame = session.createDataFrame(table).coalesce(1).selectExpr(f"get_json_object(v, '{path}') p")
+    theirs = frame.toArrow().column(0).to_pylist()
+    differ, refused = [], 0
+    for text, answer in zip(table.column(0).to_pylist(), theirs, strict=True):
+        try:
+            (value,) = read_path(pa.array([text], pa.string()), names).to_pylist()
+        except KernelError:
+            refused += 1
+        else:
+            differ += [(text, answer, value)] if value != answer else []
+    assert differ == []
+    assert refused <= 2
+    plain = [f'{{"c0": "{n}", "i": {n}}}' for n in range(1000)]
+    found = read_path(pa.array(plain), ("i",)).to_pylist()
+    assert found == [str(n) for n in range(1000)]

@@ -11,6 +11,7 @@ from .expressions.java_numbers import java_double
 from .json_errors import Uncertain
 
 _CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
 
 
 def written_anew(value: str) -> str:
@@ -22,7 +23,14 @@ def written_anew(value: str) -> str:
     if _CONTROL.search(value):
         raise Uncertain("an escaped letter in a value that is read as a string")
     numbers: Any = {"parse_int": _copied_int, "parse_float": _copied_float}
-    return _written(json.loads(value, object_pairs_hook=_Pairs, **numbers))
+    copied = _written(json.loads(value, object_pairs_hook=_Pairs, **numbers))
+    return copied if copied.isascii() else _BEYOND.sub(_as_pair, copied)
+
+
+def _as_pair(letter: re.Match[str]) -> str:
+    """A letter beyond 16 bits as Jackson writes it to bytes: two escapes."""
+    units = letter[0].encode("utf-16-be").hex().upper()
+    return f"\\u{units[:4]}\\u{units[4:]}"
 
 
 class _Pairs(list[tuple[str, Any]]):
