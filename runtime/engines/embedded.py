@@ -36,7 +36,7 @@ from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_errors import spark_error
 from .embedded_exactness import EMBEDDED
 from .embedded_files import OwnFiles
-from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks
+from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_state
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator, pushed_filters, row_by_row
@@ -220,6 +220,11 @@ class EmbeddedEngine(Engine):
         reports = RunningTasks(spec)
         outputs = reports.run(arrived)
         return self._local(outputs, schema_of(node.output)), reports
+
+    def run_once(self, frame: DataFrame, node: Kernel, spec: TaskSpec) -> DataFrame:
+        arrived = ArrivedRows(spec, None if node.single else placing(node))
+        self._hand_over(frame, arrived.take)
+        return self._local(run_without_state(spec, arrived), schema_of(node.output))
 
     def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
         rows = frame.toArrow() if isinstance(frame, LocalRows) else frame.limit(2).toArrow()
