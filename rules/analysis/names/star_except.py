@@ -29,6 +29,8 @@ def without_excepted(
 ) -> list[Expression]:
     """The star's columns but those that it excepts; of a struct with less fields a new one.
 
+    A replacement stands where the column was.
+
     Raises:
         AnalysisError: a name means no column or several, or two names mean the same.
     """
@@ -44,6 +46,8 @@ def without_excepted(
         mine = [path[1:] for path in paths if path[0] == place]
         if not mine:
             kept.append(column)
+        elif star.replacement is not None:
+            kept.append(star.replacement)
         elif () not in mine:
             name = named[place].name
             kept.append(Alias(child=_smaller(column, mine), name=name))
