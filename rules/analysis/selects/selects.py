@@ -124,9 +124,8 @@ def resolve_items(items: tuple[Expression, ...], resolver: Resolver) -> tuple[Ex
     resolved: list[Expression] = []
     for item in items:
         if isinstance(item, UnresolvedStar):
-            if item.replacement is not None:
-                item = replace(item, replacement=_item(item.replacement, resolver))
-            resolved.extend(expand_star(item, resolver))
+            columns = expand_star(item, resolver)
+            resolved.extend(_item(c, resolver) if c is item.replacement else c for c in columns)
         else:
             resolved.append(_item(item, resolver))
     return tuple(resolved)
