@@ -45,6 +45,9 @@ _NO_WINDOWS = (
 )
 
 
+Expressions = tuple[Expression, ...]
+
+
 class PipeParser(QueryParser):
     """Reads queries with pipe operators."""
 
@@ -110,7 +113,7 @@ class PipeParser(QueryParser):
             index += 1
         return self.span(self.tokens[self.query_start].start, self.tokens[index - 1].stop)
 
-    def _computed(self, clause: str) -> tuple[Expression, ...]:
+    def _computed(self, clause: str) -> Expressions:
         """The list of EXTEND or AGGREGATE."""
         found = []
         for item in self.listed(self.named_expression):
@@ -147,7 +150,7 @@ class PipeParser(QueryParser):
     def _turned(self, start: int, left: LogicalPlan, query: Origin) -> LogicalPlan:
         """PIVOT or UNPIVOT; the grammar has both behind one `|>`, Spark has not."""
         turned = left
-        read = []
+        read: list[str] = []
         while len(read) < 2 and self.token.symbol in ({"PIVOT", "UNPIVOT"} - set(read)):
             read.append(self.token.symbol)
             turned = self.turned(start, turned)
@@ -168,31 +171,32 @@ class PipeParser(QueryParser):
                     "grouping expressions, or both"
                 )
                 self.refuse(not_allowed(what, query))
-            return Aggregate(child=left, grouping=(), aggregates=items, origin=query)
+            return Aggregate(child=left, grouping=(), aggregates=_placed(items), origin=query)
         grouping = self.grouping(named=True)
         self._refuse_cases(grouping, items, query)
-        keys, columns = [], []
+        columns: list[Expression] = []
+        keys: list[Expression] = []
         by_position = self.conf.flag("spark.sql.groupByOrdinal")
         for key in grouping[0]:
+            column: Expression = key
             match key:
                 case Literal(value=int(number), type_=kind) if by_position and kind == INT:
-                    keys.append(UnresolvedOrdinal(ordinal=len(columns) + 1, origin=key.origin))
-                    columns.append(
-                        UnresolvedPipeAggregateOrdinal(ordinal=number, origin=key.origin)
-                    )
+                    column = UnresolvedPipeAggregateOrdinal(ordinal=number, origin=key.origin)
+                    key = UnresolvedOrdinal(ordinal=len(columns) + 1, origin=key.origin)
                 case Alias() | UnresolvedAttribute():
-                    keys.append(key)
-                    columns.append(key)
+                    pass
                 case _:
-                    keys.append(key)
-                    columns.append(UnresolvedAlias(child=key, origin=key.origin))
+                    column = UnresolvedAlias(child=key, origin=key.origin)
+            keys.append(key)
+            columns.append(column)
         return Aggregate(
-            child=left, grouping=tuple(keys), aggregates=(*columns, *items), origin=query
+            child=left,
+            grouping=tuple(keys),
+            aggregates=(*columns, *_placed(items, grouping[0])),
+            origin=query,
         )
 
-    def _refuse_cases(
-        self, grouping: Grouping, items: tuple[Expression, ...], query: Origin
-    ) -> None:
+    def _refuse_cases(self, grouping: Grouping, items: Expressions, query: Origin) -> None:
         """What Spark's AGGREGATE cannot do yet: of several things the first in its order."""
         keys, analytics = grouping
         match keys:
@@ -211,3 +215,17 @@ class PipeParser(QueryParser):
                         self.refuse(pipe_aggregation(name.upper(), query))
                     case WindowExpression() if not isinstance(node, NamedWindow):
                         self.refuse(pipe_aggregation(_NO_WINDOWS, query))
+
+
+def _placed(items: Expressions, keys: Expressions = ()) -> Expressions:
+    """The entries of AGGREGATE with the place that Spark gives if one is a mere column.
+
+    It is that of the first column which the operator names.
+    """
+    named = (node for e in (*keys, *items) for node in e.walk())
+    first = next((node.origin for node in named if isinstance(node, UnresolvedAttribute)), None)
+
+    def placed(node: Expression) -> Expression:
+        return replace(node, origin=first) if isinstance(node, PipeExpression) else node
+
+    return tuple(item.transform_up(placed) for item in items)

@@ -47,9 +47,10 @@ def without_pipe(item: Expression, shown: Rewrite | None = None) -> Expression:
         return item
     function = _first_aggregate(pipe.child)
     if pipe.aggregates and function is None:
+        is_column = isinstance(pipe.child, AttributeReference)
         raise failure(
             "PIPE_OPERATOR_AGGREGATE_EXPRESSION_CONTAINS_NO_AGGREGATE_FUNCTION",
-            origin=pipe.child.origin,
+            origin=pipe.origin if is_column else pipe.child.origin,
             expr=plan_text(pipe.child if shown is None else pipe.child.transform_up(shown)),
         )
     if function is not None and pipe.clause not in ("AGGREGATE", "SELECT"):
