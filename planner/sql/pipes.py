@@ -6,6 +6,7 @@ As Spark's AstBuilder does, most operators become the plan that their clause has
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ..model.expressions.core import Alias, Expression, Literal, Origin
@@ -171,7 +172,9 @@ class PipeParser(QueryParser):
                     "grouping expressions, or both"
                 )
                 self.refuse(not_allowed(what, query))
-            return Aggregate(child=left, grouping=(), aggregates=_placed(items), origin=query)
+            return Aggregate(
+                child=left, grouping=(), aggregates=_placed(items, (), left), origin=query
+            )
         grouping = self.grouping(named=True)
         self._refuse_cases(grouping, items, query)
         columns: list[Expression] = []
@@ -192,7 +195,7 @@ class PipeParser(QueryParser):
         return Aggregate(
             child=left,
             grouping=tuple(keys),
-            aggregates=(*columns, *_placed(items, grouping[0])),
+            aggregates=(*columns, *_placed(items, grouping[0], left)),
             origin=query,
         )
 
@@ -217,15 +220,23 @@ class PipeParser(QueryParser):
                         self.refuse(pipe_aggregation(_NO_WINDOWS, query))
 
 
-def _placed(items: Expressions, keys: Expressions = ()) -> Expressions:
+def _placed(items: Expressions, keys: Expressions, left: LogicalPlan) -> Expressions:
     """The entries of AGGREGATE with the place that Spark gives if one is a mere column.
 
-    It is that of the first column which the operator names.
+    A column's place is that of the first name in the query: when Spark resolves it, the columns of
+    what is read are made.
     """
-    named = (node for e in (*keys, *items) for node in e.walk())
+    named = (n for e in (*_bottom_up(left), *keys, *items) for n in e.walk())
     first = next((node.origin for node in named if isinstance(node, UnresolvedAttribute)), None)
 
     def placed(node: Expression) -> Expression:
         return replace(node, origin=first) if isinstance(node, PipeExpression) else node
 
     return tuple(item.transform_up(placed) for item in items)
+
+
+def _bottom_up(plan: LogicalPlan) -> Iterator[Expression]:
+    """The expressions of a plan's operators, from what it reads to its result."""
+    for child in plan.children:
+        yield from _bottom_up(child)
+    yield from plan.expressions

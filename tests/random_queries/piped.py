@@ -43,7 +43,6 @@ class PipedQueries(MixedQueries):
                 (1, f"FROM ({text}) AS q |> EXTEND q.{first} AS again"),
                 (1, f"{text} LIMIT 7"),
                 (1, text.replace("|>", "|")),
-                (1, f"FROM rates |> WHERE EXISTS ({text})"),
             ]
         )
 
