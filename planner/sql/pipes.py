@@ -6,7 +6,6 @@ As Spark's AstBuilder does, most operators become the plan that their clause has
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from ..model.expressions.core import Alias, Expression, Literal, Origin
@@ -195,7 +194,7 @@ class PipeParser(QueryParser):
         return Aggregate(
             child=left,
             grouping=tuple(keys),
-            aggregates=(*columns, *_placed(items, grouping[0], left)),
+            aggregates=(*columns, *_placed(items, grouping[0])),
             origin=query,
         )
 
@@ -220,23 +219,15 @@ class PipeParser(QueryParser):
                         self.refuse(pipe_aggregation(_NO_WINDOWS, query))
 
 
-def _placed(items: Expressions, keys: Expressions, left: LogicalPlan) -> Expressions:
+def _placed(items: Expressions, keys: Expressions = ()) -> Expressions:
     """The entries of AGGREGATE with the place that Spark gives if one is a mere column.
 
-    A column's place is that of the first name in the query: when Spark resolves it, the columns of
-    what is read are made.
+    It is mostly that of the first column which the operator names.
     """
-    named = (n for e in (*_bottom_up(left), *keys, *items) for n in e.walk())
+    named = (node for e in (*keys, *items) for node in e.walk())
     first = next((node.origin for node in named if isinstance(node, UnresolvedAttribute)), None)
 
     def placed(node: Expression) -> Expression:
         return replace(node, origin=first) if isinstance(node, PipeExpression) else node
 
     return tuple(item.transform_up(placed) for item in items)
-
-
-def _bottom_up(plan: LogicalPlan) -> Iterator[Expression]:
-    """The expressions of a plan's operators, from what it reads to its result."""
-    for child in plan.children:
-        yield from _bottom_up(child)
-    yield from plan.expressions
