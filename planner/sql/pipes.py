@@ -171,9 +171,7 @@ class PipeParser(QueryParser):
                     "grouping expressions, or both"
                 )
                 self.refuse(not_allowed(what, query))
-            return Aggregate(
-                child=left, grouping=(), aggregates=_placed(items, (), left), origin=query
-            )
+            return Aggregate(child=left, grouping=(), aggregates=_placed(items), origin=query)
         grouping = self.grouping(named=True)
         self._refuse_cases(grouping, items, query)
         columns: list[Expression] = []
