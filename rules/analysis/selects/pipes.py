@@ -57,7 +57,7 @@ def without_pipe(item: Expression, shown: Rewrite | None = None) -> Expression:
         raise failure(
             "PIPE_OPERATOR_CONTAINS_AGGREGATE_FUNCTION",
             origin=function.origin,
-            expr=plan_text(function),
+            expr=plan_text(function.function),
             clause=pipe.clause,
         )
     return replace(item, child=pipe.child)
