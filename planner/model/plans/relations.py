@@ -211,6 +211,11 @@ class View(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PipeOperator(UnaryNode):
+    """The end of what a pipe operator sees: names do not reach through it to hidden columns."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AnalyzedPlan(UnaryNode):
     """A plan that is analyzed already, below one that is not; analysis leaves the wrapping out.
 
