@@ -21,6 +21,7 @@ from stateplan.planner.model.expressions.core import (
     Expression,
     GetStructField,
     Literal,
+    lit,
 )
 from stateplan.planner.model.expressions.windows import PreciseTimestampConversion
 from stateplan.planner.model.schemas.casts import can_cast
@@ -247,6 +248,37 @@ def _array(found: list[Any], data_type: DataType) -> pa.Array:
 # ----------------------------------------------------------------------------------- expressions
 
 _UNITS = ["year", "QUARTER", "mon", "week", "DAY", "hour", "Minute", "second", "millisecond"]
+_ZONES = ("Europe/Berlin", "America/New_York", "+05:30", "UTC")
+PATTERNS = (
+    *(
+        r"\d+",
+        r"^a.*c$",
+        r"(?i)AB?",
+        r"[^a-z]+",
+        r"a|b$",
+        r"(a+?)(b)?",
+        r"\s+$",
+        r"[\w.-]+",
+        ".",
+        "$",
+    ),
+    *(
+        r"^(\S)",
+        r"é|🙂{2}",
+        r"(?:ab|a)(c|b)",
+        r"[+-]?[0-9]*\.[0-9]+",
+        r"\t|\\",
+        r"x$|^a",
+        r"[-a\]]",
+    ),
+)
+"""Of some `regexp_extract` and `regexp_replace` have no group 1, or may match nothing: Spark alone
+computes these."""
+SHOWN = (
+    *("yyyy-MM-dd HH:mm:ss", "yy/M/d H:m:s", "EEEE, MMMM d y", "E MMM dd hh:mm a", "h D DDD"),
+    *("yyyyMMddHHmmssSSS", "HH:mm:ss.SSSSSSSSS", "''yyyy'T'HH''"),
+)
+READ = ("yyyy-MM-dd", "yyyy-M-d", "yyyyMMdd", "HH:mm", "dd-MMM-yy")
 CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "substring": [
         (1, 2),
@@ -280,6 +312,21 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "replace": [("a", "xy"), ("aa", "b"), ("", "z"), ("é", ""), ("🙂", "("), (None, "a")],
     "instr": [("a",), ("",), ("b",), ("🙂",), (None,)],
     "locate": [("a", 1), ("bc", 1), ("", 1), ("漢", 1)],
+    **{name: [(p,) for p in PATTERNS] for name in ("rlike", "regexp", "regexp_like")},
+    "regexp_extract": [(p, n) for p in PATTERNS for n in (0, 1)],
+    "regexp_replace": [(p, by, 1) for p in PATTERNS for by in ("", "<$0>", "\\$1", "$1a")],
+    **{name: [(p,) for p in SHOWN] for name in ("date_format", "from_unixtime")},
+    **{
+        name: [(p,) for p in READ]
+        for name in ("gettimestamp", "unix_timestamp", "to_unix_timestamp")
+    },
+    "get_json_object": [("$.a",), ("$.a.b",), ("$['a']",)],
+    "from_utc_timestamp": [(zone,) for zone in _ZONES],
+    "to_utc_timestamp": [(zone,) for zone in _ZONES],
+    "convert_timezone": [(one, other) for one in _ZONES for other in _ZONES[:2]],
+    "split": [(pattern, -1) for pattern in PATTERNS],
+    "next_day": [(day,) for day in ("Mo", "TUE", "Sunday", "fr")],
+    "months_between": [(True,), (False,)],
     "repeat": [(0,), (1,), (3,), (-1,)],
     "lpad": [(5, " "), (3, "xy"), (0, "a"), (-1, "a"), (7, ""), (6, "é🙂")],
     "rpad": [(5, " "), (3, "xy"), (0, "a"), (7, ""), (6, "🙂")],
@@ -347,6 +394,18 @@ def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterato
                 for part in (Literal(value=f"f{i}", type_=STRING), value)
             ]
             yield Call(name=name, arguments=tuple(named))
+        case "to_json":
+            named = Call(
+                name="named_struct",
+                arguments=(lit("a b"), arguments[0], lit("c"), arguments[-1]),
+            )
+            yield Call(name=name, arguments=(named,), time_zone="UTC")
+        case "gettimestamp":
+            for fails in (True, False) if ansi else (False,):
+                options = (TIMESTAMP, "try_to_timestamp", fails)
+                yield Call(
+                    name=name, arguments=arguments, ansi=ansi, options=options, time_zone="UTC"
+                )
         case "makedecimal":
             for options in ((18, 2), (12, 0), (18, 18)):
                 yield Call(name=name, arguments=arguments, ansi=ansi, options=options)
@@ -471,7 +530,9 @@ def _random_tree(
 ) -> Expression | None:
     signature = random_.choice(OPERATIONS[name].signatures)
     families = [random_.choice(list(TYPES)) if c in ("any", "hashed") else c for c in signature]
-    constants = iter(random_.choice(CONSTANTS.get(name, [()])))
+    # A null would be folded: then Spark computes nothing of the rest, which may fail.
+    choices = [chosen for chosen in CONSTANTS.get(name, [()]) if None not in chosen]
+    constants = iter(random_.choice(choices))
     arguments: list[Expression] = []
     for code in families:
         if code.startswith("="):

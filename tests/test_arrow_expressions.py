@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,7 +25,7 @@ from stateplan.planner.model.expressions.core import (
     Literal,
     lit,
 )
-from stateplan.planner.model.schemas.types import DOUBLE, INT, STRING, TIMESTAMP
+from stateplan.planner.model.schemas.types import DOUBLE, FLOAT, INT, STRING, TIMESTAMP, DecimalType
 from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.model.tree import replace
@@ -42,7 +43,7 @@ ROWS = table()
 BATCH = ROWS.combine_chunks().to_batches()[0]
 SCHEMA = ", ".join(f"{column.name} {column.data_type.sql}" for column in NAMES)
 ZONED = ("date_trunc", "hour", "timestamp_add_interval", "timestamp_add_ym_interval",
-         "subtract_timestamps")  # fmt: skip
+         "subtract_timestamps", "date_format", "months_between")  # fmt: skip
 ZONES = ("America/New_York", "Europe/London", "Pacific/Apia", "+05:30")
 
 
@@ -127,7 +128,8 @@ class Outcome:
         """A row for each kind of message."""
         seen = set()
         for row, error in self.errors.items():
-            if error.condition not in seen:
+            # What is refused by its value is compared with nothing.
+            if error.condition not in (*seen, "STATEPLAN_NOT_EXACT"):
                 seen.add(error.condition)
                 yield row, error
 
@@ -218,13 +220,14 @@ def _is_known(expression: Expression, error: KernelError) -> bool:
 
 
 def _rounded(message: str) -> str:
-    """The first line of a message, its floats in seven digits: Java 17 may show one too many.
+    """The first line of a message, its floats in seven digits, without why there is no such time.
 
     An exception of Java's own, as microseconds that leave 64 bits raise, has no message here.
     """
     line = message.split("\n")[0]
     if "long overflow" in line or line.startswith("An error occurred while calling"):
         return "long overflow"
+    line = re.sub(r"could not be parsed: .*?\. Use", "could not be parsed. Use", line)
     return re.sub(r"[0-9.]+E[0-9]+", lambda number: f"{float(number[0]):.6e}", line)
 
 
@@ -332,6 +335,31 @@ def test_case_of_all_letters(session: SparkSession, tmp_path: Path) -> None:
         assert [(letter, a, b) for letter, a, b in pairs if a != b] == []
 
 
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_floats_as_strings(session: SparkSession, kind: str, tmp_path: Path) -> None:
+    """Java 17 shows subnormal numbers, powers of two and large numbers in ways of its own."""
+    random_ = np.random.default_rng(17)
+    wide, narrow = (np.float64, np.int64) if kind == "double" else (np.float32, np.int32)
+    bits = random_.integers(0, np.iinfo(narrow).max, 8_000, narrow).view(wide)
+    powers = np.ldexp(np.ones(320, wide), np.arange(-160, 160)).astype(wide)
+    # Where Java's sum of two longs, or ints, overflows.
+    large = (10.0 ** random_.uniform(15, 27, 4_000)).astype(wide)
+    small = random_.integers(1, 2**20, 1_000).astype(narrow).view(wide)
+    short = (
+        random_.integers(-(10**6), 10**6, 4_000) / 10.0 ** random_.integers(0, 12, 4_000)
+    ).astype(wide)
+    numbers = pa.table({"n": np.concatenate([bits, powers, large, small, short, -short])})
+    pq.write_table(numbers, tmp_path / "numbers.parquet")
+    frame = session.read.parquet(str(tmp_path / "numbers.parquet")).coalesce(1)
+    theirs = frame.selectExpr("CAST(n AS STRING) AS s").toArrow().column(0).to_pylist()
+    column = AttributeReference(name="n", type_=DOUBLE if kind == "double" else FLOAT)
+    program = compile_program([Cast(child=column, type_=STRING)], [column])
+    assert program is not None
+    (ours,) = Evaluator(program).evaluate(numbers.combine_chunks().to_batches()[0])
+    pairs = zip(numbers.column(0).to_pylist(), theirs, ours.to_pylist(), strict=True)
+    assert [(number, a, b) for number, a, b in pairs if a != b] == []
+
+
 # ---------------------------------------------------------------------------- what is computed
 
 
@@ -389,9 +417,11 @@ def test_what_is_shared_is_computed_once() -> None:
 
 def test_what_only_spark_computes_is_named() -> None:
     text = Cast(child=A, type_=STRING)
-    assert unsupported(_call("rlike", text, lit("a.*")), [A]) == "function rlike"
-    assert unsupported(Cast(child=Cast(child=A, type_=DOUBLE), type_=STRING), [A]) == (
-        "cast of double to string"
+    assert unsupported(_call("soundex", text), [A]) == "function soundex"
+    assert unsupported(_call("rlike", text, lit("(?=a)")), [A]) == "rlike(string, string)"
+    decimal = Cast(child=A, type_=DecimalType(10, 0))
+    assert unsupported(Cast(child=decimal, type_=STRING), [A]) == (
+        "cast of decimal(10,0) to string"
     )
     assert unsupported(B, [A]) == "column b"
     assert unsupported(_call("+", A, lit(1)), [A]) is None

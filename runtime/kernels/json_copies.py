@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
+from .expressions.java_numbers import java_double
 from .json_errors import Uncertain
 
 _CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")
@@ -33,11 +35,15 @@ def _copied_int(token: str) -> int:
     return int(token)
 
 
-def _copied_float(token: str) -> float:
+class _Number(str):
+    """A number as Java shows it."""
+
+
+def _copied_float(token: str) -> _Number:
     number = float(token)
-    if repr(number) != token or not 1e-3 <= abs(number) < 1e7:
+    if not math.isfinite(number):
         raise Uncertain("such a number in a value that is read as a string")
-    return number
+    return _Number(java_double(number))
 
 
 def _written(value: Any) -> str:
@@ -46,4 +52,4 @@ def _written(value: Any) -> str:
         return "{" + ",".join(fields) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_written, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, _Number) else json.dumps(value, ensure_ascii=False)

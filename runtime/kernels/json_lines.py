@@ -31,6 +31,8 @@ class LineReader:
         path: the file, for messages.
         filters: the conditions that Spark's reader is given.
         copied: see `struct_reader`.
+        by_path: as get_json_object reads, for which an error anywhere is no value at all, and a
+            name's first value counts.
     """
 
     def __init__(
@@ -42,7 +44,9 @@ class LineReader:
         filters: Sequence[PushedFilter] = (),
         *,
         copied: bool = False,
+        by_path: bool = False,
     ) -> None:
+        self._by_path = by_path
         self._partial = Partial()
         self._fields = fields
         self._read = struct_reader(fields, zone, self._partial, copied=copied)
@@ -87,6 +91,8 @@ class LineReader:
         if text[start] == "[":
             return self._nothing
         (row,) = self._rows(text)
+        if self._by_path and self._partial.repeated:
+            raise Uncertain("a name that stands twice")
         return row
 
     def _kept(self, text: str, rows: list[Row]) -> list[Row]:
@@ -118,6 +124,8 @@ class LineReader:
         except RecursionError:
             raise Uncertain("a deeply nested value") from None
         except json.JSONDecodeError as error:
+            if self._by_path and "'" not in text:
+                return self._malformed()
             if not _cut_off(text, error):
                 raise Uncertain(f"a syntax error in column {error.pos + 1}") from None
             return self._malformed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ...planner.model.schemas.types import (
@@ -99,3 +100,27 @@ def _unsupported_type(data_type: DataType) -> str | None:
                 return f"a map has keys of type {key.sql}"
             return _unsupported_type(value)
     return None if type(data_type) in _TYPES else f"a value has the type {data_type.sql}"
+
+
+_STEP = re.compile(r"\.([^.\[*'\"\s]+)|\['([^'*\[\]?]+)'\]")
+
+
+def path_names(path: object) -> tuple[str, ...] | None:
+    """The names in a path of get_json_object such as `$.a.b`; None: it has more than names."""
+    if not isinstance(path, str) or not path.startswith("$") or len(path) == 1:
+        return None
+    if _STEP.sub("", path[1:]):
+        return None
+    return tuple(name or quoted for name, quoted in _STEP.findall(path))
+
+
+def is_written(data_type: DataType) -> bool:
+    """Whether `to_json` writes values of a type here."""
+    match data_type:
+        case StructType(fields=fields):
+            return bool(fields) and all(is_written(field.data_type) for field in fields)
+        case ArrayType(element_type=element):
+            return is_written(element)
+        case MapType(key_type=key, value_type=value):
+            return type(key) is StringType and is_written(value)
+    return type(data_type) in _TYPES - {BinaryType}

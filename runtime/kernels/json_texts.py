@@ -1,8 +1,11 @@
-"""`from_json`: texts as structs, as Spark's JacksonParser reads them in PERMISSIVE mode."""
+"""`from_json`: texts as structs, as Spark's JacksonParser reads them in PERMISSIVE mode.
+
+And what `get_json_object` finds at a path of names: a struct with one field, in as many structs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,10 @@ _FEW = 64  # texts that are read one by one where Arrow does not read them
 _PARTS = 4
 _FAILURES = 8
 """After so many blocks in a row that Arrow does not read, it is not asked again."""
+
+
+_COPIED_PAIR = r"(?s)\A[\[{].*[\x{10000}-\x{10ffff}]"
+"""In a value that is no string Spark writes such a letter as an escape."""
 
 
 def read_texts(texts: Any, kind: Any, zone: str) -> Any:
@@ -36,14 +43,52 @@ def read_texts(texts: Any, kind: Any, zone: str) -> Any:
     return pa.concat_arrays(parts) if parts else pa.array([], kind)
 
 
+def read_path(texts: Any, names: Sequence[str]) -> Any:
+    """The strings at a path of names in texts; null where there is none.
+
+    Raises:
+        KernelError: as `read_texts`.
+    """
+    if pc.any(pc.match_substring_regex(texts, "NaN|Infinity|INF")).as_py():
+        raise _not_exact("get_json_object", "'NaN' or an infinity")
+    for leaf in (pa.int64(), pa.string()):
+        kind = leaf
+        for name in reversed(names):
+            kind = pa.struct([(name, kind)])
+        reader = _Texts(kind, "UTC", by_path=True)
+        found = list(reader.structs(texts)) if leaf == pa.string() else reader.all_at_once(texts)
+        if found is not None:
+            whole = pa.concat_arrays(found) if found else pa.array([], kind)
+            values = pc.struct_field(whole, [0] * len(names)).cast(pa.string())
+            if pc.any(pc.match_substring_regex(values, _COPIED_PAIR)).as_py():
+                raise _not_exact("get_json_object", "a letter beyond 16 bits in a copied value")
+            return values
+    raise AssertionError
+
+
+def _not_exact(name: str, what: object) -> KernelError:
+    condition = "STATEPLAN_NOT_EXACT"
+    return KernelError(
+        condition,
+        f"[{condition}] A text that {name} takes has {what} and is not read as Spark "
+        "would here. Run the query with --engine spark.",
+    )
+
+
 class _Texts:
     """Reads texts: many at once, those that are odd one by one."""
 
-    def __init__(self, kind: Any, zone: str) -> None:
+    def __init__(self, kind: Any, zone: str, *, by_path: bool = False) -> None:
         self._kind = kind
-        self._lines = LineReader(list(kind), "PERMISSIVE", zone, "", copied=True)
+        self._name = "get_json_object" if by_path else "from_json"
+        self._lines = LineReader(list(kind), "PERMISSIVE", zone, "", copied=True, by_path=by_path)
         self._blocks = BlockReader(pa.schema(list(kind)), self._lines, zone)
         self._failures = 0
+
+    def all_at_once(self, texts: Any) -> list[Any] | None:
+        """The structs of texts, if Arrow reads them."""
+        found = self._at_once(texts) if len(texts) else None
+        return None if found is None else [found]
 
     def structs(self, texts: Any) -> Iterator[Any]:
         """The structs of texts, part by part."""
@@ -81,12 +126,7 @@ class _Texts:
                 None if text is None else self._lines.record(text) for text in texts.to_pylist()
             ]
         except Uncertain as error:
-            condition = "STATEPLAN_NOT_EXACT"
-            raise KernelError(
-                condition,
-                f"[{condition}] A text that from_json takes has {error} and is not read as Spark "
-                "would here. Run the query with --engine spark.",
-            ) from None
+            raise _not_exact(self._name, error) from None
         nothing = (None,) * len(self._kind)
         values = zip(*(nothing if row is None else row for row in rows), strict=True)
         columns = [pa.array(list(v), f.type) for v, f in zip(values, self._kind, strict=True)]

@@ -44,6 +44,8 @@ NESTED = (
     "struct<x:double,y:decimal(10,2),z:date,u:bigint,v:boolean>",
     "array<struct<a:int,b:string>>",
     "array<array<int>>",
+    "array<struct<x:double,b:string>>",
+    "struct<n:array<int>>",
 )
 NUMBERS = ("int", "decimal(10,2)", "decimal(5,0)", "decimal(38,18)", "decimal(20,0)")
 DECIMALS = ("decimal(9,9)", "decimal(18,6)", "decimal(38,0)", "decimal(38,38)", "decimal(21,3)")

@@ -24,9 +24,10 @@ EVENTS = Reader(format="parquet", schema=parse_schema(SCHEMAS["events"]))
 
 @dataclass(frozen=True)
 class Table:
-    """An `Exactness` that says which functions, steps and readers are wrong."""
+    """An `Exactness` that says which functions, steps and readers are wrong, which are lazy."""
 
     wrong: frozenset[str] = field(default_factory=frozenset)
+    guards: frozenset[str] = frozenset()
 
     def exact(self, expression: Expression, conf: Conf) -> Expression:
         return expression
@@ -42,7 +43,7 @@ class Table:
         return ()
 
     def lazy(self, part: Expression) -> Sequence[Expression]:
-        return ()
+        return part.children[1:] if isinstance(part, Call) and part.name in self.guards else ()
 
     def can_fail(self, exact: Expression, conf: Conf) -> bool:
         return False
@@ -86,6 +87,33 @@ def test_a_select_is_divided_where_arrow_does_not_know_all_of_it() -> None:
     above, below, *_ = after(PLAIN, facts("upper")).split("\n")
     assert above.startswith("Select (in Arrow) [upper(user#0) AS u#1, s#2]")
     assert below == "+- Select [soundex(user#0) AS s#2, user#0]"
+
+
+def test_arrow_computes_parts_for_the_engine_above_the_conditions_before() -> None:
+    sql = (
+        "SELECT soundex(upper(user)) AS s, explode(array(upper(user), 'x')) AS e "
+        "FROM STREAM events WHERE soundex(user) > 'a' AND soundex(lower(user)) > 'b'"
+    )
+    lines = after(sql, facts("upper", "lower")).split("\n")
+    assert [line.lstrip(" +-") for line in lines][:-1] == [
+        "Select [soundex(computed#0) AS s#1, e#2]",
+        "Select (in Arrow) [e#2, upper(user#3) AS computed#0]",
+        "Generate explode(array(computed#2, x)), [user#3], false, [e#2]",
+        "Select (in Arrow) [user#3, upper(user#3) AS computed#2]",
+        "Select [user#3]",
+        "Select [user#3, ts#4, qty#5, price#6] where (soundex(computed#6) > b)",
+        "Select (in Arrow) [user#3, ts#4, qty#5, price#6, lower(user#3) AS computed#6]",
+        "Select [user#3, ts#4, qty#5, price#6] where isnotnull(user#3) AND (soundex(user#3) > a)",
+    ]
+
+
+def test_what_can_fail_stays_where_spark_computes_it_for_some_rows() -> None:
+    sql = "SELECT array(if(price > 1, soundex({}), '')) AS s FROM STREAM events"
+    table = replace(Table(frozenset(("upper", "date_trunc"))), guards=frozenset(("if",)))
+    known = replace(facts(), engine=replace(EMBEDDED, exactness=table))
+    assert "computed#" in after(sql.format("upper(user)"), known)
+    with pytest.raises(RuntimeFailure, match="date_trunc is wrong"):
+        after(sql.format("CAST(date_trunc('day', ts) AS STRING)"), known)
 
 
 def test_what_nobody_computes_exactly_is_refused_with_its_place() -> None:

@@ -12,7 +12,17 @@ import pyarrow.compute as pc
 from . import messages
 from .program import Step, decimal_of
 from .saturation import saturated
-from .vectors import Value, first_where, made, null_where, numbers, plain_type, unscaled_words
+from .vectors import (
+    Value,
+    first_where,
+    made,
+    null_where,
+    nulled,
+    numbers,
+    plain_type,
+    repeated,
+    unscaled_words,
+)
 
 _SYMBOLS = {
     "+": (pc.add, pc.add_checked, "try_add"),
@@ -55,10 +65,44 @@ def _overflows(name: str, left: Value, right: Value, result: Any) -> Any:
 
 
 def divide(step: Step, left: Value, right: Value) -> Any:
-    """`/` of two doubles."""
+    """`/` of two doubles, or of two decimals."""
+    if decimal_of(step.kind):
+        return _decimal_quotient(step, left, right)
     a, b, zero = _divided(step, left, right, messages.divide_by_zero)
     with np.errstate(all="ignore"):
         return null_where(made(a / b, left, right), zero)
+
+
+def _decimal_quotient(step: Step, left: Value, right: Value) -> Any:
+    """`/` of two decimals that fit in longs: long division, then rounded half up."""
+    scale = (decimal_of(step.kind) or (0, 0))[1]
+    (_, one), (digits, other) = (decimal_of(kind) or (0, 0) for kind in step.kinds)
+    count = max(len(v) for v in (left, right) if not isinstance(v, pa.Scalar))
+    a, b = (unscaled_words(_nulls_as_zero(repeated(v, count))) for v in (left, right))
+    zero = b == 0
+    if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
+        raise messages.divide_by_zero(step)
+    negative = (a < 0) != (b < 0)
+    divisor = np.where(zero, 1, np.abs(b))
+    quotient, rest = np.divmod(np.abs(a), divisor)
+    fraction, places = np.zeros_like(rest), scale + other - one
+    for start in range(0, places, 18 - digits):
+        power = 10 ** min(18 - digits, places - start)
+        more, rest = np.divmod(rest * power, divisor)
+        fraction = fraction * power + more
+    fraction += 2 * rest >= divisor
+    sign = np.where(negative, -1, 1)
+    whole_part = pa.array(quotient * sign).cast(pa.decimal128(19, 0))
+    power = pa.scalar(Decimal(10**places), pa.decimal128(places + 1, 0))
+    total = pc.add(
+        pc.multiply(whole_part, power), pa.array(fraction * sign).cast(pa.decimal128(19, 0))
+    )
+    found = total.cast(pa.decimal128(38, 0)).view(pa.decimal128(38, scale))
+    return null_where(nulled(found.cast(plain_type(step.kind)), left, right), zero)
+
+
+def _nulls_as_zero(value: Any) -> Any:
+    return value.fill_null(Decimal(0)) if value.null_count else value
 
 
 def integral_divide(step: Step, left: Value, right: Value) -> Any:
@@ -189,7 +233,11 @@ def signum(step: Step, value: Any) -> Any:
 
 
 def whole(step: Step, value: Any) -> Any:
-    """`floor` and `ceil` of a number as a long."""
+    """`floor` and `ceil` of a number as a long; of a decimal as one without a fraction."""
+    known = decimal_of(step.kinds[0])
+    if known is not None:
+        wide = value.cast(pa.decimal128(known[0] + 1, known[1]))  # 9.9 becomes 10
+        return (pc.floor if step.name == "floor" else pc.ceil)(wide).cast(plain_type(step.kind))
     if step.kinds[0] == "bigint":
         return value
     data = (np.floor if step.name == "floor" else np.ceil)(numbers(value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,8 @@ import pyarrow.compute as pc
 from ..errors import KernelError
 from . import messages
 from .dates import SPACES, days_of, read_date, shown_date
-from .program import Step
+from .java_numbers import shown_floats
+from .program import Step, decimal_of
 from .vectors import made, nulled, numbers, plain_type
 from .zones import DAY, MICROS, zone_of
 
@@ -33,6 +35,9 @@ _FALSE = ("f", "false", "n", "no", "0")
 _WHOLE = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?")
 _HEX = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?[pP]([+-]?[0-9]+)[dDfF]?")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_JAVA_SPACES = "".join(map(chr, range(33)))
+_WIDE = Context(prec=2200)
 _SPECIAL = re.compile(r"([+-]?)(inf|infinity)", re.IGNORECASE)
 
 
@@ -45,6 +50,8 @@ def from_string(step: Step, value: Any) -> Any:
     kind = str(step.kind)
     if kind == "binary":
         return value.view(pa.binary())
+    if decimal_of(kind):
+        return _decimals(step, value)
     reader = _reader(kind, step)
     if kind not in _PLAIN:
         return _each(step, value, reader)
@@ -63,6 +70,54 @@ def from_string(step: Step, value: Any) -> Any:
     return pc.replace_with_mask(found, others, _each(step, value.filter(others), reader))
 
 
+def _decimals(step: Step, value: Any) -> Any:
+    """Strings as decimals: rounded half up to the scale; what then does not fit is an error."""
+    precision, scale = decimal_of(step.kind) or (0, 0)
+    digits = precision - scale
+    fraction = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
+    plain = pc.match_substring_regex(
+        value, rf"^-?[0-9]{{1,{digits}}}{fraction}$" if digits else "^a^"
+    )
+    others = pc.invert(pc.fill_null(plain, True))
+    wanted = plain_type(step.kind)
+    only = pc.if_else(plain, value, pa.scalar(None, pa.string())) if others.true_count else value
+    found = only.cast(wanted)
+    if not others.true_count:
+        return found
+    rounded = rounding(step)
+
+    def read(text: str) -> Decimal | None:
+        number = text.strip(_JAVA_SPACES)
+        if any(sign.isdecimal() and not sign.isascii() for sign in number):
+            raise not_exact("A string with digits beyond ASCII", "to a decimal")
+        if not _DECIMAL.fullmatch(number):
+            raise Malformed(text)
+        exact = Decimal(number)
+        if abs(exact.adjusted()) > 1000:
+            raise not_exact("A string with a very long number", "to a decimal")
+        return rounded(exact)
+
+    return pc.replace_with_mask(found, others, _each(step, value.filter(others), read))
+
+
+def rounding(step: Step) -> Callable[[Decimal], Decimal | None]:
+    """What rounds a number half up to the scale; what then has too many digits does not fit."""
+    precision, scale = decimal_of(step.kind) or (0, 0)
+    unit = Decimal(1).scaleb(-scale)
+    limit = Decimal(10) ** (precision - scale)
+
+    def rounded(number: Decimal) -> Decimal | None:
+        fits = abs(number) < limit
+        found = number.quantize(unit, ROUND_HALF_UP, _WIDE) if fits else number
+        if abs(found) < limit:
+            return found
+        if step.mode == "ANSI":
+            raise messages.does_not_fit_decimal(step, number, step.kind)
+        return None
+
+    return rounded
+
+
 def _plain_dates(value: Any, plain: Any) -> tuple[Any, Any]:
     """`2024-01-02` as days, and which strings are such a day."""
     text = pc.if_else(plain, value, "1970-01-01")
@@ -78,28 +133,34 @@ def _text_of_bytes(value: Any) -> Any:
     try:
         return value.cast(pa.string())
     except pa.ArrowInvalid:
-        condition = "STATEPLAN_NOT_EXACT"
-        raise KernelError(
-            condition,
-            f"[{condition}] Bytes that are no UTF-8 are cast to STRING. Spark keeps them as they "
-            "are, but the embedded engine has no such strings. Run the query with --engine spark, "
-            "or leave such rows out.",
-        ) from None
+        raise not_exact("Bytes that are no UTF-8", "to STRING") from None
+
+
+def not_exact(what: str, target: str) -> KernelError:
+    """A value that Spark casts and the embedded engine does not."""
+    condition = "STATEPLAN_NOT_EXACT"
+    return KernelError(
+        condition,
+        f"[{condition}] {what} cannot be cast {target} here as Spark does it. Run the query with "
+        "--engine spark, or leave such rows out.",
+    )
 
 
 def to_string(step: Step, value: Any) -> Any:
-    """A column of booleans, whole numbers, bytes, dates or timestamps as strings."""
+    """A column of booleans, numbers, bytes, dates or timestamps as strings."""
     source = step.kinds[0]
     if source == "binary":
         return _text_of_bytes(value)
+    if source in ("float", "double"):
+        return shown_floats(value)
     if source not in ("date", "timestamp", "timestamp_ntz"):
         return value.cast(pa.string())
     data = numbers(value)
     if source == "date":
-        return nulled(_days(data.astype(np.int64)), value)
+        return nulled(shown_days(data.astype(np.int64)), value)
     local = zone_of(step.zone).local(data) if source == "timestamp" else data
     seconds = _clock().take(pa.array(local % DAY // MICROS))
-    text = pc.binary_join_element_wise(_days(local // DAY), seconds, " ")
+    text = pc.binary_join_element_wise(shown_days(local // DAY), seconds, " ")
     micros = local % MICROS
     if micros.any():
         # Seven digits of which the first is 1, so that zeros in front stay.
@@ -121,11 +182,11 @@ _YEAR_0, _YEAR_10000 = -719_528, 2_932_897
 """The first days of these years, between which they have four digits."""
 
 
-def _days(days: Any) -> Any:
+def shown_days(days: Any) -> Any:
     """Days since 1970 as `2024-01-02`."""
     low, high = (int(days.min()), int(days.max())) if days.size else (0, 0)
     if high - low < days.size // 2:  # fewer days than rows: each once
-        return _days(np.arange(low, high + 1)).take(pa.array(days - low))
+        return shown_days(np.arange(low, high + 1)).take(pa.array(days - low))
     far = (days < _YEAR_0) | (days >= _YEAR_10000)
     near = made(np.where(far, 0, days).astype(np.int32)).view(pa.date32()).cast(pa.string())
     if not far.any():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from math import isfinite
 from typing import Any
 
@@ -12,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import messages
-from .cast_strings import from_string, to_string
+from .cast_strings import from_string, rounding, to_string
+from .java_numbers import java_double
 from .program import Step, decimal_of
 from .saturation import saturated
 from .vectors import first_where, made, null_where, nulled, numbers, plain_type, unscaled_words
@@ -25,7 +25,6 @@ _WHOLE: dict[str, Any] = {
     "bigint": np.int64,
 }
 _FLOATS: dict[str, Any] = {"float": np.float32, "double": np.float64}
-_WIDE = Context(prec=80)
 
 
 def cast(step: Step, value: Any) -> Any:
@@ -115,18 +114,16 @@ def _to_decimal(step: Step, value: Any) -> Any:
 
 def _float_to_decimal(step: Step, value: Any) -> Any:
     """Of the shortest digits that tell a double from others; null of what is no number."""
-    rounded = _rounding(step)
+    rounded = rounding(step)
 
     def found(number: float) -> Decimal | None:
-        return rounded(_digits(number)) if isfinite(number) else None
+        if not isfinite(number):
+            return None
+        # Java shows whole numbers from 10 millions on without a zero behind the point.
+        mantissa, mark, exponent = java_double(number).partition("E")
+        return rounded(Decimal(mantissa.removesuffix(".0" if mark else "") + mark + exponent))
 
     return _rows(value.cast(pa.float64()), plain_type(step.kind), found)
-
-
-def _digits(number: float) -> Decimal:
-    """A double as `Double.toString` has it: from 10 millions on without a zero behind the point."""
-    text = repr(number)
-    return Decimal(text.removesuffix(".0") if abs(number) >= 1e7 else text)
 
 
 def _from_decimal(step: Step, value: Any) -> Any:
@@ -170,25 +167,7 @@ def _decimal_to_decimal(step: Step, value: Any) -> Any:
     wanted = plain_type(step.kind)
     if scale >= source_scale and precision - scale >= source_precision - source_scale:
         return value.cast(wanted)
-    return _rows(value, wanted, _rounding(step))
-
-
-def _rounding(step: Step) -> Callable[[Decimal], Decimal | None]:
-    """What rounds a number half up to the scale; what then has too many digits does not fit."""
-    precision, scale = decimal_of(step.kind) or (0, 0)
-    unit = Decimal(1).scaleb(-scale)
-    limit = Decimal(10) ** (precision - scale)
-
-    def rounded(number: Decimal) -> Decimal | None:
-        fits = abs(number) < limit
-        found = number.quantize(unit, ROUND_HALF_UP, _WIDE) if fits else number
-        if abs(found) < limit:
-            return found
-        if step.mode == "ANSI":
-            raise messages.does_not_fit_decimal(step, number, step.kind)
-        return None
-
-    return rounded
+    return _rows(value, wanted, rounding(step))
 
 
 def _rows(value: Any, kind: Any, function: Any) -> Any:

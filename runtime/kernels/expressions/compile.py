@@ -21,17 +21,24 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.expressions.windows import PreciseTimestampConversion
 from ....planner.model.schemas.types import (
+    ArrayType,
     DataType,
     DayTimeIntervalType,
+    MapType,
     StructType,
     YearMonthIntervalType,
+    contains_type,
 )
 from ....planner.model.text.fragments import fragment_context
 from ....planner.model.text.literal_text import session_time_zone
+from ..json_support import is_written
 from ..json_support import unsupported as json_unsupported
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
 from .supported import FLOATS, OPERATIONS, ORDERED, can_cast, cast_raises, family, takes
 from .zone_names import known_zone
+
+_BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
+"""Operations that reckon in the session's time zone over values that are no timestamps."""
 
 
 class Unsupported(Exception):
@@ -52,6 +59,10 @@ def kind_of(data_type: DataType) -> Kind:
         case StructType(fields=fields):
             names = tuple(field.name for field in fields)
             return "struct", names, tuple(kind_of(field.data_type) for field in fields)
+        case ArrayType(element_type=element):
+            return "array", ("element",), (kind_of(element),)
+        case MapType(key_type=key, value_type=value):
+            return "map", ("key", "value"), (kind_of(key), kind_of(value))
     kind = data_type.simple
     if kind != "void" and family(kind) not in ORDERED:
         raise Unsupported(f"type {kind}")
@@ -146,6 +157,10 @@ class _Compiler:
             if not self._untouched:
                 raise
             kind = UNTOUCHED
+        if contains_type(column.data_type, ArrayType, MapType):
+            if not self._untouched:
+                raise Unsupported(f"type {column.data_type.simple}")
+            kind = UNTOUCHED
         return self._add(Step("column", (), kind, options=options))
 
     def _cast(self, cast: Cast) -> int:
@@ -171,6 +186,8 @@ class _Compiler:
 
     def _call(self, call: Call) -> int:
         name = call.name
+        if name == "to_json" or (name == "invoke" and call.options[0] == "to_json"):
+            return self._to_json(call)
         if name not in OPERATIONS:
             if call.spec.replacement is None:
                 raise Unsupported(f"function {name}")
@@ -183,7 +200,32 @@ class _Compiler:
             return self._operation(name, call, call.arguments[1::2])
         mode: Mode = "TRY" if "TRY" in call.options else "ANSI" if call.ansi else "LEGACY"
         options = () if mode == "TRY" or name in ("negative",) else call.options
+        if name == "gettimestamp":
+            mode, options = "ANSI" if options[2] else "LEGACY", options[1:2]
         return self._operation(name, call, call.arguments, mode, call.time_zone, options)
+
+    def _to_json(self, call: Call) -> int:
+        (value,) = call.arguments
+        given = call.options[3:] if call.name == "invoke" else call.options
+        if given or not is_written(value.data_type):
+            raise Unsupported(f"to_json of {value.data_type.simple}")
+        parts, names = (value,), None
+        if isinstance(value, Call) and value.name == "named_struct" and value.arguments:
+            parts = value.arguments[1::2]
+            names = tuple(field.name for field in value.data_type.fields)
+        inputs = tuple(map(self.place, parts))
+        steps = [self.steps[place] for place in inputs]
+        return self._add(
+            Step(
+                name="to_json",
+                inputs=inputs,
+                kind="string",
+                kinds=tuple(step.kind for step in steps),
+                zone=self._zone(call.time_zone, "timestamp"),
+                options=(names,),
+                raises=any(step.raises for step in steps),
+            )
+        )
 
     def _from_json(self, call: Call) -> int:
         schema, given = call.options
@@ -210,6 +252,8 @@ class _Compiler:
         inputs = tuple(self.place(argument) for argument in arguments)
         kinds = tuple(self.steps[place].kind for place in inputs)
         values = [self._constant(place) for place in inputs]
+        if name == "named_struct" and UNTOUCHED in kinds:
+            raise Unsupported(f"{name} of what only passes")
         known, kind = OPERATIONS[name], kind_of(expression.data_type)
         fits = takes(known, kinds, values)
         if not fits or (known.accepts and not known.accepts(kinds, values, options)):
@@ -225,7 +269,7 @@ class _Compiler:
             kind=kind,
             kinds=kinds,
             mode=mode,
-            zone=self._zone(zone, kind, *kinds),
+            zone=self._zone(zone, "timestamp" if name in _BY_CLOCK else kind, *kinds),
             options=options,
             raises=below or (own and self._can_raise(name, kinds, values)),
             context=_context(expression),

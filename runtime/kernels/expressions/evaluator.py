@@ -9,7 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import arithmetic, comparing, rounding, structs, texts, times
+from . import (
+    arithmetic,
+    comparing,
+    formats,
+    json_writing,
+    matching,
+    rounding,
+    structs,
+    texts,
+    times,
+)
 from .casts import cast
 from .constants import constant
 from .program import Program, Step
@@ -66,6 +76,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("trim", "ltrim", "rtrim"), texts.trimmed),
     **dict.fromkeys(("contains", "startswith", "endswith"), texts.contains),
     "like": texts.like,
+    **dict.fromkeys(("rlike", "regexp", "regexp_like"), matching.matches),
+    "split": matching.divided,
+    "regexp_extract": matching.extracted,
+    "regexp_replace": matching.replaced_matches,
+    "initcap": texts.words_capitalized,
     "replace": texts.replaced,
     "instr": texts.position,
     "locate": texts.located,
@@ -87,12 +102,20 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "datediff": times.days_between,
     **dict.fromkeys(("subtract_dates", "subtract_timestamps"), times.interval_between),
     **dict.fromkeys(("add_months", "date_add_ym_interval"), times.moved_months),
+    "next_day": times.next_day,
     "timestamp_add_ym_interval": times.moved_by_months,
     "timestamp_add_interval": times.moved,
     "extractansiintervaldays": times.whole_days,
+    **dict.fromkeys(("date_format", "from_unixtime"), formats.shown_times),
+    **dict.fromkeys(("gettimestamp", "unix_timestamp", "to_unix_timestamp"), formats.read_times),
+    **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp"), times.in_zone),
+    "convert_timezone": times.in_zone,
+    "months_between": times.months_between,
+    "to_json": json_writing.to_json,
     "named_struct": structs.struct,
     "get_struct_field": structs.field,
     "from_json": structs.from_json,
+    "get_json_object": structs.json_value,
     **dict.fromkeys(("hash", "xxhash64"), structs.hashed),
 }
 
@@ -313,7 +336,7 @@ class _Rows:
 
 
 def _null_if_zero(value: Value) -> Value:
-    zero = pa.scalar(0).cast(value.type)
+    zero = pa.scalar(0, value.type)
     return pc.if_else(pc.equal(value, zero), pa.scalar(None, value.type), value)
 
 

@@ -6,6 +6,7 @@ import math
 from decimal import Decimal
 
 from ..errors import KernelError
+from .java_numbers import java_double
 from .program import Kind, Step, decimal_of
 from .zones import shown_timestamp
 
@@ -82,6 +83,16 @@ def cast_invalid(step: Step, value: str) -> KernelError:
     return _error(step, "CAST_INVALID_INPUT", text, "22018")
 
 
+def cannot_parse(step: Step, value: str, where: str) -> KernelError:
+    """A string that is no time in a pattern."""
+    function = str(step.options[0]) if step.options else "try_to_timestamp"
+    text = (
+        f"Text '{value}' could not be parsed{where}. Use `{function}` to tolerate invalid input "
+        "string and return NULL instead."
+    )
+    return _error(step, "CANNOT_PARSE_TIMESTAMP", text, "22007")
+
+
 def datetime_overflow(step: Step, value: int, unit: str) -> KernelError:
     """A number of milliseconds or seconds that is no timestamp."""
     text = f"Datetime operation overflow: create a TIMESTAMP from {value}L {unit} since the epoch."
@@ -106,24 +117,3 @@ def _literal(value: object, kind: Kind, zone: str) -> str:
         case int() if kind == "timestamp":
             return f"TIMESTAMP '{shown_timestamp(value, zone)}'"
     return f"{value}{ {'tinyint': 'Y', 'smallint': 'S', 'bigint': 'L'}.get(str(kind), '') }"
-
-
-def java_double(value: float, *, single: bool = False) -> str:
-    """A number as Java shows it, in the fewest digits."""
-    if not math.isfinite(value):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    import numpy as np
-
-    sign, digits, exponent = Decimal(str(np.float32(value)) if single else repr(value)).as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, digits)).lstrip("0")
-    minus = "-" if sign else ""
-    if not text:
-        return f"{minus}0.0"
-    point = len(text) + exponent  # digits before the point
-    text = text.rstrip("0")
-    if -3 < point <= 7:
-        padded = text.ljust(point, "0") if point > 0 else "0" * (1 - point) + text
-        whole = max(point, 1)
-        return f"{minus}{padded[:whole]}.{padded[whole:] or '0'}"
-    return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 Kind = str | tuple[str, tuple[str, ...], tuple["Kind", ...]]
 """A type: Spark's simple name (`bigint`, `decimal(10,2)`), `daytime` and `yearmonth` for intervals,
-and for a struct `("struct", names, kinds)`."""
+for a struct `("struct", names, kinds)`, likewise `array` with one kind and `map` with two."""
 
 UNTOUCHED: Kind = "untouched"
 """The kind of a column that only passes, whatever its type: nothing but a null test takes it."""
@@ -46,6 +46,9 @@ class Step:
     context: str = field(default="", compare=False)
 
 
+_BY_PATTERN = ("unix_timestamp", "to_unix_timestamp")
+
+
 @dataclass(frozen=True)
 class Program:
     """Steps in an order in which they can be computed, and which of them are results.
@@ -61,9 +64,9 @@ class Program:
 
     @property
     def refuses_values(self) -> bool:
-        """Whether it refuses values that Spark takes: some bytes as strings, some texts as JSON."""
+        """Whether it refuses values that Spark takes: bytes as strings, some JSON, some times."""
         return any(
-            s.name == "from_json"
+            s.name in ("from_json", "get_json_object", "gettimestamp", *_BY_PATTERN)
             or (s.name == "cast" and (*s.kinds, s.kind) == ("binary", "string"))
             for s in self.steps
         )

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..hashing import hashes_of, places_of
-from ..json_texts import read_texts
+from ..json_support import path_names
+from ..json_texts import read_path, read_texts
 from .program import Step, decimal_of
 from .vectors import Value, made, numbers, plain, plain_type, repeated, shown_type, unscaled_words
 
@@ -31,6 +32,11 @@ def field(step: Step, value: Any) -> Any:
 def from_json(step: Step, text: Any) -> Any:
     """`from_json` to a struct, in PERMISSIVE mode."""
     return plain(read_texts(text, shown_type(step.kind), step.zone), step.kind)
+
+
+def json_value(step: Step, text: Any, path: Value) -> Any:
+    """`get_json_object` at a constant path of names."""
+    return read_path(text, path_names(path.as_py()) or ())
 
 
 def hashed(step: Step, *values: Value) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal as Lit
 
+from . import accepting
 from .program import Kind, Mode, decimal_of
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -21,10 +22,6 @@ ORDERED = (*WHOLE, *FLOATS, "decimal", "boolean", "string", "binary", "date", *T
 """Types whose values can be compared. All of them can be columns."""
 
 HASHED = ORDERED[:-1]
-
-DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
-CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"))
-"""What dates, and beside it timestamps, are truncated to."""
 
 Signature = tuple[str, ...]
 """The types of the arguments; `decimal` is any decimal, `any` any type, `hashed` any but intervals
@@ -62,71 +59,6 @@ def _each(*kinds: Sequence[str]) -> tuple[Signature, ...]:
     return tuple(product(*kinds))
 
 
-def _sum_fits(kinds: Sequence[Kind], *_: object) -> bool:
-    """Whether the sum of two decimals keeps all its digits."""
-    sides = [decimal_of(kind) for kind in kinds]
-    if None in sides:
-        return True
-    (p, s), (q, t) = (side for side in sides if side is not None)
-    return max(p - s, q - t) + max(s, t) + 1 <= 38
-
-
-def _product_fits(kinds: Sequence[Kind], *_: object) -> bool:
-    sides = [decimal_of(kind) for kind in kinds]
-    if None in sides:
-        return True
-    (p, _s), (q, _t) = (side for side in sides if side is not None)
-    return p + q + 1 <= 38
-
-
-def _short(kinds: Sequence[Kind], *_: object) -> bool:
-    """Whether a decimal has 34 digits at most: Spark rounds longer ones to so many."""
-    return all((decimal_of(kind) or (0, 0))[0] <= 34 for kind in kinds)
-
-
-def _in_a_long(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
-    """Whether the decimal that goes in, or comes out, has 18 digits at most."""
-    return (decimal_of(kinds[0]) or (options or (0,)))[0] in range(19)
-
-
-def _same_kinds(kinds: Sequence[Kind], *_: object) -> bool:
-    return all(kind == kinds[0] for kind in kinds)
-
-
-def _is_pattern(kinds: Sequence[Kind], values: Sequence[object], options: Sequence[object]) -> bool:
-    """Whether a LIKE pattern is well formed: where it is not, Spark fails."""
-    pattern, escape = values[1], str(options[0]) if options else "\\"
-    if not isinstance(pattern, str):
-        return False
-    rest = iter(pattern)
-    return all(character != escape or next(rest, "") in ("%", "_", escape) for character in rest)
-
-
-def _from_start(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
-    return values[2] == 1
-
-
-def _is_unit(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
-    """Whether something is truncated to a unit that there is; else Spark gives null unseen."""
-    units = DATE_UNITS if kinds[0] == "date" else DATE_UNITS | CLOCK_UNITS
-    unit = values[1] if kinds[0] == "date" else values[0]
-    return isinstance(unit, str) and unit.upper() in units
-
-
-def _few_digits(kinds: object, values: Sequence[object], *_: object) -> bool:
-    """Whether a number is rounded behind its point, to so many digits that their power is exact."""
-    return isinstance(values[1], int) and 0 <= values[1] <= 15
-
-
-def _default_seed(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
-    small = all((decimal_of(kind) or (0, 0))[0] <= 18 for kind in kinds)
-    return small and tuple(options) in ((), (42,))
-
-
-def _is_column(kinds: object, values: Sequence[object], options: object) -> bool:
-    return values[0] is ...
-
-
 _TEXT_AND_CONSTANT = (("string", "=string"),)
 _WHOLES = ("floor", "ceil", "ceiling")
 _SMALL = ("tinyint", "smallint", "int")
@@ -141,24 +73,26 @@ OPERATIONS: dict[str, Operation] = {
         accepts=lambda kinds, *_: kinds[1] == kinds[2],
     ),
     "case": Operation(tuple(("boolean", kind, kind) for kind in ORDERED)),
-    "coalesce": Operation(_same(ORDERED, 1), variadic=True, accepts=_same_kinds),
+    "coalesce": Operation(_same(ORDERED, 1), variadic=True, accepts=accepting.same_kinds),
     "isnull": Operation((("any",),)),
     "isnotnull": Operation((("any",),)),
     "isnan": Operation(_same(FLOATS, 1)),
     **{
-        name: Operation(_same(ORDERED, 2), accepts=_same_kinds)
+        name: Operation(_same(ORDERED, 2), accepts=accepting.same_kinds)
         for name in ("=", "<", "<=", ">", ">=")
     },
-    "<=>": Operation(_same(ORDERED, 2), accepts=_same_kinds, eager=True),
-    "in": Operation(_same(ORDERED, 2), variadic=True, accepts=_same_kinds, eager=True),
+    "<=>": Operation(_same(ORDERED, 2), accepts=accepting.same_kinds, eager=True),
+    "in": Operation(_same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
     "inset": Operation(
         tuple((kind, f"={kind}") for kind in ORDERED if kind not in FLOATS),
         variadic=True,
-        accepts=_same_kinds,
+        accepts=accepting.same_kinds,
         eager=True,
     ),
-    "greatest": Operation(_same(ORDERED, 2), variadic=True, accepts=_same_kinds, eager=True),
-    "least": Operation(_same(ORDERED, 2), variadic=True, accepts=_same_kinds, eager=True),
+    "greatest": Operation(
+        _same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True
+    ),
+    "least": Operation(_same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
     # What the optimizer wraps around an expression.
     "knownnullable": Operation((("any",),)),
     "knownnotnull": Operation((("any",),)),
@@ -166,32 +100,49 @@ OPERATIONS: dict[str, Operation] = {
     "normalizenanandzero": Operation(_same(FLOATS, 1)),
     # Numbers.
     "+": Operation(
-        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=_sum_fits
+        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
     ),
     "-": Operation(
-        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=_sum_fits
+        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
     ),
-    "*": Operation(_same((*WHOLE, *FLOATS, "decimal"), 2), raises="ANSI", accepts=_product_fits),
-    "/": Operation((("double", "double"),), raises="ANSI", right_first=True),
+    "*": Operation(
+        _same((*WHOLE, *FLOATS, "decimal"), 2), raises="ANSI", accepts=accepting.product_fits
+    ),
+    "/": Operation(
+        (("double", "double"), ("decimal", "decimal")),
+        raises="ANSI",
+        right_first=True,
+        accepts=accepting.divides,
+    ),
     "div": Operation(_same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
     "%": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
     "mod": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
     "pmod": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
     "negative": Operation(
-        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 1), raises="ANSI", accepts=_short
+        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 1), raises="ANSI", accepts=accepting.short
     ),
     "positive": Operation(_same((*WHOLE, *FLOATS, "decimal"), 1)),
-    "abs": Operation(_same((*WHOLE, *FLOATS, "decimal"), 1), raises="ANSI", accepts=_short),
+    "abs": Operation(
+        _same((*WHOLE, *FLOATS, "decimal"), 1), raises="ANSI", accepts=accepting.short
+    ),
     **{name: Operation(_same(WHOLE, 2)) for name in ("&", "|", "^")},
     "~": Operation(_same(WHOLE, 1)),
     **{
         name: Operation(_each(("int", "bigint"), ("int",)))
         for name in ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned")
     },
-    **{name: Operation(_same(("double", "bigint"), 1), raises="ANSI") for name in _WHOLES},
-    "unscaledvalue": Operation((("decimal",),), accepts=_in_a_long),
-    "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=_in_a_long),
-    **{name: Operation((("double", "=int"),), accepts=_few_digits) for name in ("round", "bround")},
+    **{
+        name: Operation(
+            _same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=accepting.short
+        )
+        for name in _WHOLES
+    },
+    "unscaledvalue": Operation((("decimal",),), accepts=accepting.in_a_long),
+    "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=accepting.in_a_long),
+    **{
+        name: Operation((("double", "=int"),), accepts=accepting.few_digits)
+        for name in ("round", "bround")
+    },
     "sqrt": Operation((("double",),)),
     "signum": Operation((("double",),)),
     "sign": Operation((("double",),)),
@@ -212,10 +163,20 @@ OPERATIONS: dict[str, Operation] = {
     "contains": Operation(_TEXT_AND_CONSTANT),
     "startswith": Operation(_TEXT_AND_CONSTANT),
     "endswith": Operation(_TEXT_AND_CONSTANT),
-    "like": Operation(_TEXT_AND_CONSTANT, accepts=_is_pattern),
+    "like": Operation(_TEXT_AND_CONSTANT, accepts=accepting.is_pattern),
+    **{
+        name: Operation(_TEXT_AND_CONSTANT, accepts=accepting.is_matched)
+        for name in ("rlike", "regexp", "regexp_like")
+    },
+    "regexp_extract": Operation((("string", "=string", "=int"),), accepts=accepting.is_extracted),
+    "regexp_replace": Operation(
+        (("string", "=string", "=string", "=int"),), accepts=accepting.is_replaced
+    ),
+    "split": Operation((("string", "=string", "=int"),), accepts=accepting.is_divided),
+    "initcap": Operation((("string",),)),
     "replace": Operation((("string", "=string", "=string"),)),
     "instr": Operation(_TEXT_AND_CONSTANT),
-    "locate": Operation((("=string", "string", "=int"),), accepts=_from_start),
+    "locate": Operation((("=string", "string", "=int"),), accepts=accepting.from_start),
     "repeat": Operation((("string", "=int"),)),
     "lpad": Operation((("string", "=int", "=string"),)),
     "rpad": Operation((("string", "=int", "=string"),)),
@@ -228,8 +189,10 @@ OPERATIONS: dict[str, Operation] = {
         )
     },
     **{name: Operation(_same(TIMES, 1)) for name in ("hour", "minute", "second")},
-    "date_trunc": Operation((("=string", "timestamp"),), raises="always", accepts=_is_unit),
-    "trunc": Operation((("date", "=string"),), raises="always", accepts=_is_unit),
+    "date_trunc": Operation(
+        (("=string", "timestamp"),), raises="always", accepts=accepting.is_unit
+    ),
+    "trunc": Operation((("date", "=string"),), raises="always", accepts=accepting.is_unit),
     **{name: Operation(_same(TIMES, 1)) for name in ("unix_micros", "unix_millis", "unix_seconds")},
     "unix_date": Operation((("date",),)),
     "date_from_unix_date": Operation((("int",),)),
@@ -247,12 +210,32 @@ OPERATIONS: dict[str, Operation] = {
     "timestamp_add_interval": Operation(_each(TIMES, ("daytime",)), raises="always"),
     "extractansiintervaldays": Operation((("daytime",),)),
     "precise_timestamp_conversion": Operation((("timestamp",), ("timestamp_ntz",), ("bigint",))),
+    "date_format": Operation(_each(TIMES, ("=string",)), accepts=accepting.is_shown),
+    "from_unixtime": Operation((("bigint", "=string"),), accepts=accepting.is_shown),
+    "gettimestamp": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=accepting.is_read),
+    **{
+        name: Operation(
+            _each(("string", "timestamp"), ("=string",)), raises="always", accepts=accepting.is_read
+        )
+        for name in ("unix_timestamp", "to_unix_timestamp")
+    },
+    "next_day": Operation((("date", "=string"),), accepts=accepting.is_weekday),
+    "from_utc_timestamp": Operation((("timestamp", "=string"),), accepts=accepting.are_zones),
+    "to_utc_timestamp": Operation((("timestamp", "=string"),), accepts=accepting.are_zones),
+    "convert_timezone": Operation(
+        (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
+    ),
+    "months_between": Operation((("timestamp", "timestamp", "=boolean"),)),
     # Structs and hashes.
+    "to_json": Operation((("any",),), variadic=True, eager=True),
     "named_struct": Operation(_same(("any",), 1), variadic=True, eager=True),
     "get_struct_field": Operation((("struct",),)),
-    "from_json": Operation((("string",),), raises="always", accepts=_is_column),
-    "hash": Operation((("hashed",),), variadic=True, eager=True, accepts=_default_seed),
-    "xxhash64": Operation((("hashed",),), variadic=True, eager=True, accepts=_default_seed),
+    "from_json": Operation((("string",),), raises="always", accepts=accepting.is_column),
+    "get_json_object": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=accepting.is_path),
+    "hash": Operation((("hashed",),), variadic=True, eager=True, accepts=accepting.default_seed),
+    "xxhash64": Operation(
+        (("hashed",),), variadic=True, eager=True, accepts=accepting.default_seed
+    ),
 }
 
 NUMBERS = (*WHOLE, *FLOATS)
@@ -261,9 +244,9 @@ CASTS: frozenset[Signature] = frozenset(
         *_each(NUMBERS, (*NUMBERS, "boolean")),
         *_each(("boolean",), (*NUMBERS, "boolean", "decimal", "string")),
         *_each(WHOLE, ("decimal", "string", "timestamp")),
-        *_each(FLOATS, ("decimal",)),
+        *_each(FLOATS, ("decimal", "string")),
         *_each(("decimal",), (*WHOLE, "double", "boolean", "decimal")),
-        *_each(("string",), (*NUMBERS, "boolean", "date", "binary")),
+        *_each(("string",), (*NUMBERS, "decimal", "boolean", "date", "binary")),
         *_each(("date", *TIMES), ("date", *TIMES, "string")),
         *_each(("timestamp",), (*WHOLE, *FLOATS)),
     }
@@ -281,8 +264,6 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
         return source == "void"
     if (decimal_of(source) or (0, 0))[0] > 18 and target in _SMALL and mode != "LEGACY":
         return False  # Spark checks these by way of a double, unless they are short by chance
-    if source in FLOATS and (decimal_of(target) or (0, 0))[0] > 14:
-        return False  # Java 17 shows some doubles with more digits than they need
     return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
 
 
@@ -298,6 +279,8 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
         return target != "binary"
     if source == "timestamp":
         return target in ("tinyint", "smallint", "int")
+    if source in FLOATS and target == "string":
+        return False
     if decimal_of(target) is not None or decimal_of(source) is not None:
         return target not in (*FLOATS, "boolean", "string")
     if source in WHOLE and target in WHOLE:

@@ -47,7 +47,40 @@ def cased(step: Step, text: Any) -> Any:
             text = pc.replace_substring(text, letter, mapped)
         return arrow(text)
     others = pc.invert(pc.fill_null(pc.string_is_ascii(text), True))
-    return pc.replace_with_mask(found, others, _each(text.filter(others), function, pa.string()))
+    return pc.replace_with_mask(found, others, each(text.filter(others), function, pa.string()))
+
+
+def words_capitalized(step: Step, text: Any) -> Any:
+    """`initcap`: small letters, but a capital where a word begins; blanks divide words."""
+    others = pc.invert(pc.fill_null(pc.string_is_ascii(text), True))
+    found = _ascii_words(pc.if_else(others, "", text) if others.true_count else text)
+    if not others.true_count:
+        return found
+    return pc.replace_with_mask(found, others, each(text.filter(others), _capitalized, pa.string()))
+
+
+def _ascii_words(text: Any) -> Any:
+    small = pc.ascii_lower(text)
+    if small.offset:
+        small = pa.concat_arrays([small, small.slice(0, 0)])
+    validity, offsets, content = small.buffers()
+    if content is None or not len(small):
+        return small
+    ends = np.frombuffer(offsets, np.int32)[: len(small) + 1]
+    letters = np.frombuffer(content, np.uint8)[: ends[-1]].copy()
+    begins = np.zeros(len(letters) + 1, np.bool_)
+    begins[1:] = letters == ord(" ")
+    begins[ends] = True
+    begins = begins[:-1] & (letters >= ord("a")) & (letters <= ord("z"))
+    letters[begins] -= 32
+    return pa.Array.from_buffers(
+        pa.string(), len(small), [validity, offsets, pa.py_buffer(letters)]
+    )
+
+
+def _capitalized(text: str) -> str:
+    pairs = zip(text.split(" "), _lower(text).split(" "), strict=True)
+    return " ".join(w[:1].title() + small[len(_lower(w[:1])) :] for w, small in pairs)
 
 
 def _letters(text: Any) -> list[int]:
@@ -108,7 +141,7 @@ def _is_ascii(text: Any) -> bool:
     return not (np.frombuffer(content, np.int8)[ends[0] : ends[-1]] < 0).any()
 
 
-def _each(text: Any, function: Callable[[str], Any], kind: Any) -> Any:
+def each(text: Any, function: Callable[[str], Any], kind: Any) -> Any:
     """What a function makes of each distinct string."""
     coded = text.dictionary_encode()
     made_of = [None if item is None else function(item) for item in coded.dictionary.to_pylist()]
@@ -233,7 +266,7 @@ def position(step: Step, text: Any, part: Value) -> Any:
         return pc.if_else(pc.is_valid(text), pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32()))
     if _is_ascii(text):
         return pc.add(pc.find_substring(text, wanted), pa.scalar(1, pa.int32()))
-    return _each(text, lambda value: value.find(wanted) + 1, pa.int32())
+    return each(text, lambda value: value.find(wanted) + 1, pa.int32())
 
 
 def located(step: Step, part: Value, text: Any, start: Value) -> Any:
@@ -272,4 +305,4 @@ def padded(step: Step, text: Any, size: Value, fill: Value) -> Any:
         filling: str = (characters * width)[: width - len(value)]
         return filling + value if step.name == "lpad" else value + filling
 
-    return _each(short, filled, pa.string())
+    return each(short, filled, pa.string())

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import messages
+from .accepting import WEEKDAYS
 from .program import Step
 from .vectors import Value, made, numbers
 from .zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
@@ -27,7 +28,7 @@ def _zone(step: Step) -> Zone:
     return zone_of("UTC" if step.kinds[0] in ("timestamp_ntz", "date") else step.zone)
 
 
-def _months(days: Any) -> tuple[Any, Any]:
+def months_and_days(days: Any) -> tuple[Any, Any]:
     """Months since 1970 and the days in the month, from 0."""
     low, high = (int(days.min()), int(days.max())) if days.size else (0, 0)
     if high - low < days.size:  # fewer days than rows: each once
@@ -66,7 +67,7 @@ def date_field(step: Step, value: Any) -> Any:
 
 
 def _field_of_month(name: str, days: Any) -> Any:
-    months, rest = _months(days)
+    months, rest = months_and_days(days)
     match name:
         case "year":
             return months // 12 + 1970
@@ -124,7 +125,7 @@ def _in_range(step: Step, days: Any) -> Any:
 def _truncated_days(days: Any, word: str) -> Any:
     if word == "WEEK":
         return days - (days + 3) % 7
-    months = _months(days)[0]
+    months = months_and_days(days)[0]
     return _first_days(months - months % _MONTH_UNITS[word])
 
 
@@ -197,7 +198,7 @@ def _dates(step: Step, days: Any, *sources: Value) -> Any:
 
 
 def _with_months(days: Any, by: Any) -> Any:
-    months, rest = _months(np.asarray(days))
+    months, rest = months_and_days(np.asarray(days))
     target = months + by
     last = _first_days(target + 1) - _first_days(target) - 1
     return _first_days(target) + np.minimum(rest, last)
@@ -235,3 +236,47 @@ def whole_days(step: Step, interval: Any) -> Any:
     micros = numbers(interval)
     days = np.where(micros < 0, -(-micros // DAY), micros // DAY)
     return made(days.astype(np.int32), interval)
+
+
+def next_day(step: Step, date: Any, weekday: Value) -> Any:
+    """`next_day(date, weekday)`, the weekday a constant; 32-bit days, which wrap around."""
+    days = numbers(date).astype(np.int64)
+    wanted = WEEKDAYS[weekday.as_py().upper()]
+    return made((days + 1 + (wanted - days - 4) % 7).astype(np.int32), date)
+
+
+def in_zone(step: Step, first: Value, second: Value, time: Value | None = None) -> Any:
+    """`from_utc_timestamp`, `to_utc_timestamp` and `convert_timezone` with constant zones."""
+    if time is not None:  # from the first zone to the second
+        moments = zone_of(first.as_py()).utc(numbers(time))
+        return made(zone_of(second.as_py()).local(moments), time)
+    zone, times = zone_of(second.as_py()), numbers(first)
+    moved_ = zone.local(times) if step.name == "from_utc_timestamp" else zone.utc(times)
+    return made(moved_, first)
+
+
+def months_between(step: Step, end: Value, start: Value, rounds: Value) -> Any:
+    """`months_between`: whole months where the days are the same or both the last ones."""
+    zone = zone_of(step.zone)
+    count = max(len(v) for v in (end, start) if not isinstance(v, pa.Scalar))
+    sides = []
+    for value in (end, start):
+        local = np.broadcast_to(zone.local(numbers(value)), (count,))
+        months, rest = months_and_days(local // DAY)
+        last = _first_days(months + 1) - _first_days(months) - 1 == rest
+        sides.append((months, rest, last, _seconds_of_day(zone, numbers(value), local // DAY)))
+    (months, days, last, seconds), (months_2, days_2, last_2, seconds_2) = sides
+    whole = (months - months_2).astype(np.float64)
+    part = ((days - days_2) * 86_400 + seconds - seconds_2) / (31 * 86_400.0)
+    found = whole + part
+    if rounds.as_py():
+        scaled = found * 1e8
+        floor = np.floor(scaled)
+        found = (floor + (scaled - floor >= 0.5)) / 1e8
+    return made(np.where((days == days_2) | (last & last_2), whole, found), end, start)
+
+
+def _seconds_of_day(zone: Zone, times: Any, days: Any) -> Any:
+    """Seconds since a day began, cut off as Java does."""
+    micros = np.broadcast_to(times, days.shape) - zone.starts(days)
+    return np.where(micros < 0, -(-micros // MICROS), micros // MICROS)

@@ -56,9 +56,13 @@ def shown_type(kind: Kind) -> Any:
 
 def _type(kind: Kind, types: dict[str, Any]) -> Any:
     if isinstance(kind, tuple):
-        _, names, kinds = kind
-        parts = zip(names, kinds, strict=True)
-        return pa.struct([pa.field(name, _type(part, types)) for name, part in parts])
+        family, names, kinds = kind
+        parts = [_type(part, types) for part in kinds]
+        if family == "array":
+            return pa.list_(parts[0])
+        if family == "map":
+            return pa.map_(*parts)
+        return pa.struct(list(map(pa.field, names, parts)))
     decimal = decimal_of(kind)
     return types[kind] if decimal is None else pa.decimal128(*decimal)
 
@@ -86,6 +90,14 @@ def shown(array: Any, kind: Kind) -> Any:
 def _viewed(array: Any, wanted: Any) -> Any:
     if array.type == wanted:
         return array
+    if pa.types.is_list(wanted):
+        values = _viewed(array.values, wanted.value_type)
+        nulls = array.is_null() if array.null_count else None
+        return pa.ListArray.from_arrays(array.offsets, values, type=wanted, mask=nulls)
+    if pa.types.is_map(wanted):
+        keys, items = array.keys, _viewed(array.items, wanted.item_type)
+        nulls = array.is_null() if array.null_count else None
+        return pa.MapArray.from_arrays(array.offsets, keys, items, type=wanted, mask=nulls)
     if not pa.types.is_struct(wanted):
         return array.view(wanted)
     parts = [

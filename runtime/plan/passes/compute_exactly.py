@@ -27,6 +27,7 @@ from ....planner.model.expressions.core import (
     SortOrder,
     to_attribute,
 )
+from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.expressions.python_functions import PythonUDF
 from ....planner.model.schemas.types import BOOLEAN, DataType, StructType
 from ....planner.model.text.text import pretty
@@ -51,6 +52,7 @@ from ..nodes import (
     Select,
     Union,
 )
+from .over_computed import over_computed
 from .share_arguments import LONGEST, share_arguments, text_size
 
 _HOW = {
@@ -116,6 +118,7 @@ class _Exactly:
                     over_partitions=True,
                 )
             case AsIs():
+                node = self._fed_generator(node)
                 self._steps(node)
                 operator = node.operator.map_expressions(self._own)
                 return node if operator is node.operator else replace(node, operator=operator)
@@ -177,7 +180,10 @@ class _Exactly:
             return whole
         if not reasons:
             return self._shared(replace(node, columns=columns, conditions=conditions))
-        return self._divided(node, columns, conditions, reasons)
+        found = self._divided(node, columns, conditions) or self._fed(node)
+        if found is None:
+            self._refuse(reasons)
+        return found or node
 
     def _expand(self, node: Expand) -> RuntimeNode:
         """Time windows that slide: their arithmetic is ours wherever it is not the engine's."""
@@ -197,27 +203,76 @@ class _Exactly:
         node: Select,
         columns: tuple[Expression, ...],
         conditions: tuple[Expression, ...],
-        reasons: Sequence[tuple[Expression, str]],
-    ) -> RuntimeNode:
+    ) -> RuntimeNode | None:
         """The conditions and some columns by the engine, the other columns in Arrow."""
         mine = [bool(self._reasons(column)) for column in columns]
         if any(self._reasons(condition) for condition in conditions):
-            self._refuse(reasons)
+            return None
         pairs = list(zip(node.columns, columns, mine, strict=True))
         used = frozenset[int]().union(*(column.references for column, _, own in pairs if own))
         made = [exact for _, exact, own in pairs if not own]
         ids = {to_attribute(column).expr_id for column in made}
         kept = [a for a in node.child.output if a.expr_id in used and a.expr_id not in ids]
         if used & ids - {a.expr_id for a in node.child.output if a in made}:
-            self._refuse(reasons)  # a column would be taken for another under its id
-        below = self._shared(
-            Select(child=node.child, conditions=conditions, columns=(*made, *kept))
-        )
+            return None  # a column would be taken for another under its id
+        below = Select(child=node.child, conditions=conditions, columns=(*made, *kept))
         above = tuple(column if own else to_attribute(column) for column, _, own in pairs)
         found = Select(child=below, columns=above, in_arrow=True)
-        if not computable(found):
-            self._refuse(reasons)
-        return found
+        return replace(found, child=self._shared(below)) if computable(found) else None
+
+    def _fed(self, node: Select) -> RuntimeNode | None:
+        """Parts of expressions in Arrow, the rest of them by the engine above; None: not possible.
+
+        Conditions have selects of their own below, so that a part that can fail is computed for the
+        rows alone that fulfil all conditions before it.
+        """
+        conditions = [c for condition in node.conditions for c in split_conjuncts(condition)]
+        reasoned = (i for i, c in enumerate(conditions) if self._differs(c))
+        count = next(reasoned, len(conditions)) or 1
+        plain = all(isinstance(column, AttributeReference) for column in node.columns)
+        if conditions and not (plain and len(conditions) == 1):
+            rest = conditions[count:]
+            used = frozenset[int]().union(*(e.references for e in (*node.columns, *rest)))
+            passed = tuple(a for a in node.child.output if a.expr_id in used)
+            below = replace(node, columns=passed, conditions=tuple(conditions[:count]))
+            return self._select(replace(node, child=self._select(below), conditions=tuple(rest)))
+        made: dict[Expression, Alias] = {}
+        fed_columns = tuple(self._over(c, node, made) for c in node.columns)
+        fed_conditions = tuple(self._over(c, node, made) for c in conditions)
+        if not made:
+            return None
+        used = frozenset[int]().union(*(e.references for e in (*fed_conditions, *fed_columns)))
+        passed = tuple(a for a in node.child.output if a.expr_id in used)
+        fed = Select(child=node.child, columns=(*passed, *made.values()), in_arrow=True)
+        return self._select(
+            replace(node, child=fed, conditions=fed_conditions, columns=fed_columns)
+        )
+
+    def _fed_generator(self, node: AsIs) -> AsIs:
+        """A generator over columns for what our Arrow code computes of its arguments."""
+        match node.operator:
+            case GenerateExec(generator=Call(arguments=arguments) as generator) as operator:
+                (child,) = node.inputs
+                below = Select(child=child, columns=child.output)
+                made: dict[Expression, Alias] = {}
+                over = tuple(self._over(one, below, made) for one in arguments)
+                if made:
+                    fed = self._select(replace(below, columns=(*child.output, *made.values())))
+                    generator = replace(generator, arguments=over)
+                    return replace(
+                        node, inputs=(fed,), operator=replace(operator, generator=generator)
+                    )
+        return node
+
+    def _over(
+        self, expression: Expression, select: Select, made: dict[Expression, Alias]
+    ) -> Expression:
+        """An expression of a select over columns for what our Arrow code computes of it."""
+        columns, lazy = select.child.output, self._exactness.lazy
+        return over_computed(expression, columns, made, self._differs, lazy)
+
+    def _differs(self, expression: Expression) -> bool:
+        return bool(self._reasons(self._exact(expression)))
 
     def _shared(self, select: Select) -> RuntimeNode:
         """A select by the engine, whose exact forms are not nested."""

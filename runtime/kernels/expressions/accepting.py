@@ -1,0 +1,149 @@
+"""What must hold of arguments beyond their types for an operation to be computed here.
+
+Each takes the kinds of the arguments, their constant values (`...`: no constant) and the options of
+the call. The module imports neither Arrow nor numpy: the planner's passes ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..json_support import path_names
+from . import patterns, time_formats
+from .program import Kind, decimal_of
+from .zone_names import known_zone
+
+DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
+CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"))
+"""What dates, and beside it timestamps, are truncated to."""
+
+_DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
+WEEKDAYS = {name[:size]: i for i, name in enumerate(_DAYS) for size in (2, 3, len(name))}
+"""How `next_day` is told a day, and its place from Monday."""
+
+
+def sum_fits(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether the sum of two decimals keeps all its digits."""
+    sides = [decimal_of(kind) for kind in kinds]
+    if None in sides:
+        return True
+    (p, s), (q, t) = (side for side in sides if side is not None)
+    return max(p - s, q - t) + max(s, t) + 1 <= 38
+
+
+def product_fits(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether the product of two decimals keeps all its digits."""
+    sides = [decimal_of(kind) for kind in kinds]
+    if None in sides:
+        return True
+    (p, _s), (q, _t) = (side for side in sides if side is not None)
+    return p + q + 1 <= 38
+
+
+def short(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether a decimal has 34 digits at most: Spark rounds longer ones to so many."""
+    return all((decimal_of(kind) or (0, 0))[0] <= 34 for kind in kinds)
+
+
+def in_a_long(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
+    """Whether the decimal that goes in, or comes out, has 18 digits at most."""
+    return (decimal_of(kinds[0]) or (options or (0,)))[0] in range(19)
+
+
+def same_kinds(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether all arguments have one type."""
+    return all(kind == kinds[0] for kind in kinds)
+
+
+def is_pattern(kinds: Sequence[Kind], values: Sequence[object], options: Sequence[object]) -> bool:
+    """Whether a LIKE pattern is well formed: where it is not, Spark fails."""
+    pattern, escape = values[1], str(options[0]) if options else "\\"
+    if not isinstance(pattern, str):
+        return False
+    rest = iter(pattern)
+    return all(character != escape or next(rest, "") in ("%", "_", escape) for character in rest)
+
+
+def from_start(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether a text is searched from its first letter on."""
+    return values[2] == 1
+
+
+def is_unit(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether something is truncated to a unit that there is; else Spark gives null unseen."""
+    units = DATE_UNITS if kinds[0] == "date" else DATE_UNITS | CLOCK_UNITS
+    unit = values[1] if kinds[0] == "date" else values[0]
+    return isinstance(unit, str) and unit.upper() in units
+
+
+def few_digits(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a number is rounded behind its point, to so many digits that their power is exact."""
+    return isinstance(values[1], int) and 0 <= values[1] <= 15
+
+
+def default_seed(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
+    """Whether hashes begin with Spark's own seed, and decimals fit in longs."""
+    small = all((decimal_of(kind) or (0, 0))[0] <= 18 for kind in kinds)
+    return small and tuple(options) in ((), (42,))
+
+
+def divides(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether a quotient of decimals, of which the scale is Spark's, is found in longs."""
+    if decimal_of(kinds[0]) is None:
+        return True
+    (p, s), (q, t) = (decimal_of(kind) or (0, 0) for kind in kinds)
+    scale = max(6, s + q + 1)
+    whole = p - s + t
+    return p <= 18 and q <= 17 and scale + t - s <= 17 and scale + q < 36 and whole + scale < 38
+
+
+def is_matched(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a pattern is in the grammar of `patterns`."""
+    return patterns.is_known(values[1])
+
+
+def is_extracted(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a pattern is in it, and has the group."""
+    return isinstance(values[2], int) and patterns.is_known(values[1], (values[2],))
+
+
+def is_replaced(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether matches of a pattern are replaced, from the first letter on."""
+    return values[3] == 1 and patterns.is_replacement(values[1], values[2])
+
+
+def is_divided(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a text is divided by a pattern, without a limit."""
+    unlimited = isinstance(values[2], int) and values[2] <= 0
+    return unlimited and patterns.is_splitting(values[1])
+
+
+def is_weekday(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether `next_day` knows a day."""
+    return isinstance(values[1], str) and values[1].upper() in WEEKDAYS
+
+
+def is_shown(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether times are shown in a pattern."""
+    return time_formats.is_shown(values[1])
+
+
+def is_read(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether times are read by a pattern, or are no texts."""
+    return kinds[0] != "string" or time_formats.is_read(values[1])
+
+
+def is_path(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a path of get_json_object has names alone."""
+    return values[0] is ... and path_names(values[1]) is not None
+
+
+def are_zones(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether all zones are known here."""
+    names = [v for kind, v in zip(kinds, values, strict=True) if kind == "string"]
+    return all(isinstance(name, str) and known_zone(name) for name in names)
+
+
+def is_column(kinds: object, values: Sequence[object], options: object) -> bool:
+    """Whether the first argument is no constant."""
+    return values[0] is ...

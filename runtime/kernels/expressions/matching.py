@@ -1,0 +1,92 @@
+"""Functions of regular expressions, over whole columns with RE2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .patterns import TERMINATORS, Pattern, groups_of, replacement_parts, translated
+from .program import Step
+from .texts import each
+from .vectors import Value
+
+
+def matches(step: Step, text: Any, pattern: Value) -> Any:
+    """`text RLIKE pattern`: whether there is a match."""
+    found = translated(pattern.as_py())
+    own = re.compile(found.python)
+    return _both(
+        found,
+        text,
+        lambda part: pc.match_substring_regex(part, found.re2),
+        lambda value: own.search(value) is not None,
+        pa.bool_(),
+    )
+
+
+def extracted(step: Step, text: Any, pattern: Value, group: Value) -> Any:
+    """`regexp_extract`: a group of the first match; empty where there is none."""
+    number = group.as_py()
+    found = translated(pattern.as_py(), (number,))
+    own = re.compile(found.python)
+
+    def one(value: str) -> str:
+        match = own.search(value)
+        return (match[f"g{number}"] or "") if match else ""
+
+    def column(part: Any) -> Any:
+        part = pc.struct_field(pc.extract_regex(part, found.re2), f"g{number}")
+        return part.fill_null("")
+
+    result = _both(found, text, column, one, pa.string())
+    return pc.if_else(text.is_valid(), result, pa.scalar(None, pa.string()))
+
+
+def replaced_matches(step: Step, text: Any, pattern: Value, by: Value, start: Value) -> Any:
+    """`regexp_replace` from the first letter on."""
+    parts = replacement_parts(by.as_py(), translated(pattern.as_py()).groups)
+    wanted = groups_of(parts)
+    found = translated(pattern.as_py(), wanted)
+    # Groups are numbered in the order in which they open; the whole match is the first.
+    rewrite = "".join(
+        f"\\{wanted.index(part) + 1}" if isinstance(part, int) else part.replace("\\", "\\\\")
+        for part in parts
+    )
+    own = re.compile(found.python)
+
+    def put(match: re.Match[str]) -> str:
+        return "".join(p if isinstance(p, str) else match[f"g{p}"] or "" for p in parts)
+
+    return _both(
+        found,
+        text,
+        lambda part: pc.replace_substring_regex(part, found.re2, rewrite),
+        lambda value: own.sub(put, value),
+        pa.string(),
+    )
+
+
+def divided(step: Step, text: Any, pattern: Value, limit: Value) -> Any:
+    """`split` without a limit."""
+    return pc.split_pattern_regex(text, translated(pattern.as_py()).re2)
+
+
+def _both(
+    pattern: Pattern,
+    text: Any,
+    column: Callable[[Any], Any],
+    one: Callable[[str], Any],
+    kind: Any,
+) -> Any:
+    """RE2's results, and where it counts `re`'s for texts that end with a line terminator."""
+    found = column(text)
+    if not pattern.ends:
+        return found
+    ended = pc.match_substring_regex(text, rf"[{TERMINATORS}]\z").fill_null(False)
+    if not ended.true_count:
+        return found
+    return pc.replace_with_mask(found, ended, each(text.filter(ended), one, kind))

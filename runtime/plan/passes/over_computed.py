@@ -1,0 +1,47 @@
+"""Parts of expressions that our own Arrow code computes, below the engine that takes the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ....planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Expression,
+    LambdaFunction,
+)
+from ...kernels.expressions.compile import compile_program
+
+
+def over_computed(
+    part: Expression,
+    columns: Sequence[AttributeReference],
+    made: dict[Expression, Alias],
+    differs: Callable[[Expression], bool],
+    lazy: Callable[[Expression], Sequence[Expression]],
+    *,
+    guarded: bool = False,
+) -> Expression:
+    """An expression over columns for the largest parts that the engine does not compute.
+
+    Args:
+        part: the expression.
+        columns: what it is made of.
+        made: these columns, by what they compute; new ones are put in.
+        differs: whether the engine computes a part otherwise than Spark.
+        lazy: the children of a part that Spark computes for some rows only.
+        guarded: whether that holds of the expression: then what can fail stays where it is.
+    """
+    if isinstance(part, LambdaFunction) or not differs(part):
+        return part
+    if not isinstance(part, Alias):
+        program = compile_program((part,), columns)
+        if program is not None and not (guarded and program.steps[program.results[0]].raises):
+            return made.setdefault(part, Alias(child=part, name="computed")).to_attribute()
+    some = {id(one) for one in lazy(part)}
+    return part.with_new_children(
+        tuple(
+            over_computed(child, columns, made, differs, lazy, guarded=guarded or id(child) in some)
+            for child in part.children
+        )
+    )
