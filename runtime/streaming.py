@@ -157,7 +157,7 @@ def _refuse_metadata(plan: LogicalPlan) -> None:
         RuntimeFailure: the query names it.
     """
     for relation in plan.collect(StreamingRelation):
-        if relation.metadata is not None and relation.metadata.expr_id in relation.output_ids:
+        if relation.shows_metadata:
             raise RuntimeFailure(
                 "STATEPLAN_UNSUPPORTED_COLUMN",
                 f"The column _metadata of '{relation.name}' is planned, but stateplan does not run"

@@ -27,6 +27,7 @@ from engine_comparison.cases import Case, all_cases
 from engine_comparison.columns import DECIMALS, NESTED, TYPES, column_of, type_of
 from engine_comparison.comparison import Comparison
 from engine_comparison.engines import Embedded, LiveSpark
+from engine_comparison.own_code import computed_here
 from engine_comparison.programs import all_programs
 from engine_comparison.table import MODES, agrees, has, load, put, put_reasons, save, summary
 from engine_comparison.values import ROWS, column
@@ -86,7 +87,8 @@ def cases_of(chosen: argparse.Namespace) -> dict[bool, dict[Signature, Case]]:
 def main() -> None:
     chosen = arguments()
     if chosen.summary:
-        print(summary(load(chosen.table)))
+        every = (*all_cases()[True].values(), *aggregate_cases()[True].values())
+        print(summary(load(chosen.table), computed_here(every)))
         return
     if chosen.embedded_python is None:
         sys.exit("--embedded-python says where the embedded engine is")

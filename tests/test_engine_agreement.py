@@ -185,8 +185,6 @@ def test_readers_and_steps_are_asked_by_kind(known: dict[str, Any]) -> None:
         "json(double) was not compared with Spark",
         "json option(multiline='true') was not compared with Spark",
     )
-    known["readers"]["json files"] = {"gzip": "equal", "malformed": "is refused: x"}
-    assert agreement.reader_limits("json", **UTC) == ("json files(malformed) is refused: x",)
     assert agreement.step_disagreements("distinct", [INT], **UTC) == ()
     assert len(agreement.step_disagreements("distinct", [INT, DOUBLE], **UTC)) == 1
 

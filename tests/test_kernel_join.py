@@ -209,7 +209,7 @@ BATCHES = st.lists(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     batches=BATCHES,
     tested=st.booleans(),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -23,6 +24,7 @@ from stateplan.planner.cli import main
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.schemas.schema_json import type_from_json
 from stateplan.planner.model.schemas.types import StructField, StructType
+from stateplan.runtime.native.showing import open_states
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -240,6 +242,44 @@ def test_show_reads_what_spark_wrote(tmp_path: Path) -> None:
         assert run("state", "show", was.checkpoint, "--version", version).exit_code == 0
 
 
+@pytest.mark.parametrize(("name", "version"), list(zip(VARIABLES, (1, 2), strict=True)))
+def test_show_lists_variables_and_timers_by_name(
+    name: str, version: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each row is one that Spark's own source gives of that variable."""
+    _, was = stopped(name, tmp_path, "rocksdb")
+    state = open_states(str(was.checkpoint)).state(0, version)
+    table = pa.Table.from_batches(state.batches())
+    assert table.column_names[:2] == ["variable", "user"]
+    users, counts = set(), []
+    for variable, own in {
+        "last": ("value",),
+        "ids": ("list_element",),
+        "by size": ("user_map_key", "user_map_value"),
+        "timers": ("expiration_timestamp_ms",),
+    }.items():
+        timers = variable == "timers"
+        option = ("readRegisteredTimers", "true") if timers else ("stateVarName", variable)
+        reader = spark.read.format("statestore").option(*option).option("batchId", version - 1)
+        told = reader.load(str(was.checkpoint)).select("key.user", *own, "partition_id").collect()
+        names = own if timers else tuple(f"{variable}_{column}" for column in own)
+        rows = table.filter(pc.equal(table["variable"], variable))
+        shown = rows.select(["user", *names, "partition_id"]).to_pylist()
+        assert sorted(str(_plain(row)) for row in shown) == sorted(str(_plain(r)) for r in told)
+        users |= {row["user"] for row in shown}
+        counts.append(len(shown))
+    figures = state.summary()
+    assert (figures.rows, figures.keys) == (sum(counts), len(users))
+    assert figures.rows > 20
+
+
+def _plain(value: Any) -> Any:
+    """Rows and structs as lists of what they hold: Arrow names the fields, Spark's rows do not."""
+    if isinstance(value, dict):
+        return [_plain(part) for part in value.values()]
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
+
+
 def test_show_without_schemas_counts_rows(tmp_path: Path) -> None:
     """As of Spark before 3.0, which wrote none."""
     _, was = stopped("totals", tmp_path)
@@ -252,14 +292,15 @@ def test_show_without_schemas_counts_rows(tmp_path: Path) -> None:
 
 
 @embedded
-def test_rocksdb_without_spark_is_named(tmp_path: Path) -> None:
-    world, was = stopped("windows", tmp_path, "rocksdb")
+@pytest.mark.parametrize("name", ["windows", *VARIABLES])
+def test_rocksdb_without_spark_is_named(name: str, tmp_path: Path) -> None:
+    world, was = stopped(name, tmp_path, "rocksdb")
     shown = run("state", "show", was.checkpoint)
     assert shown.exit_code == 2
     assert "STATEPLAN_STATE_NEEDS_SPARK" in shown.stderr
     assert "RocksDBStateStoreProvider" in shown.stderr
     with pytest.raises(StateplanError, match="Spark"):
-        stateplan.import_state(was.checkpoint, tmp_path / "o", world.query(QUERIES["windows"]))
+        stateplan.import_state(was.checkpoint, tmp_path / "o", world.query(QUERIES[name]))
 
 
 def test_files_that_are_missing_or_broken_are_named(tmp_path: Path) -> None:

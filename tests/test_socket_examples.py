@@ -35,8 +35,11 @@ def port() -> Iterator[int]:
             except OSError:
                 return
 
-        threading.Thread(target=serve, daemon=True).start()
+        server = threading.Thread(target=serve, daemon=True)
+        server.start()
         yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)  # nobody comes in while the clients are closed
+        server.join()
         for client in clients:
             client.close()
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from stateplan.planner.model.errors import AnalysisError
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 
 
@@ -100,11 +101,19 @@ def test_what_spark_reads_and_refuses(text: str, condition: str) -> None:
     assert caught.value.condition == condition
 
 
-def test_pipes_are_refused_by_name() -> None:
+def test_the_pipe_operator_that_is_missing_is_refused_by_name() -> None:
     with pytest.raises(AnalysisError) as caught:
-        parse("FROM STREAM events |> WHERE qty > 1")
+        parse("FROM STREAM events |> BIN BY (RANGE a TO b WIDTH INTERVAL 1 HOUR)")
     assert caught.value.condition == "STATEPLAN_UNSUPPORTED_SQL"
-    assert "|>" in caught.value.message
+    assert "BIN BY" in caught.value.message and "(line 1, pos 22)" in caught.value.message
+
+
+def test_a_single_character_is_a_pipe_only_if_the_setting_says_so() -> None:
+    text = "FROM STREAM events | LIMIT 3"
+    assert parse(text) == parse(text.replace("|", "|>"))
+    with pytest.raises(AnalysisError) as caught:
+        parse(text, Conf({"spark.sql.parser.singleCharacterPipeOperator.enabled": "false"}))
+    assert caught.value.condition == "PARSE_SYNTAX_ERROR"
 
 
 def test_the_line_is_marked_below_itself() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from .diff import Difference, PlanDiff
 from .printing import cell
 from .report import MEANS
+from .words import shortened
 
 _SIGNS = {"added": "+", "removed": "-", "moved": ">", "changed": "~"}
 
@@ -23,10 +24,11 @@ def _lines(diff: PlanDiff) -> Iterator[str]:
     for each in diff.differences:
         effect = "" if each.effect == "same" else f"  [{each.effect}: {each.why}]"
         yield f"{_SIGNS[each.kind]} {each.what}{effect}"
-        if each.was:
-            yield f"    - {each.was}"
-        if each.now:
-            yield f"    + {each.now}"
+        was, now = shortened(each.was, each.now)
+        if was:
+            yield f"    - {was}"
+        if now:
+            yield f"    + {now}"
     yield ""
     yield f"effect on a checkpoint: {diff.verdict}: {MEANS[diff.verdict]}"
 
@@ -37,7 +39,7 @@ def diff_markdown(diff: PlanDiff) -> str:
         return "The queries are the same."
     lines = ["| | what | was | now | effect on state |", "| --- | --- | --- | --- | --- |"]
     for d in diff.differences:
-        parts = (d.kind, d.what, d.was, d.now, _effect(d))
+        parts = (d.kind, d.what, *shortened(d.was, d.now), _effect(d))
         lines.append(f"| {' | '.join(map(cell, parts))} |")
     return "\n".join([*lines, "", f"Effect on a checkpoint: **{diff.verdict}**."])
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..advice import advice_text
 from .report import MEANS, CheckReport, Finding, Verdict
+from .words import shortened
 
 _MARKS: dict[Verdict, str] = {"same": "✅", "stale": "🟡", "differs": "🔴", "refused": "⛔"}
 _BASES = {
@@ -86,10 +87,11 @@ def _where(report: CheckReport) -> str:
 
 def _finding(finding: Finding) -> Iterator[str]:
     yield f"  {finding.verdict}: {finding.what}"
-    if finding.was:
-        yield f"    was: {finding.was}"
-    if finding.now:
-        yield f"    now: {finding.now}"
+    was, now = shortened(finding.was, finding.now)
+    if was:
+        yield f"    was: {was}"
+    if now:
+        yield f"    now: {now}"
     yield f"    why: {finding.why}"
     yield f"    do:  {finding.action}"
 
@@ -112,7 +114,8 @@ def _markdown(report: CheckReport) -> Iterator[str]:
         names = {o.id: f"{o.id} {o.name}" for o in report.operators}
         for f in report.findings:
             operator = "query" if f.operator is None else names.get(f.operator, str(f.operator))
-            cells = (f"{_MARKS[f.verdict]} {operator}", f.what, f.was, f.now, f.why, f.action)
+            was_now = shortened(f.was, f.now)
+            cells = (f"{_MARKS[f.verdict]} {operator}", f.what, *was_now, f.why, f.action)
             yield f"| {' | '.join(map(cell, cells))} |"
     if report.ignored:
         yield ""

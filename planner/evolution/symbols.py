@@ -71,7 +71,7 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
         case Call(spec=spec) if spec.replacement is not None:
             return symbol(spec.replacement(expression), columns)
         case Call():
-            return _call(expression, columns)
+            return _window_start(expression, columns) or _call(expression, columns)
         case CaseWhen(conditions=(condition,), values=(value,)):
             other = expression.otherwise or Literal(value=None, type_=expression.data_type)
             chosen = tuple(symbol(part, columns) for part in (condition, value, other))
@@ -216,6 +216,20 @@ def _call(call: Call, columns: Columns) -> Symbol:
     given = call.options[1:] if name == "makedecimal" else call.options  # but for its precision
     options = tuple(repr(option) for option in given)
     return ("call", name, zone, options, tuple(parts))
+
+
+def _window_start(call: Call, columns: Columns) -> Symbol | None:
+    """What `window` computes from a time, which its formula names several times."""
+    match call.arguments:
+        case (
+            time,
+            CaseWhen(
+                values=(Call(arguments=(_, Literal(value=slide))),),
+                otherwise=Call(name="%", arguments=(Call(arguments=(again, offset)), _)),
+            ),
+        ) if call.name == "-" and time == again and isinstance(offset, Literal):
+            return ("window start", symbol(time, columns), slide, offset.value)
+    return None
 
 
 def _lambda(function: LambdaFunction, columns: Columns) -> Symbol:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import takewhile
 from typing import Any
 
 from ..model.expressions.core import AttributeReference
@@ -10,7 +11,8 @@ from ..model.expressions.intervals import interval_text
 from .symbols import Symbol
 
 _WORDS_BETWEEN = ("and", "or", "div")
-_LONGEST = 160
+_LONGEST = 320
+_BEFORE = 80
 
 
 def text_of(value: Hashable) -> str:
@@ -23,10 +25,7 @@ def text_of(value: Hashable) -> str:
         case ("first" | "second", inner):
             return text_of(inner)
         case ("PreciseTimestampConversion", inner, *_):
-            slides = _constants(inner)
-            if not slides:
-                return text_of(inner)
-            return f"bound of window({_times_text(inner)}, {interval_text(0, 0, slides[0])})"
+            return _window_text(inner) or text_of(inner)
         case ("call", "isnotnull", _, _, (one,)):
             return f"{text_of(one)} IS NOT NULL"
         case ("call", str(name), _, _, (one, two)) if _is_infix(name):
@@ -64,13 +63,23 @@ def _filter_text(rows: Hashable) -> str:
     return f" FILTER (WHERE {text_of(rows)})" if rows else ""
 
 
+def shortened(was: str, now: str) -> tuple[str, str]:
+    """Two texts as a reader wants them: long ones from shortly before the first difference."""
+    if max(len(was), len(now)) <= _LONGEST:
+        return was, now
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False))
+    start = was.rfind(" ", 0, max(sum(1 for _ in same) - _BEFORE, 0)) + 1
+    return _cut(was, start), _cut(now, start)
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + _LONGEST
+    return f"{'...' if start else ''}{text[start:end]}{'...' if len(text) > end else ''}"
+
+
 def key_text(key: Symbol) -> str:
     """A key: windows by their size, slide and offset."""
-    window = window_of(key)
-    if window is not None:
-        return window
-    text = text_of(key)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return window_of(key) or text_of(key)
 
 
 def window_of(key: Symbol) -> str | None:
@@ -78,20 +87,39 @@ def window_of(key: Symbol) -> str | None:
     struct: Any = key[1][0] if key[0] == "one of" else key  # type: ignore[index]
     match struct:
         case ("call", "named_struct", _, _, (_, start, _, end)):
-            numbers = _constants(start)
-            time = _times_text(end)
-            slide = next(iter(numbers), None)
             size = _gap(start, end)
-            if slide is None:
-                return f"session_window({time}, {size})" if size else None
+            found = _window_start(start)
+            if found is None:
+                return f"session_window({_times_text(end)}, {size})" if size else None
+            _, time, slide, _ = found
             slid = interval_text(0, 0, slide)
-            return f"window({time}, {size}, {slid})" if size != slid else f"window({time}, {slid})"
+            parts = (_times_text(time), size) if size == slid else (_times_text(time), size, slid)
+            return f"window({', '.join(parts)})"
         case _:
             return None
 
 
+def _window_start(value: Hashable) -> Any:
+    """The `window start` in a symbol, if there is one; not one that its time is made of."""
+    if not isinstance(value, tuple):
+        return None
+    if value and value[0] == "window start":
+        return value
+    return next(filter(None, map(_window_start, value)), None)
+
+
+def _window_text(value: Hashable) -> str | None:
+    """A bound of a window, by its slide."""
+    found = _window_start(value)
+    if found is None:
+        return None
+    _, time, slide, _ = found
+    return f"bound of window({_times_text(time)}, {interval_text(0, 0, slide)})"
+
+
 def _times_text(value: Hashable) -> str:
-    return ", ".join(dict.fromkeys(_columns_in(value))) or "the time"
+    within = _window_text(value)
+    return within or ", ".join(dict.fromkeys(_columns_in(value))) or "the time"
 
 
 def _gap(start: Hashable, end: Hashable) -> str:
@@ -117,19 +145,10 @@ def _literals(value: Hashable) -> list[tuple[Hashable, str]]:
     match value:
         case ("literal", kind, str(text)):
             return [(kind, text)]
+        case ("window start", *_):
+            return []
         case tuple() | frozenset():
             return [found for part in value for found in _literals(part)]
-        case _:
-            return []
-
-
-def _constants(value: Hashable) -> list[int]:
-    """The divisors of remainders: a window's slide."""
-    match value:
-        case ("call", "%", _, _, (_, ("literal", _, str(text)))):
-            return [int(text)]
-        case tuple() | frozenset():
-            return [found for part in value for found in _constants(part)]
         case _:
             return []
 
@@ -148,8 +167,7 @@ def rows_text(rows: Any) -> str:
     """Where rows come from, and their filters."""
     base, filters = rows
     conditions = sorted(map(text_of, filters))
-    shown = f"{base_text(base)}{' where ' + ' AND '.join(conditions) if conditions else ''}"
-    return shown if len(shown) <= 2 * _LONGEST else shown[: 2 * _LONGEST - 3] + "..."
+    return f"{base_text(base)}{' where ' + ' AND '.join(conditions) if conditions else ''}"
 
 
 def base_text(base: Hashable) -> str:

@@ -12,6 +12,7 @@ from ..evolution.diff import PlanDiff, operator_differences
 from ..evolution.printing import meaning_text, spark_text
 from ..evolution.report import MEANS, CheckReport, Finding
 from ..evolution.side import Side
+from ..evolution.words import shortened
 from ..model.text.literal_text import time_zone_scope
 from .plan_page import PlanView, view_html
 from .shell import page, table
@@ -28,7 +29,7 @@ def check_page(report: CheckReport, now: Side | None) -> str:
     rows = (
         (
             f'<b class="{f.verdict}">{f.verdict}</b>',
-            *map(escape, (_operator(f, names), f.what, f.was, f.now, f.why, f.action)),
+            *map(escape, (_operator(f, names), f.what, *shortened(f.was, f.now), f.why, f.action)),
         )
         for f in report.findings
     )
@@ -86,7 +87,7 @@ def diff_page(diff: PlanDiff, was: Side, now: Side) -> str:
     rows = (
         (
             f'<b class="{d.kind}">{d.kind}</b>',
-            *map(escape, (d.what, d.was, d.now)),
+            *map(escape, (d.what, *shortened(d.was, d.now))),
             "" if d.effect == "same" else f'<b class="{d.effect}">{d.effect}</b>: {escape(d.why)}',
         )
         for d in diff.differences

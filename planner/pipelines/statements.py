@@ -352,4 +352,11 @@ def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -
 
 def _is_query(at: StatementCursor) -> bool:
     behind = at.tokens[at.place + 1 :]
-    return bool(behind) and behind[0].text.upper() in ("SELECT", "FROM", "WITH", "VALUES", "(")
+    return bool(behind) and behind[0].text.upper() in (
+        "SELECT",
+        "FROM",
+        "TABLE",
+        "WITH",
+        "VALUES",
+        "(",
+    )

@@ -152,6 +152,44 @@ def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
     return AnalysisError.of("STATEPLAN_UNSUPPORTED_SQL", what=what, place=place)
 
 
+def not_allowed(what: str, origin: Origin) -> AnalysisError:
+    """What Spark's grammar has and its reader not, in a sentence without its point."""
+    return fragment_error("_LEGACY_ERROR_TEMP_0035", origin, message=what)
+
+
+def combined_clauses(origin: Origin) -> AnalysisError:
+    """`ORDER BY a SORT BY b`."""
+    return fragment_error("UNSUPPORTED_FEATURE.COMBINATION_QUERY_RESULT_CLAUSES", origin)
+
+
+def pipe_clauses(first: str, second: str, origin: Origin) -> AnalysisError:
+    """`|> ORDER BY a LIMIT 3`."""
+    condition = "MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS"
+    return fragment_error(condition, origin, clause1=first, clause2=second)
+
+
+def pipe_window_clause(origin: Origin) -> AnalysisError:
+    """`|> ORDER BY a WINDOW w AS (ORDER BY b)`."""
+    condition = "UNSUPPORTED_FEATURE.CLAUSE_WITH_PIPE_OPERATORS"
+    return fragment_error(condition, origin, clauses="the WINDOW clause")
+
+
+def window_in_pipe_where(origin: Origin) -> AnalysisError:
+    """`|> WHERE a > 1 WINDOW w AS (ORDER BY b)`."""
+    return fragment_error("NOT_ALLOWED_IN_PIPE_OPERATOR_WHERE.WINDOW_CLAUSE", origin)
+
+
+def pipe_aggregation(case: str, origin: Origin) -> AnalysisError:
+    """`|> AGGREGATE count(*) GROUP BY CUBE (a, b)`."""
+    condition = "UNSUPPORTED_FEATURE.PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE"
+    return fragment_error(condition, origin, case=case)
+
+
+def pivot_with_unpivot(origin: Origin) -> AnalysisError:
+    """`|> PIVOT (...) UNPIVOT (...)`."""
+    return fragment_error("NOT_ALLOWED_IN_FROM.UNPIVOT_WITH_PIVOT", origin)
+
+
 def missing_window(name: str, origin: Origin | None) -> AnalysisError:
     """A named window that is not defined; `origin`: of an expression that has no query."""
     shown = name if origin is None else f"`{name}`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from ..model.expressions.core import Expression
+from ..model.expressions.core import Alias, Expression
 from .errors import named_key
 from .primary import row_values
 from .relations import RelationParser
@@ -40,9 +40,9 @@ class _Analytics:
 class GroupingParser(RelationParser):
     """Reads GROUP BY clauses."""
 
-    def grouping(self) -> Grouping:
-        """What stands behind GROUP BY."""
-        items = self.listed(self._item)
+    def grouping(self, *, named: bool = False) -> Grouping:
+        """What stands behind GROUP BY; `named`: a key may have an alias, as in a pipe."""
+        items = self.listed(self._named_item if named else self._item)
         keys = tuple(item for item in items if not isinstance(item, _Analytics))
         if len(keys) == len(items):
             return self._with_sets_of_keys(keys)
@@ -68,12 +68,20 @@ class GroupingParser(RelationParser):
         return keys, None
 
     def _item(self) -> Expression | _Analytics:
+        item = self._named_item()
+        if not isinstance(item, Alias):
+            return item
+        self.refuse(named_key(item.name, self.text))
+        return item.child
+
+    def _named_item(self) -> Expression | _Analytics:
         analytics = self._analytics()
         if analytics is not None:
             return analytics
+        start = self.index
         key = self.expression()
         if self.take("AS") or (self.is_alias() and self.token.symbol not in _KEY_WORDS):
-            self.refuse(named_key(self.name(), self.text))
+            return Alias(child=key, name=self.name(), origin=self.origin(start))
         return key
 
     def _analytics(self) -> _Analytics | None:

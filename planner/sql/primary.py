@@ -27,7 +27,7 @@ from .errors import unsupported
 
 _AFTER_QUERIES = frozenset(
     (")", "UNION", "EXCEPT", "MINUS", "INTERSECT", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE",
-     "WINDOW", "LIMIT", "OFFSET")
+     "WINDOW", "LIMIT", "OFFSET", "|>")
 )  # fmt: skip
 
 
@@ -193,9 +193,11 @@ class PrimaryParser(CallParser):
 
     def _begins_query(self, index: int) -> bool:
         word = self.tokens[index].symbol
-        if word not in ("SELECT", "WITH", "VALUES"):
+        if word not in ("SELECT", "WITH", "VALUES", "FROM", "TABLE"):
             return False
         following = self.tokens[index + 1]
+        if word in ("FROM", "TABLE"):
+            return following.is_name or (word == "FROM" and following.symbol == "(")
         if word == "VALUES":
             return following.symbol == "(" or following.kind in ("number", "string")
         return following.symbol not in (")", ",", ".") and following.kind != "end"

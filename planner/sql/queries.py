@@ -1,12 +1,16 @@
-"""Spark's query grammar: SELECT and its clauses, set operations, ORDER BY and LIMIT, WITH."""
+"""Spark's query grammar: SELECT and its clauses, set operations, ORDER BY and LIMIT, WITH.
+
+Pipe operators stand among the set operations; pipes.py reads what follows `|>`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..model.expressions.core import Alias, Expression, SortOrder
+from ..model.expressions.core import Alias, Expression, Origin
 from ..model.expressions.unresolved import (
     MultiAlias,
+    PipeExpression,
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedStar,
@@ -17,27 +21,20 @@ from ..model.plans.logical import (
     Deduplicate,
     Distinct,
     Filter,
-    GlobalLimit,
-    LocalLimit,
-    Offset,
     Project,
-    Sort,
     Union,
     UnresolvedHaving,
     UnresolvedQualify,
 )
-from ..model.plans.partitions import RepartitionByExpression
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import SubqueryAlias, UnresolvedWith
 from ..model.plans.set_operations import Except, Intersect
-from .calls import NamedWindow, WindowSpec
-from .errors import deduplication_key, duplicate_names, missing_window, unsupported
-from .grouping import GroupingParser
+from .errors import deduplication_key, duplicate_names, unsupported
 from .hints import Hint, read_hints
+from .organization import OrganizationParser
 
-_SET_OPERATORS = ("UNION", "EXCEPT", "MINUS", "SETMINUS")
+SET_OPERATORS = ("UNION", "EXCEPT", "MINUS", "SETMINUS", "INTERSECT")
 _BEGINNINGS = "SELECT, FROM, VALUES, TABLE, WITH or a query in brackets"
-_Windows = dict[str, WindowSpec]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +45,23 @@ class _Quantifier:
     within_watermark: bool = False
 
 
-class QueryParser(GroupingParser):
+class QueryParser(OrganizationParser):
     """Reads one query of Spark's SQL with its streaming clauses."""
 
+    query_start = 0
+    """Where the innermost query begins that is being read."""
+
+    def pipe_operator(self, left: LogicalPlan) -> LogicalPlan:
+        """What stands behind `|>`, over what stands before."""
+        raise NotImplementedError
+
     def query(self) -> LogicalPlan:
+        around, self.query_start = self.query_start, self.index
+        plan = self._query()
+        self.query_start = around
+        return plan
+
+    def _query(self) -> LogicalPlan:
         start = self.index
         definitions: list[tuple[str, LogicalPlan]] = []
         if self.take("WITH"):
@@ -59,7 +69,7 @@ class QueryParser(GroupingParser):
                 self.refuse(unsupported("WITH RECURSIVE"))
                 self.advance()
             definitions = self.listed(self._definition)
-        plan = self._organized(self._term())
+        plan = self.organized(self._term())
         if not definitions:
             return plan
         names = [name for name, _ in definitions]
@@ -81,53 +91,44 @@ class QueryParser(GroupingParser):
     # --------------------------------------------------------------------------- set operations
 
     def _term(self) -> LogicalPlan:
+        """Set and pipe operators, applied from the left; INTERSECT goes before the other sets."""
         start = self.index
-        left = self._intersection()
-        while word := self.take_one(_SET_OPERATORS):
-            is_all = self._is_all()
-            right = self._intersection()
-            origin = self.origin(start)
-            if word != "UNION":
-                left = Except(left=left, right=right, is_all=is_all, origin=origin)
-                continue
-            left = Union(inputs=(left, right), origin=origin)
-            if not is_all:
-                left = Distinct(child=left, origin=origin)
-        if self.token.symbol == "|>":
-            raise unsupported(
-                "The operator |> of pipes", self.span(self.token.start, self.token.stop)
-            )
-        return left
+        left = self.query_primary()
+        while True:
+            if self.take("|>"):
+                left = self.pipe_operator(left)
+            elif word := self.take_one(SET_OPERATORS):
+                is_all = self.is_all()
+                right = self.query_primary() if word == "INTERSECT" else self._intersection()
+                left = set_operation(word, left, right, is_all=is_all, origin=self.origin(start))
+            else:
+                return left
 
     def _intersection(self) -> LogicalPlan:
         start = self.index
-        left = self._query_primary()
+        left = self.query_primary()
         while self.take("INTERSECT"):
-            is_all = self._is_all()
-            right = self._query_primary()
+            is_all = self.is_all()
+            right = self.query_primary()
             left = Intersect(left=left, right=right, is_all=is_all, origin=self.origin(start))
         return left
 
-    def _is_all(self) -> bool:
+    def is_all(self) -> bool:
         """ALL or DISTINCT behind a set operator. Spark's grammar has no BY NAME."""
         return self.take_one(("ALL", "DISTINCT")) == "ALL"
 
-    def _query_primary(self) -> LogicalPlan:
+    def query_primary(self) -> LogicalPlan:
         start = self.index
         match self.take_one(("SELECT", "VALUES", "FROM", "TABLE")):
             case "SELECT":
-                return self._select(start)
+                return self.select(start)
             case "VALUES":
                 return self.inline_table()
             case "FROM":
                 self.move(start)
                 return self._from_first(start)
             case "TABLE":
-                table = self.table()
-                origin = self.origin(start)
-                return Project(
-                    child=table, project_list=(UnresolvedStar(origin=origin),), origin=origin
-                )
+                return self.table()
         if self.token.symbol != "(":
             self.fail(_BEGINNINGS)
         return self.bracketed(self.query)
@@ -137,82 +138,23 @@ class QueryParser(GroupingParser):
         source = self.lateral_views(self.from_clause())
         plans = []
         while self.take("SELECT"):
-            plans.append(self._organized(self._select(start, source)))
+            plans.append(self.organized(self.select(start, source)))
         if len(plans) > 1:
             return Union(inputs=tuple(plans), origin=self.origin(start))
         return plans[0] if plans else source
 
-    # ------------------------------------------------------------------ ORDER BY, LIMIT and others
-
-    def _organized(self, plan: LogicalPlan) -> LogicalPlan:
-        """ORDER BY, SORT BY, LIMIT, OFFSET behind a whole query term."""
-        order, order_origin = [], None
-        start = self.index
-        if self.take("ORDER", "BY"):
-            order, order_origin = self.listed(self.sort_order), self.origin(start)
-        cluster = self._expressions_by("CLUSTER")
-        distribute = self._expressions_by("DISTRIBUTE")
-        sort, sort_origin = [], None
-        start = self.index
-        if self.take("SORT", "BY"):
-            sort, sort_origin = self.listed(self.sort_order), self.origin(start)
-        windows = self._named_windows()
-        if cluster:
-            plan = RepartitionByExpression(child=plan, by=cluster)
-            by = tuple(SortOrder(child=e, origin=e.origin) for e in cluster)
-            plan = Sort(child=plan, order=by, is_global=False)
-        if distribute:
-            plan = RepartitionByExpression(child=plan, by=distribute)
-        if order:
-            plan = Sort(child=plan, order=tuple(order), is_global=True, origin=order_origin)
-        if sort:
-            plan = Sort(child=plan, order=tuple(sort), is_global=False, origin=sort_origin)
-        limit = None
-        if self.take("LIMIT") and not self.take("ALL"):
-            limit = self.expression()
-        if self.take("OFFSET"):
-            plan = Offset(child=plan, offset=self.expression())
-        if limit is not None:
-            plan = GlobalLimit(child=LocalLimit(child=plan, limit=limit), limit=limit)
-        return self._with_windows(plan, windows)
-
-    def _expressions_by(self, word: str) -> tuple[Expression, ...]:
-        return tuple(self.listed(self.expression)) if self.take(word, "BY") else ()
-
-    # ------------------------------------------------------------------------------------- windows
-
-    def _named_windows(self) -> _Windows | None:
-        """`WINDOW w AS (...), v AS w`, or None."""
-        if not self.take("WINDOW"):
-            return None
-        found = dict(self.listed(self._named_window))
-        return {name: found.get(spec.name.lower(), spec) for name, spec in found.items()}
-
-    def _named_window(self) -> tuple[str, WindowSpec]:
-        name = self.name().lower()
-        self.need("AS")
-        return name, self.window_spec()
-
-    def _with_windows(self, plan: LogicalPlan, windows: _Windows | None) -> LogicalPlan:
-        """The plan with the windows of its WINDOW clause in the place of their names."""
-        if not self.named_windows:
-            return plan
-
-        def in_place(node: Expression) -> Expression:
-            if not isinstance(node, NamedWindow):
-                return node
-            self.named_windows -= 1
-            spec = (windows or {}).get(node.window.lower())
-            if spec is None:
-                return self.refuse(missing_window(node.window, None))
-            return spec.over(node)
-
-        return plan.transform_up(lambda node: node.transform_expressions(in_place))
-
     # -------------------------------------------------------------------------------------- SELECT
 
-    def _select(self, start: int, source: LogicalPlan | None = None) -> LogicalPlan:
-        """What stands behind SELECT, over what FROM before it gives."""
+    def select(
+        self, start: int, source: LogicalPlan | None = None, *, piped: bool = False
+    ) -> LogicalPlan:
+        """What stands behind SELECT.
+
+        Args:
+            start: where the clause begins.
+            source: what FROM before it gives, or the query before a pipe.
+            piped: it stands behind `|>`, where only GROUP BY and WINDOW may follow it.
+        """
         hints: list[Hint] = []
         while self.token.kind == "hint":
             hints += read_hints(self.token, self.text, self.conf)
@@ -223,19 +165,23 @@ class QueryParser(GroupingParser):
         # Spark reads FROM and WHERE before the select list.
         listed, self.refusals[before:] = self.refusals[before:], []
         plan = self.from_clause() if source is None else source
-        plan = self.lateral_views(plan)
-        condition = self.expression() if self.take("WHERE") else None
+        condition = None
+        if not piped:
+            plan = self.lateral_views(plan)
+            condition = self.expression() if self.take("WHERE") else None
         self.refusals += listed
         group_start = self.index
         grouping = group_origin = having = qualify = None
         if self.take("GROUP", "BY"):
             grouping, group_origin = self.grouping(), self.origin(group_start)
-        if self.take("HAVING"):
+        if not piped and self.take("HAVING"):
             having = self.expression()
-        windows = self._named_windows()
-        if self.take("QUALIFY"):
+        windows = self.window_clause()
+        if not piped and self.take("QUALIFY"):
             qualify = self.expression()
         origin = self.origin(start)
+        if piped and grouping is None:
+            entries = tuple(_piped(entry) for entry in entries)
 
         def deduplicated(plan: LogicalPlan) -> LogicalPlan:
             if quantifier is None or not quantifier.keys:
@@ -268,9 +214,11 @@ class QueryParser(GroupingParser):
             plan = Distinct(child=plan, origin=plan.origin)
         elif grouping is not None or having is not None:
             plan = deduplicated(plan)
+        if windows is not None:
+            plan = self.with_windows(plan, windows, piped=piped)
         for hint in reversed(hints):
             plan = hint.over(plan)
-        return plan if windows is None else self._with_windows(plan, windows)
+        return plan
 
     def _quantifier(self) -> _Quantifier | None:
         following = self.peek()
@@ -295,3 +243,23 @@ def _entry(item: Expression) -> Expression:
     if isinstance(item, Alias | MultiAlias | UnresolvedAttribute | UnresolvedStar):
         return item
     return UnresolvedAlias(child=item, origin=item.origin)
+
+
+def _piped(entry: Expression) -> Expression:
+    """An entry of `|> SELECT`, which may aggregate; Spark marks it like those that may not."""
+    if not isinstance(entry, Alias | UnresolvedAlias):
+        return entry
+    child = PipeExpression(child=entry.child, clause="SELECT", origin=entry.origin)
+    return replace(entry, child=child)
+
+
+def set_operation(
+    word: str, left: LogicalPlan, right: LogicalPlan, *, is_all: bool, origin: Origin
+) -> LogicalPlan:
+    """UNION, INTERSECT, EXCEPT (or MINUS, SETMINUS) of two queries."""
+    if word == "INTERSECT":
+        return Intersect(left=left, right=right, is_all=is_all, origin=origin)
+    if word != "UNION":
+        return Except(left=left, right=right, is_all=is_all, origin=origin)
+    union = Union(inputs=(left, right), origin=origin)
+    return union if is_all else Distinct(child=union, origin=origin)

@@ -13,8 +13,8 @@ from ..model.settings.conf import Conf
 from .calls import NamedWindow
 from .cursor import CLAUSE_WORDS, Misfit
 from .errors import empty_statement, missing_window, syntax_error, unclosed_comment
-from .queries import QueryParser
-from .tokens import tokenize
+from .pipes import PipeParser
+from .tokens import tokenize, with_pipes
 
 T = TypeVar("T")
 
@@ -36,6 +36,7 @@ _LEFT_OVER = (
 )
 _MOST_NAMES = 3  # keywords that are read as names in one text
 _DOUBLE_QUOTED = "spark.sql.ansi.doubleQuotedIdentifiers"
+_SINGLE_CHARACTER_PIPE = "spark.sql.parser.singleCharacterPipeOperator.enabled"
 
 
 def read_query(text: str, conf: Conf) -> LogicalPlan:
@@ -48,28 +49,30 @@ def read_expression(text: str, conf: Conf) -> Expression:
     return _read(text, conf, _lone_expression)
 
 
-def _statement(parser: QueryParser) -> LogicalPlan:
+def _statement(parser: PipeParser) -> LogicalPlan:
     plan = parser.query()
     while parser.take(";"):
         pass
     return plan
 
 
-def _lone_expression(parser: QueryParser) -> Expression:
+def _lone_expression(parser: PipeParser) -> Expression:
     expression = parser.named_expression()
     for window in expression.collect(NamedWindow):
         parser.refuse(missing_window(window.window, window.origin))
     return expression
 
 
-def _read(text: str, conf: Conf, read: Callable[[QueryParser], T]) -> T:
+def _read(text: str, conf: Conf, read: Callable[[PipeParser], T]) -> T:
     double_quoted = conf.flag("spark.sql.ansi.enabled") and conf.flag(_DOUBLE_QUOTED)
     tokens = tokenize(text, double_quoted=double_quoted)
     if tokens[-2:][0].symbol == "/*":
         raise unclosed_comment(text)
     if tokens[0].kind == "end":
         raise empty_statement(text)
-    parser = QueryParser(text, tokens, conf)
+    if conf.flag(_SINGLE_CHARACTER_PIPE):
+        tokens = with_pipes(tokens)
+    parser = PipeParser(text, tokens, conf)
     try:
         found = _whole(parser, read)
     except Misfit:
@@ -80,7 +83,7 @@ def _read(text: str, conf: Conf, read: Callable[[QueryParser], T]) -> T:
     return found
 
 
-def _whole(parser: QueryParser, read: Callable[[QueryParser], T]) -> T:
+def _whole(parser: PipeParser, read: Callable[[PipeParser], T]) -> T:
     found = read(parser)
     if parser.token.kind != "end":
         parser.fail("")
@@ -88,8 +91,8 @@ def _whole(parser: QueryParser, read: Callable[[QueryParser], T]) -> T:
 
 
 def _with_keywords_as_names(
-    parser: QueryParser, read: Callable[[QueryParser], T]
-) -> tuple[QueryParser, T]:
+    parser: PipeParser, read: Callable[[PipeParser], T]
+) -> tuple[PipeParser, T]:
     """Read a text again whose words are keywords where they seem to be.
 
     Spark reserves no word, and its parser looks ahead as far as it must: in `SELECT a AS FROM t`
@@ -108,7 +111,7 @@ def _with_keywords_as_names(
                 continue
             tokens = [*parser.tokens]
             tokens[index] = replace(token, symbol="")
-            other = QueryParser(parser.text, tokens, parser.conf)
+            other = PipeParser(parser.text, tokens, parser.conf)
             try:
                 return other, _whole(other, read)
             except (Misfit, AnalysisError):
@@ -120,7 +123,7 @@ def _with_keywords_as_names(
     raise _misfit(parser) from None
 
 
-def _misfit(parser: QueryParser) -> AnalysisError:
+def _misfit(parser: PipeParser) -> AnalysisError:
     token, text = parser.token, parser.text
     if parser.index == 0 and token.symbol in _OTHER_STATEMENTS:
         return AnalysisError.of("STATEPLAN_UNSUPPORTED_STATEMENT", symbol=token.symbol)

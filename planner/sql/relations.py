@@ -29,7 +29,7 @@ from .table_clauses import TableClauseParser, local_relation
 from .tokens import Token
 
 _UNNAMED = "__auto_generated_subquery_name"
-_JOIN_WORDS = frozenset(
+JOIN_WORDS = frozenset(
     {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
 )
 _JOIN_TYPES: dict[tuple[str, str], JoinType] = {
@@ -99,18 +99,23 @@ class RelationParser(TableClauseParser):
         """A relation with what follows it, from the left: joins, PIVOT and UNPIVOT."""
         while True:
             match self.token.symbol:
-                case "PIVOT":
-                    plan = self.pivot(plan)
-                case "UNPIVOT":
-                    plan = self._aliased(self.unpivot(start, plan), start, with_columns=False)
-                case word if word in _JOIN_WORDS:
-                    plan = self._join(plan)
+                case "PIVOT" | "UNPIVOT":
+                    plan = self.turned(start, plan)
+                case word if word in JOIN_WORDS:
+                    plan = self.join(plan)
                 case _:
                     return plan
 
+    def turned(self, start: int, plan: LogicalPlan) -> LogicalPlan:
+        """PIVOT or UNPIVOT, which comes next, with its alias; the relation begins at `start`."""
+        is_pivot = self.token.symbol == "PIVOT"
+        plan = self.pivot(plan) if is_pivot else self.unpivot(start, plan)
+        return self._aliased(plan, start, with_columns=False)
+
     # -------------------------------------------------------------------------------------- joins
 
-    def _join(self, left: LogicalPlan) -> LogicalPlan:
+    def join(self, left: LogicalPlan) -> LogicalPlan:
+        """A join, whose words come next, of what stands before it."""
         start = self.index
         natural = self.take("NATURAL")
         side = self.take_one(("LEFT", "RIGHT", "FULL"))

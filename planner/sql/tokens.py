@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
@@ -24,6 +24,13 @@ _UNCLOSED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/|(?P<open>['"`]|/\*\+?)""",
     re.DOTALL,
 )
+
+_PIPED = frozenset(
+    ("SELECT", "EXTEND", "SET", "DROP", "AS", "WHERE", "PIVOT", "UNPIVOT", "TABLESAMPLE", "INNER",
+     "CROSS", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI", "ASOF", "JOIN", "UNION", "EXCEPT",
+     "MINUS", "INTERSECT", "ORDER", "CLUSTER", "DISTRIBUTE", "SORT", "LIMIT", "OFFSET",
+     "AGGREGATE", "WINDOW", "LATERAL", "BIN")
+)  # fmt: skip
 
 Kind = Literal["word", "quoted", "string", "number", "hint", "sign", "end"]
 END_OF_INPUT = "end of input"
@@ -163,6 +170,19 @@ def tokenize(text: str, *, double_quoted: bool = False) -> list[Token]:
         tokens.append(Token("sign", begun, begun, size, size + len(begun) - 1))
     tokens.append(Token("end", END_OF_INPUT, "", len(text), len(text)))
     return tokens
+
+
+def with_pipes(tokens: list[Token]) -> list[Token]:
+    """The tokens with `|` as `|>` before a word with which a pipe operator begins.
+
+    So Spark reads it if `spark.sql.parser.singleCharacterPipeOperator.enabled` is set.
+    """
+    return [
+        replace(token, symbol="|>")
+        if token.symbol == "|" and tokens[index + 1].symbol in _PIPED
+        else token
+        for index, token in enumerate(tokens)
+    ]
 
 
 def _add_word(tokens: list[Token], kind: Kind, text: str, start: int, stop: int) -> None:

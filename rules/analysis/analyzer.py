@@ -50,6 +50,7 @@ from ...planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.plans.relations import (
     AnalyzedPlan,
     CTERelationDef,
+    PipeOperator,
     SubqueryAlias,
     UnresolvedInlineTable,
     UnresolvedRelation,
@@ -243,9 +244,11 @@ class Analyzer:
             assert isinstance(named, UnaryNode)
             return hidden_again(self._unary(named, shown), hidden)
         reaching = with_hidden_columns(plan.expressions, child, self.context)
-        resolved = self._unary(plan, reaching)
         if reaching is child:
-            return resolved
+            return self._unary(plan, child)
+        named = with_stars_of(plan, child)
+        assert isinstance(named, UnaryNode)
+        resolved = self._unary(named, reaching)
         return cut_back(resolved, len(reaching.output), child.output)
 
     def _unary(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
@@ -285,7 +288,7 @@ class Analyzer:
             case RepartitionByExpression(by=by):
                 resolved, below = resolve_over(by, child, self.context)
                 return restored(replace(plan, by=resolved, child=below), child)
-            case Distinct() | View() | ReturnAnswer() | Expand():
+            case Distinct() | View() | PipeOperator() | ReturnAnswer() | Expand():
                 return replace(plan, child=child)
         return replace(plan, child=child).map_expressions(self._resolver(child).resolve)
 

@@ -23,7 +23,13 @@ from ...planner.model.plans.logical import (
     Window,
 )
 from ...planner.model.plans.python_operators import EvaluatePython
-from ...planner.model.plans.relations import LocalRelation, SubqueryAlias, View, WithCTE
+from ...planner.model.plans.relations import (
+    LocalRelation,
+    PipeOperator,
+    SubqueryAlias,
+    View,
+    WithCTE,
+)
 from ...planner.model.plans.set_operations import Except, Intersect
 from .expressions.common_expressions import Common, pull_out_common_expressions
 from .expressions.comparisons import simplify_comparisons_below_null_checks
@@ -175,7 +181,7 @@ BATCHES = (
             # To the joins before operators move.
             rule(move_hints_to_joins, ResolvedHint),
             # Names have done their work; the other rules would have to look through them.
-            rule(eliminate_names, SubqueryAlias, View),
+            rule(eliminate_names, SubqueryAlias, View, PipeOperator),
             # Before any rule asks what may be null.
             rule(update_nullability, *CHANGE_NULLABILITY),
             rule(rewrite_lone_exists, uses=SUBQUERY),

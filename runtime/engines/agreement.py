@@ -119,18 +119,6 @@ def _read_kinds(format: str, data_type: DataType) -> set[str]:
     return likewise.union(*(_read_kinds(format, inner) for inner in nested))
 
 
-def reader_limits(format: str, *, ansi: bool, time_zone: str) -> tuple[str, ...]:
-    """What files may hold that the engine reads otherwise than Spark, malformed lines above all.
-
-    Only the files themselves can tell. A verdict `is refused` means that the read fails.
-    """
-    setting = Setting(ansi, time_zone)
-    files = table()["readers"].get(f"{format} files", {})
-    wanted = (Signature(f"{format} files", what) for what in files)
-    found = (_reason("readers", (signature,), setting) for signature in wanted)
-    return tuple(reason for reason in found if reason is not None)
-
-
 def step_disagreements(
     step: str, types: Iterable[DataType], *, ansi: bool, time_zone: str
 ) -> tuple[str, ...]:

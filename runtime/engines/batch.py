@@ -154,6 +154,8 @@ class Batch:
 
     def run_kernel(self, node: Kernel, frame: DataFrame) -> DataFrame:
         """Run a kernel over rows that lie where their stores do."""
+        if node.operator is None:
+            return self.engine.run_once(frame, node, self._kernel_spec(node))
         return self._run(frame, node, self._kernel_spec(node))
 
     def run_kernel_over_files(self, node: Kernel, files: ReadFiles) -> DataFrame:
@@ -176,6 +178,7 @@ class Batch:
         # Rows without columns would get lost on their way.
         one_action = self.context.one_action and len(spec.names) > 0
         made, reports = self.engine.run_kernel(frame, node, spec, one_action=one_action)
+        assert node.operator is not None
         operator = KernelOperator(node=node.operator, spec=spec, told=reports, watermark=watermark)
         self._operators.append(operator)
         return made
@@ -187,10 +190,17 @@ class Batch:
         limit = _PassedLimit(node=node.operator, spec=spec, rows=node.rows, reading=reading)
         self._operators.append(limit)
 
-    def _spec(self, writer: StateStoreWriter, kernel: RunningKernel, *, single: bool) -> TaskSpec:
+    def _spec(
+        self, writer: StateStoreWriter | None, kernel: RunningKernel, *, single: bool
+    ) -> TaskSpec:
         """What the tasks of an operator get; `single`: there is one, and one store."""
+        tasks = 1 if single else self.context.tasks
+        if writer is None:
+            nowhere = located(self.context.state_location)
+            none = StateVersion(0, tasks)
+            return TaskSpec("an aggregation", kernel, nowhere, none, tasks, self.context.attempt)
         base = self._base(writer)
-        stores, tasks = (1, 1) if single else (base.stores, self.context.tasks)
+        stores = 1 if single else base.stores
         return TaskSpec(
             writer.node_name,
             kernel,

@@ -19,10 +19,11 @@ import pyarrow as pa
 
 from ...planner.model.errors import InternalError, RuntimeFailure
 from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType, as_nullable
 from ...planner.model.settings.conf import Conf
-from ..arrow_types import column_name, without_hidden
-from ..frames import schema_of, spark_schema_of
+from ..arrow_types import column_name
+from ..frames import schema_of
 from ..kernels.errors import KernelError, too_many_rows
 from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
@@ -35,11 +36,11 @@ from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_errors import spark_error
 from .embedded_exactness import EMBEDDED
 from .embedded_files import OwnFiles
-from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks
+from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_state
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator, pushed_filters, row_by_row
-from .local_rows import LocalRows, Part, dataframe, each, united
+from .local_rows import ComingRows, LocalRows, Over, Part, Rows, dataframe, each, united
 from .placing import placing
 from .python_calls import PythonCalls
 from .reader_settings import changed_settings
@@ -149,8 +150,8 @@ class EmbeddedEngine(Engine):
         given: Sequence[Expression],
     ) -> DataFrame:
         files = self._files.get(id(frame))
-        if files is None and isinstance(frame, LocalRows):
-            return frame.only(places or (0,))
+        if files is None and isinstance(frame, Rows):
+            return cast("DataFrame", frame.only(places or (0,)))
         if files is None:
             names = [f"t{i}" for i in range(len(frame.columns))]
             return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
@@ -165,7 +166,7 @@ class EmbeddedEngine(Engine):
     ) -> DataFrame:
         # The rows of a kernel are dealt out where they arrive in this process.
         if isinstance(frame, LocalRows):
-            return frame.together() if to == "one" else frame
+            return cast("DataFrame", frame.together()) if to == "one" else frame
         return frame.coalesce(1) if to == "one" else frame
 
     def union(self, frames: Sequence[DataFrame]) -> DataFrame:
@@ -196,15 +197,7 @@ class EmbeddedEngine(Engine):
         return self.observe_rows(frame, passed.count), RowCount(name, passed)
 
     def observe_rows(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
-        if isinstance(frame, LocalRows):
-            return frame.seen(look)
-
-        def watched(batches: Iterator[Any]) -> Iterator[Any]:
-            for batch in batches:
-                look(batch)
-                yield batch
-
-        return frame.mapInArrow(self._calling(watched), frame.schema)
+        return cast("DataFrame", self._here(frame).seen(look))
 
     def given(self, rows: Any, columns: Sequence[AttributeReference]) -> DataFrame:
         names = [column_name(column) for column in columns]
@@ -228,6 +221,11 @@ class EmbeddedEngine(Engine):
         outputs = reports.run(arrived)
         return self._local(outputs, schema_of(node.output)), reports
 
+    def run_once(self, frame: DataFrame, node: Kernel, spec: TaskSpec) -> DataFrame:
+        arrived = ArrivedRows(spec, None if node.single else placing(node))
+        self._hand_over(frame, arrived.take)
+        return self._local(run_without_state(spec, arrived), schema_of(node.output))
+
     def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
         rows = frame.toArrow() if isinstance(frame, LocalRows) else frame.limit(2).toArrow()
         if rows.num_rows > 1:
@@ -235,19 +233,12 @@ class EmbeddedEngine(Engine):
         return self._values(rows, schema_of(columns), _HELD_BY_BATCH)
 
     def drop_rows(self, frame: DataFrame) -> DataFrame:
-        if isinstance(frame, LocalRows):
-            return frame.made(frame.kind, lambda batch: ())
-
-        def none(batches: Iterator[Any]) -> Iterator[Any]:
-            for _ in batches:
-                pass
-            return iter(())
-
-        return frame.mapInArrow(self._calling(none), frame.schema)
+        rows = self._here(frame)
+        return cast("DataFrame", rows.made(rows.kind, lambda batch: ()))
 
     def keep(self, frame: DataFrame) -> DataFrame:
         if isinstance(frame, LocalRows):
-            return frame.kept()
+            return cast("DataFrame", frame.kept())
         kept = KeptRows()
         schema = frame.schema
         names = [f"c{i}" for i in range(len(frame.columns))]
@@ -267,16 +258,8 @@ class EmbeddedEngine(Engine):
             results = row_by_row([one.evaluate(batch) for one in evaluators])
             yield pa.RecordBatch.from_arrays(results, names=names)
 
-        if isinstance(frame, LocalRows):
-            return frame.made(schema_of(columns), made)
-
-        def computed(batches: Iterator[Any]) -> Iterator[Any]:
-            for batch in batches:
-                for one in made(batch):
-                    arrays = list(map(without_hidden, one.columns))
-                    yield pa.RecordBatch.from_arrays(arrays, names=names)
-
-        return frame.mapInArrow(self._calling(computed), spark_schema_of(columns))
+        kind = schema_of(columns)
+        return cast("DataFrame", self._here(frame, kind).made(kind, made))
 
     def call_python(
         self, frame: DataFrame, calls: PythonCalls, columns: Sequence[AttributeReference]
@@ -287,15 +270,8 @@ class EmbeddedEngine(Engine):
             for batch in calls.rows(batches):
                 yield batch.rename_columns(names)
 
-        if isinstance(frame, LocalRows):
-            return frame.over_parts(schema_of(columns), made)
-
-        def called(batches: Iterator[Any]) -> Iterator[Any]:
-            for batch in made(batches):
-                arrays = list(map(without_hidden, batch.columns))
-                yield pa.RecordBatch.from_arrays(arrays, names=names)
-
-        return frame.mapInArrow(self._calling(called), spark_schema_of(columns))
+        kind = schema_of(columns)
+        return cast("DataFrame", self._here(frame, kind).over_parts(kind, made))
 
     def failure(self, error: Exception) -> Exception:
         from .embedded_channel import is_gone
@@ -321,14 +297,28 @@ class EmbeddedEngine(Engine):
             each(take, frame.parts)
             return
 
-        def taking(batches: Iterator[Any]) -> Iterator[Any]:
-            take(batches)
-            return iter(())
+        rows = self._here(frame, StructType(()))
+        assert isinstance(rows, ComingRows)
 
-        handed = frame.mapInArrow(self._calling(taking), _NUMBER)
+        def taking(batches: Iterable[Any]) -> Iterable[Any]:
+            take(rows.through(batches))
+            return ()
+
+        handed = self._mapped(rows.below, taking, _NUMBER)
         handed.write.format("noop").mode("overwrite").save()
 
-    def _calling(self, function: Callable[[Iterator[Any]], Iterator[Any]]) -> Calling:
+    def _here(self, frame: DataFrame, kind: StructType | None = None) -> Rows:
+        """The rows for our own code; `kind` need not be theirs if its first step has another."""
+        if isinstance(frame, Rows):
+            return frame
+        if kind is None:
+            kind = cast("StructType", type_from_json(frame.schema.jsonValue()))
+        return ComingRows(kind=kind, below=frame, call=self._mapped)
+
+    def _mapped(self, frame: DataFrame, function: Over, schema: Any) -> DataFrame:
+        return frame.mapInArrow(self._calling(function), schema)
+
+    def _calling(self, function: Over) -> Calling:
         """A function over the engine's rows, whose errors are kept: it has only their traces."""
 
         def called(batches: Iterator[Any]) -> Iterator[Any]:
@@ -351,10 +341,10 @@ class EmbeddedEngine(Engine):
             return self._given(parts, schema, holder)
 
         # It stands for a DataFrame in what the engine's own methods are asked for.
-        return cast("DataFrame", LocalRows(parts, kind, give))
+        return cast("DataFrame", LocalRows(kind, parts, give))
 
     def named(self, frame: DataFrame, columns: Sequence[str], names: Sequence[str]) -> DataFrame:
-        if isinstance(frame, LocalRows) and frame.columns == list(columns):
+        if isinstance(frame, Rows) and frame.columns == list(columns):
             return frame.toDF(*names)
         return super().named(frame, columns, names)
 

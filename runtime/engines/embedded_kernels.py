@@ -13,7 +13,14 @@ from ..kernels.kernel import Input, concat
 from ..kernels.placed_rows import KeysOf, PlacedRows, placed, taken
 from ..kernels.reports import TaskReport
 from ..kernels.scan import CHUNK, Chunk, Scan, ScanFile, SeenTimes, row_groups, scan_part
-from ..kernels.task import StartedTask, TaskSpec, arrived_input, emitted_batches, start_task
+from ..kernels.task import (
+    StartedTask,
+    TaskSpec,
+    arrived_input,
+    emitted_batches,
+    open_stores,
+    start_task,
+)
 from .engine import Reports
 from .placing import Placing
 
@@ -102,6 +109,16 @@ def _in_chunks(batches: Iterable[Any]) -> Iterator[Any]:
             waiting, count = [], 0
     if waiting:
         yield concat(waiting)
+
+
+def run_without_state(spec: TaskSpec, arrived: ArrivedRows) -> list[list[Any]]:
+    """Run all tasks of a kernel that has no state; what each of them emits."""
+    outputs = []
+    for task in range(spec.tasks):
+        own, rows = arrived.of_task(task)
+        decision = own.kernel.decide(rows, open_stores(own, task))
+        outputs.append(list(emitted_batches(spec, decision.output)))
+    return outputs
 
 
 class RunningTasks(Reports):

@@ -224,6 +224,10 @@ class Engine(ABC):
         """The rows as PySpark's DataFrame, where an engine may have them in another form."""
         return frame
 
+    def run_once(self, frame: DataFrame, node: Kernel, spec: TaskSpec) -> DataFrame:
+        """Run a kernel that has no state over all rows there are."""
+        raise InternalError(f"{self.facts.name} aggregates rows without state itself")
+
     def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
         """The row of a subquery that stands for a value.
 

@@ -1,17 +1,19 @@
-"""Rows that are in this process: a DataFrame only where the engine is needed for them.
+"""Rows that are in this process, or come here: a DataFrame only where the engine is needed.
 
 What kernels give, what our own code reads, and what our Arrow code makes of these stays here, batch
-by batch. A small batch may need no query of the engine at all.
+by batch. A small batch may need no query of the engine at all. Rows of the engine's come here once,
+for all that our code makes of them in a row.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import cpu_count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -28,21 +30,30 @@ Part = Iterable[Any]
 """Arrow batches, which may be asked for more than once."""
 Give = Callable[[Sequence[Part], Any], "DataFrame"]
 """From parts, and PySpark's schema of uniquely named columns, to a DataFrame of the engine's."""
+Over = Callable[[Iterable[Any]], Iterable[Any]]
+"""What our code makes of the batches of a part."""
+Call = Callable[["DataFrame", Over, Any], "DataFrame"]
+"""The DataFrame of what a function makes of each partition, under PySpark's schema."""
 
 
 @dataclass(frozen=True)
-class LocalRows:
-    """Rows in parts, with what of a DataFrame our own code asks for; the engine has the rest.
+class Rows(ABC):
+    """What of a DataFrame our own code asks for; the engine has the rest.
 
     Attributes:
-        parts: what the engine would have in a partition each.
         kind: the columns; names may repeat.
-        give: makes a DataFrame.
     """
 
-    parts: Sequence[Part]
     kind: StructType
-    give: Give
+
+    @property
+    @abstractmethod
+    def frame(self) -> DataFrame:
+        """The rows as a DataFrame."""
+
+    @abstractmethod
+    def over_parts(self, kind: StructType, make: Over) -> Self:
+        """What a function makes of each part."""
 
     @property
     def columns(self) -> list[str]:
@@ -54,47 +65,27 @@ class LocalRows:
         """The columns in PySpark's classes."""
         return spark_schema(self.kind)
 
-    @cached_property
-    def frame(self) -> DataFrame:
-        """The rows as a DataFrame."""
-        named = self.toDF(*(f"c{i}" for i in range(len(self.columns))))
-        schema = named.arrow_schema
-        parts = [_Made(part, lambda batch: [_under(schema, batch)]) for part in self.parts]
-        return self.give(parts, named.schema).toDF(*self.columns)
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        """The columns in Arrow's types."""
-        return pa.schema([(f.name, arrow_type(f.data_type)) for f in self.kind.fields])
-
-    def toDF(self, *names: str) -> LocalRows:
+    def toDF(self, *names: str) -> Self:
         """The same rows under other names."""
         fields = zip(self.kind.fields, names, strict=True)
         kind = StructType(tuple(replace(f, name=name) for f, name in fields))
         return replace(self, kind=kind)
 
-    def toArrow(self) -> pa.Table:
-        """All rows, part after part."""
-        schema = self.arrow_schema
-        batches = [_under(schema, b) for part in each(list, self.parts) for b in part]
-        return pa.Table.from_batches(batches, schema)
-
-    def made(self, kind: StructType, make: Callable[[Any], Iterable[Any]]) -> LocalRows:
+    def made(self, kind: StructType, make: Callable[[Any], Iterable[Any]]) -> Self:
         """What a function makes of each batch."""
-        return replace(self, parts=[_Made(part, make) for part in self.parts], kind=kind)
 
-    def over_parts(
-        self, kind: StructType, make: Callable[[Iterable[Any]], Iterable[Any]]
-    ) -> LocalRows:
-        """What a function makes of each part."""
-        return replace(self, parts=[_MadeOfPart(part, make) for part in self.parts], kind=kind)
+        def over(batches: Iterable[Any]) -> Iterator[Any]:
+            for batch in batches:
+                yield from make(batch)
 
-    def only(self, places: Sequence[int]) -> LocalRows:
+        return self.over_parts(kind, over)
+
+    def only(self, places: Sequence[int]) -> Self:
         """Some columns by their places."""
         kind = StructType(tuple(self.kind.fields[place] for place in places))
         return self.made(kind, lambda batch: (batch.select(list(places)),))
 
-    def seen(self, look: Callable[[Any], None]) -> LocalRows:
+    def seen(self, look: Callable[[Any], None]) -> Self:
         """The rows, each batch of which a function sees."""
 
         def looked(batch: Any) -> Iterable[Any]:
@@ -102,6 +93,43 @@ class LocalRows:
             return (batch,)
 
         return self.made(self.kind, looked)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.frame, name)
+
+
+@dataclass(frozen=True)
+class LocalRows(Rows):
+    """Rows in parts of this process.
+
+    Attributes:
+        parts: what the engine would have in a partition each.
+        give: makes a DataFrame.
+    """
+
+    parts: Sequence[Part]
+    give: Give
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        named = self.toDF(*(f"c{i}" for i in range(len(self.columns))))
+        schema = named.arrow_schema
+        renamed = named.made(named.kind, lambda batch: (_under(schema, batch),))
+        return self.give(renamed.parts, named.schema).toDF(*self.columns)
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns in Arrow's types."""
+        return pa.schema([(f.name, arrow_type(f.data_type)) for f in self.kind.fields])
+
+    def toArrow(self) -> pa.Table:
+        """All rows, part after part."""
+        schema = self.arrow_schema
+        batches = [_under(schema, b) for part in each(list, self.parts) for b in part]
+        return pa.Table.from_batches(batches, schema)
+
+    def over_parts(self, kind: StructType, make: Over) -> Self:
+        return replace(self, parts=[_Made(part, make) for part in self.parts], kind=kind)
 
     def together(self) -> LocalRows:
         """The rows in one part."""
@@ -111,8 +139,40 @@ class LocalRows:
         """The rows, made now and once."""
         return replace(self, parts=each(list, self.parts))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.frame, name)
+
+@dataclass(frozen=True)
+class ComingRows(Rows):
+    """Rows of the engine's on their way into this process.
+
+    Attributes:
+        below: what the engine computes.
+        call: has the engine call a function.
+        steps: what our code makes of them, one after the other.
+    """
+
+    below: DataFrame
+    call: Call
+    steps: tuple[Over, ...] = field(default=())
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        named = self.toDF(*(f"c{i}" for i in range(len(self.columns))))
+
+        def back(batches: Iterable[Any]) -> Iterator[Any]:
+            for batch in self.through(batches):
+                arrays = list(map(without_hidden, batch.columns))
+                yield pa.RecordBatch.from_arrays(arrays, names=named.columns)
+
+        return self.call(self.below, back, named.schema).toDF(*self.columns)
+
+    def over_parts(self, kind: StructType, make: Over) -> Self:
+        return replace(self, steps=(*self.steps, make), kind=kind)
+
+    def through(self, batches: Iterable[Any]) -> Iterable[Any]:
+        """What the steps make of a partition."""
+        for step in self.steps:
+            batches = step(batches)
+        return batches
 
 
 def united(rows: Sequence[LocalRows]) -> LocalRows:
@@ -121,9 +181,9 @@ def united(rows: Sequence[LocalRows]) -> LocalRows:
     return replace(first, parts=[part for one in rows for part in one.parts])
 
 
-def dataframe(frame: DataFrame | LocalRows) -> DataFrame:
+def dataframe(frame: DataFrame | Rows) -> DataFrame:
     """The rows as a DataFrame of the engine's."""
-    return frame.frame if isinstance(frame, LocalRows) else frame
+    return frame.frame if isinstance(frame, Rows) else frame
 
 
 def each(run: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
@@ -146,17 +206,7 @@ def _under(schema: pa.Schema, batch: Any) -> Any:
 @dataclass(frozen=True)
 class _Made:
     part: Part
-    make: Callable[[Any], Iterable[Any]]
-
-    def __iter__(self) -> Iterator[Any]:
-        for batch in self.part:
-            yield from self.make(batch)
-
-
-@dataclass(frozen=True)
-class _MadeOfPart:
-    part: Part
-    make: Callable[[Iterable[Any]], Iterable[Any]]
+    make: Over
 
     def __iter__(self) -> Iterator[Any]:
         yield from self.make(self.part)

@@ -228,8 +228,9 @@ def _check(block: bytes) -> int:
     named = any((letters == word[0]).any() and word in block for word in (b"NaN", b"Inf"))
     if named and _NOT_A_NUMBER.search(block):
         raise _Unlike  # Arrow reads other names of infinities
-    if b"null" in block and _SECOND_VALUE.search(block):
-        raise _Unlike  # a null behind an object on its line crashes Arrow
+    # A null behind an object on its line crashes Arrow; most lines have one closing brace.
+    if np.count_nonzero(letters == ord("}")) > len(ends) and _SECOND_VALUE.search(block):
+        raise _Unlike
     longest = (ends - starts).max()
     if longest > _LONGEST:
         opening = (letters == ord("{")) | (letters == ord("["))

@@ -205,8 +205,8 @@ def running_states(planned: IncrementalExecution) -> dict[int, RunningState]:
     conf, plan = planned.conf, planned.executed_plan
     nodes: dict[int, Kernel] = {}
     for node in runtime_plan(plan, BatchFacts(conf=conf)).nodes:
-        if isinstance(node, Kernel) and node.operator.state_info is not None:
-            nodes[node.operator.state_info.operator_id] = node
+        if isinstance(node, Kernel) and node.operator is not None:
+            nodes[node.operator_id] = node
     found: dict[int, RunningState] = {}
     for operator in plan.collect(StateStoreWriter):
         check_converted(operator)

@@ -1,243 +1,17 @@
-"""State that Spark wrote, for `stateplan state show`: its rows by the schema files beside them."""
+"""State that Spark wrote, for `stateplan state show`: that of each operator of a checkpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from ...planner.evolution.stored import Field, StoredOperator, StoredSchema
-from ...planner.model.errors import DescriptionError, RuntimeFailure, StateplanError
-from ...planner.model.schemas.schema_json import UnknownType, type_from_json
-from ...planner.model.schemas.types import NULL, STRING, DataType, StructField, StructType
-from ..engines.opening import open_session
-from ..files import corrupt
-from ..inspection.columns import StateColumn, unique_columns
+from ...planner.evolution.stored import StoredOperator
+from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ..inspection.stored import OF_SPARK, StoredState, StoredStates, existing, no_operator
 from ..inspection.summary import StateSummary, summarise
-from ..state import Location
-from ..state.scan import EVENT_TIME, PARTITION, STAMP, Part
 from .checkpoint import OtherCheckpoint
-from .hdfs_files import read_version
-from .joins import NUMBERS, ROWS
-from .operators import DEFAULT
-from .stores import partitions, reads_here, rows_by_spark
-from .unsafe_reading import BadRow, read_rows, stored_type
-
-_OF_VARIABLES = "transformWithState"
-_UNKNOWN = "unknown"
-_NO_VALUE = bytes([1, *[0] * 15])
-"""The row of one null column."""
-_RAW = StoredSchema(({"name": "key", "type": "binary"},), ({"name": "value", "type": "binary"},))
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Rows of one store: which partition each is in, its columns, its bytes."""
-
-    partitions: Any
-    columns: list[Any]
-    bytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class NativeState:
-    """One operator's state at one version, as Spark keeps it.
-
-    Attributes:
-        checkpoint: the checkpoint.
-        stored: the operator.
-        version: n is the state after batch n - 1.
-    """
-
-    checkpoint: OtherCheckpoint
-    stored: StoredOperator
-    version: int
-
-    @property
-    def _folder(self) -> Location:
-        return self.checkpoint.root / "state" / str(self.stored.id)
-
-    @cached_property
-    def _stores(self) -> Mapping[str, StoredSchema]:
-        """The stores that have rows of the operator, with their columns: of a join the sides'.
-
-        Spark before 3.0 wrote no schemas: keys and values are bytes then.
-        """
-        known = dict(self.stored.stores)
-        if not known:
-            names = (self._folder / "0").names()
-            named = [n for n in names if n.endswith((NUMBERS, ROWS))]
-            known = dict.fromkeys(named or [DEFAULT], _RAW)
-        sides = {name: known[name] for name in known if name.endswith(ROWS)}
-        return sides or known
-
-    @cached_property
-    def _columns(self) -> tuple[list[StateColumn], dict[str, list[StateColumn]]]:
-        """The columns of keys, which all stores share, and those of each store's values."""
-        keys = [self._column("key", field) for field in next(iter(self._stores.values())).key]
-        several = len(self._stores) > 1
-        values = [
-            (store, self._column("value", field, f"{_side(store)}_" if several else ""))
-            for store, schema in self._stores.items()
-            for field in schema.value
-        ]
-        named = list(unique_columns([*keys, *(column for _, column in values)]))
-        found: dict[str, list[StateColumn]] = {store: [] for store in self._stores}
-        for (store, _), column in zip(values, named[len(keys) :], strict=True):
-            found[store].append(column)
-        return named[: len(keys)], found
-
-    def _column(self, part: Part, field: Field, prefix: str = "") -> StateColumn:
-        return StateColumn(part, prefix + str(field["name"]), self._type(field), "")
-
-    def _type(self, field: Field) -> DataType:
-        try:
-            return type_from_json(field["type"])
-        except UnknownType:
-            raise RuntimeFailure(
-                "STATEPLAN_STATE_NOT_READ",
-                f"The column {field['name']} of the state of operator {self.stored.id} has a type "
-                f"that is not known here: {field['type']}.",
-                hint='Read it with spark.read.format("statestore").load(checkpoint).',
-            ) from None
-
-    @property
-    def columns(self) -> tuple[StateColumn, ...]:
-        """What the rows hold; of a join the keys, then the columns of either side."""
-        side = (StateColumn("key", "side", STRING, ""),) if len(self._stores) > 1 else ()
-        keys, values = self._columns
-        columns = [*keys, *(c for own in values.values() for c in own)]
-        return (*side, *(c for c in columns if c.data_type != NULL))
-
-    @property
-    def schema(self) -> Any:
-        """The Arrow schema of its rows as a flat table."""
-        fields = [pa.field(c.name, stored_type(c.data_type)) for c in self.columns]
-        return pa.schema([*fields, pa.field(EVENT_TIME, STAMP), pa.field(PARTITION, pa.int32())])
-
-    def batches(self) -> Iterator[Any]:
-        """Its rows as record batches of `schema`.
-
-        Raises:
-            RuntimeFailure: a file is missing or corrupt, or Spark is needed and not there.
-        """
-        keys, values = self._columns
-        for store, part in self._parts.items():
-            names = [column.name for column in (*keys, *values[store])]
-            count = len(part.partitions)
-            known = dict(zip(names, part.columns, strict=True)) | {PARTITION: part.partitions}
-            if len(self._stores) > 1:
-                known["side"] = pa.repeat(_side(store), count)
-            arrays = [
-                known[f.name] if f.name in known else pa.nulls(count, f.type) for f in self.schema
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-    @cached_property
-    def _parts(self) -> dict[str, _Found]:
-        return {store: self._part(store, schema) for store, schema in self._stores.items()}
-
-    def _part(self, store: str, schema: StoredSchema) -> _Found:
-        if (self.stored.name or "").startswith(_OF_VARIABLES):
-            raise RuntimeFailure(
-                "STATEPLAN_STATE_NOT_READ",
-                f"Operator {self.stored.id} ({self.stored.name}) of the checkpoint "
-                f"'{self.checkpoint.root}' keeps each of its variables in a column family of "
-                "RocksDB: " + ", ".join(self._stores) + ".",
-                hint="Spark reads them one by one: "
-                'spark.read.format("statestore").option("stateVarName", name).load(checkpoint).',
-            )
-        key, value = (self._struct(fields) for fields in (schema.key, schema.value))
-        if not reads_here(self.checkpoint):
-            return self._by_spark(store, key, value)
-        keys: list[bytes] = []
-        values: list[bytes] = []
-        owners: list[int] = []
-        for number, place in partitions(self._folder, store):
-            rows = read_version(place, self.version)
-            keys += rows
-            values += rows.values()
-            owners += [number] * len(rows)
-        size = sum(map(len, keys)) + sum(map(len, values))
-        if schema is _RAW:
-            columns = [pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
-        else:
-            try:
-                columns = [*read_rows(keys, key), *_values(values, value)]
-            except BadRow as problem:
-                raise corrupt(self._folder, f"its rows have other columns: {problem}") from None
-        return _Found(pa.array(owners, pa.int32()), columns, size)
-
-    def _struct(self, fields: tuple[Field, ...]) -> StructType:
-        return StructType(tuple(StructField(str(f["name"]), self._type(f)) for f in fields))
-
-    def _by_spark(self, store: str, key: StructType, value: StructType) -> _Found:
-        try:
-            spark, _ = open_session("spark")
-        except StateplanError as problem:
-            provider = self.checkpoint.provider.rpartition(".")[2]
-            raise RuntimeFailure(
-                "STATEPLAN_STATE_NEEDS_SPARK",
-                f"The state of the checkpoint '{self.checkpoint.root}' is kept by Spark's "
-                f"{provider}, whose files Spark alone reads, and Spark cannot be started: "
-                f"{problem.message}",
-                hint="Install stateplan[spark] and Java to see its rows. Without them `stateplan "
-                "check` tells the operators, columns and settings.",
-            ) from None
-        batch = self.version - 1
-        rows, owners = rows_by_spark(
-            self.checkpoint, self.stored.id, store, key, value, spark, batch=batch
-        )
-        size = sum(column.nbytes for column in (*rows.keys, *rows.values))
-        return _Found(owners, [*rows.keys, *rows.values], size)
-
-    def summary(self) -> StateSummary:
-        """Its figures; the bytes are those of the rows, not of files.
-
-        Raises:
-            RuntimeFailure: as `batches`.
-        """
-        stores = self.stored.partitions or max(self.checkpoint.stores, 1)
-        per_store = np.zeros(stores, np.int64)
-        for part in self._parts.values():
-            per_store += np.bincount(part.partitions.to_numpy(), minlength=stores)
-        rows = int(per_store.sum())
-        return StateSummary(
-            operator_id=self.stored.id,
-            operator_name=self.stored.name or _UNKNOWN,
-            version=self.version,
-            stores=stores,
-            rows=rows,
-            keys=rows,
-            bytes=sum(part.bytes for part in self._parts.values()),
-            files=0,
-            oldest=None,
-            newest=None,
-            keys_per_store=(
-                int(per_store.min()),
-                float(np.median(per_store)),
-                int(per_store.max()),
-            ),
-            empty_stores=int((per_store == 0).sum()),
-            largest_share=int(per_store.max()) / rows if rows else 0.0,
-        )
-
-
-def _values(rows: list[bytes], schema: StructType) -> list[Any]:
-    """The columns of values; up to Spark 3.4 the schema of a deduplication names columns of its
-    input, of which it stores nothing."""
-    if len(schema.fields) > 1 and set(rows) <= {_NO_VALUE}:
-        return [pa.nulls(len(rows), stored_type(field.data_type)) for field in schema.fields]
-    return read_rows(rows, schema)
-
-
-def _side(store: str) -> str:
-    return store.partition("-")[0]
+from .showing_rows import UNKNOWN, NativeState
+from .showing_variables import OPERATORS, NativeVariables
 
 
 @dataclass(frozen=True)
@@ -253,7 +27,7 @@ class NativeStates:
     @property
     def listed(self) -> str:
         """The operators with their names."""
-        return ", ".join(f"{i} ({o.name or _UNKNOWN})" for i, o in self._operators.items())
+        return ", ".join(f"{i} ({o.name or UNKNOWN})" for i, o in self._operators.items())
 
     def choose(self, operator: int | None) -> list[int]:
         """The operator with this id, or all of them.
@@ -276,7 +50,9 @@ class NativeStates:
         (operator,) = self.choose(operator)
         number = self.checkpoint.version if version is None else version
         stored = self._operators[operator]
-        return NativeState(checkpoint=self.checkpoint, stored=stored, version=number)
+        of_variables = (stored.name or "").startswith(OPERATORS)
+        kind = NativeVariables if of_variables else NativeState
+        return kind(checkpoint=self.checkpoint, stored=stored, version=number)
 
 
 def open_states(checkpoint: str) -> StoredStates | NativeStates:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
@@ -16,7 +18,7 @@ from .operators import DEFAULT, StoreRows, fit
 from .unsafe_reading import BadRow, read_rows, stored_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _CHECKSUMS = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 OpenSpark = Callable[[], "SparkSession"]
@@ -123,10 +125,48 @@ def spark_table(
     Raises:
         RuntimeFailure: Spark cannot read it.
     """
+    frame = state_frame(checkpoint, operator, spark, options, batch=batch)
+    with _told_by_spark(checkpoint, operator):
+        return frame.selectExpr(*columns).toArrow()
+
+
+def state_frame(
+    checkpoint: OtherCheckpoint,
+    operator: int,
+    spark: SparkSession,
+    options: Mapping[str, str],
+    *,
+    batch: int | None = None,
+) -> DataFrame:
+    """What Spark's `statestore` source reads; arguments and errors are those of `spark_table`."""
     reader = spark.read.format("statestore").option("operatorId", operator).options(**options)
     reader = reader.option("batchId", checkpoint.committed if batch is None else batch)
+    with _told_by_spark(checkpoint, operator):
+        return reader.load(str(checkpoint.root))
+
+
+def operator_properties(
+    checkpoint: OtherCheckpoint, operator: int, spark: SparkSession
+) -> Mapping[str, Any]:
+    """What an operator's metadata tells of it, by Spark's `state-metadata` source.
+
+    Of `transformWithState` it has `stateVariables`, each with stateName, stateVariableType and
+    ttlEnabled; of other operators nothing.
+
+    Raises:
+        RuntimeFailure: Spark cannot read it.
+    """
+    with _told_by_spark(checkpoint, operator):
+        found = spark.read.format("state-metadata").load(str(checkpoint.root))
+        row = found.where(f"operatorId = {operator}").select("operatorProperties").first()
+    properties: Mapping[str, Any] = json.loads((row and row[0]) or "{}")
+    return properties
+
+
+@contextmanager
+def _told_by_spark(checkpoint: OtherCheckpoint, operator: int) -> Iterator[None]:
     try:
-        return reader.load(str(checkpoint.root)).selectExpr(*columns).toArrow()
+        yield
     except Exception as problem:  # PySpark's errors have no class in common
         text = str(problem).split("\n")[0][:400]
         raise RuntimeFailure(

@@ -25,6 +25,7 @@ from ...physical.state import OutputMode
 from ...physical.stateful import SessionWindowStateStoreSaveExec, StateStoreSaveExec
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import (
+    AggregateExpression,
     Alias,
     AttributeReference,
     Call,
@@ -73,7 +74,20 @@ def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     mode = mode_of(node)
     if mode != "complete":
         check_event_times(node.child, facts)
-    partial = partial_of(node)
+    groups = _groups(partial_of(node), mode, facts)
+    (kernel,) = groups.children
+    assert isinstance(kernel, Kernel) and isinstance(kernel.spec, AggregateSpec)
+    spec = replace(
+        kernel.spec,
+        time=event_time_position(node.keys),
+        late=micros(node.event_time_watermark_for_late_events),
+        evict=micros(node.event_time_watermark_for_eviction),
+    )
+    return replace(groups, child=replace(kernel, operator=node, spec=spec))
+
+
+def _groups(partial: BaseAggregateExec, mode: OutputMode, facts: BatchFacts) -> Select:
+    """The rows that the first step of an aggregation takes, and a kernel that has no state yet."""
     functions = functions_of(partial)
     keys = [key(a, window_size(a, partial.child)) for a in partial.key_attributes]
     made, sources = row_buffers(functions)
@@ -82,18 +96,12 @@ def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
         rows = Exchange(child=rows, to="keys", keys=hashed(keys))
     rows = Select(child=rows, columns=(*travelling(keys), *made))
     spec = AggregateSpec(
-        keys=tuple(k.seen for k in keys),
-        functions=functions,
-        mode=mode,
-        time=event_time_position(node.keys),
-        late=micros(node.event_time_watermark_for_late_events),
-        evict=micros(node.event_time_watermark_for_eviction),
-        sources=sources,
+        keys=tuple(k.seen for k in keys), functions=functions, mode=mode, sources=sources
     )
     emitted = (*keys, *(plain(a) for f in functions for a in f.emitted))
     kernel = Kernel(
         inputs=(rows,),
-        operator=node,
+        operator=None,
         spec=spec,
         taken=(*keys, *(plain(to_attribute(e)) for e in made)),
         emitted=emitted,
@@ -154,8 +162,12 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
 def _(node: BaseAggregateExec, facts: BatchFacts) -> RuntimeNode:
     """The last step: the functions' results, then the select list over them."""
     below = _below(node)
+    groups: RuntimeNode | None
     if isinstance(below, StateStoreSaveExec | SessionWindowStateStoreSaveExec):
         groups = translate(below, facts)
+    else:
+        groups = _groups_here(node, facts)
+    if groups is not None:
         functions = _saved_functions(groups)
         results = tuple(
             _result(last.result_id, f.forms.final_over(f.emitted), f)
@@ -176,6 +188,23 @@ def _saved_functions(groups: RuntimeNode) -> tuple[BufferedFunction, ...]:
 
 def _result(result_id: int, value: Expression, function: BufferedFunction) -> Alias:
     return Alias(child=value, name=function.aggregate.function.name, expr_id=result_id)
+
+
+def _groups_here(node: BaseAggregateExec, facts: BatchFacts) -> Select | None:
+    """An aggregation without state by the kernel of those with state; None: it is the engine's.
+
+    That kernel is exact, and the engine may not be.
+    """
+    if facts.engine.exactness is None or not all(map(_in_steps, node.aggregates)):
+        return None
+    return _groups(_first_step(node), "update", facts)
+
+
+def _in_steps(aggregate: AggregateExpression) -> bool:
+    """Whether a function's partial results can be merged."""
+    call = aggregate.function
+    forms = call.spec.forms(call) if call.spec.forms is not None else None
+    return forms is not None and forms.mergeable and not aggregate.distinct
 
 
 def _at_once(node: BaseAggregateExec, facts: BatchFacts) -> RuntimeNode:

@@ -300,7 +300,8 @@ class Kernel(RuntimeNode):
 
     Attributes:
         inputs: where rows come from, each lying where its keys' stores are.
-        operator: the physical operator: state info, watermarks, names in checkpoints.
+        operator: the physical operator: state info, watermarks, names in checkpoints; None: there
+            is no state, and the kernel sees all rows at once.
         spec: what the kernel does.
         taken: the columns that it takes, as they travel.
         emitted: the columns that it gives, as they travel.
@@ -315,7 +316,7 @@ class Kernel(RuntimeNode):
     expression_fields: ClassVar[tuple[str, ...]] = ("hashed",)
 
     inputs: tuple[RuntimeNode, ...]
-    operator: StateStoreWriter
+    operator: StateStoreWriter | None
     spec: KernelSpec
     taken: tuple[Carried, ...]
     emitted: tuple[Carried, ...]
@@ -327,7 +328,7 @@ class Kernel(RuntimeNode):
     @property
     def operator_id(self) -> int:
         """The id of the operator, under which its state lies."""
-        info = self.operator.state_info
+        info = None if self.operator is None else self.operator.state_info
         assert info is not None, "the state rule has given an id"
         return info.operator_id
 

@@ -213,6 +213,8 @@ def _(node: AsIs) -> str:
 
 
 def _operator(node: Kernel | PassingLimit) -> str:
+    if node.operator is None:
+        return "without state"
     info = node.operator.state_info
     name = node.operator.node_name
     return name if info is None else f"{name} {info.operator_id} ({info.num_partitions} stores)"

@@ -110,8 +110,13 @@ def is_rewritten(entry: Entry) -> bool:
     return isinstance(entry, str) or any(key in entry for key in ("ansi", "ansi, UTC"))
 
 
-def summary(content: Mapping[str, Any]) -> str:
-    """Per section how many signatures run in ANSI mode and UTC, plainly or rewritten."""
+def summary(
+    content: Mapping[str, Any], computed_here: frozenset[tuple[str, str]] = frozenset()
+) -> str:
+    """Per section how many signatures run in ANSI mode and UTC, plainly or rewritten.
+
+    And how many expressions with those that our own code computes.
+    """
     lines = []
     sections = content["sections"]
     forms = sections.get("rewritten", {})
@@ -135,4 +140,9 @@ def summary(content: Mapping[str, Any]) -> str:
         share = 100 * count / max(1, total)
         line = f"{section:12} {count:6} of {total:6} signatures run ({share:.0f} %)"
         lines.append(line + (f", {len(other)} of them rewritten" if other else ""))
+        if section == "expressions" and computed_here:
+            known = {(name, arguments) for name, entries in names.items() for arguments in entries}
+            count = len(plain | other | known & computed_here)
+            share = 100 * count / max(1, total)
+            lines.append(f"{'':12} {count:6} of {total:6} with our own code ({share:.0f} %)")
     return "\n".join(lines)

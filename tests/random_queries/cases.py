@@ -9,7 +9,7 @@ from typing import Any
 
 from .catalog import STREAMS, TABLES
 from .choices import Choices
-from .mixed import MixedQueries
+from .piped import PipedQueries
 from .settings import SETTINGS
 
 FAMILIES = (
@@ -38,6 +38,7 @@ FAMILIES = (
     (6, "casts"),
     (4, "slips"),
     (6, "set"),
+    (12, "piped"),
 )
 """How often each family comes: the first about as often as among the corpus' topics."""
 
@@ -83,7 +84,7 @@ def _case(choices: Choices) -> Case:
     if family in UNDER_SETTINGS or choices.chance(0.05):
         for key, values in choices.some(SETTINGS, 1, 2):
             settings[key] = choices.one_of(values)
-    grammar = MixedQueries(choices, python=python)
+    grammar = PipedQueries(choices, python=python)
     method = family
     if family in UNDER_SETTINGS:
         method = choices.one_of(UNDER_SETTINGS[family])

@@ -29,11 +29,15 @@ class UnresolvedStar(Unresolved):
     """`*` or `t.*`. `except_names` are those of `* EXCEPT (...)`.
 
     `given` are the columns of `df["*"]`: those of that DataFrame, wherever it is used.
+    `replacement` takes the place of the only column that `except_names` then has: `|> SET a = b`.
     """
+
+    child_fields = ("replacement",)
 
     target: tuple[str, ...] = ()
     except_names: tuple[tuple[str, ...], ...] = ()
     given: tuple[Expression, ...] = ()
+    replacement: Expression | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +91,31 @@ class UnresolvedOrdinal(Unresolved):
     """A position in the select list, as GROUP BY and ORDER BY write it; counted from 1."""
 
     ordinal: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedPipeAggregateOrdinal(Unresolved):
+    """A position in the input that `|> AGGREGATE ... GROUP BY 1` groups by; counted from 1."""
+
+    ordinal: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipeExpression(Unresolved):
+    """What a pipe operator computes: with an aggregate function in AGGREGATE, else without.
+
+    Analysis puts the child in its place once that is resolved.
+    """
+
+    child_fields = ("child",)
+
+    child: Expression
+    clause: str
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether an aggregate function has to stand in it."""
+        return self.clause == "AGGREGATE"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,10 +68,15 @@ class StreamingRelation(LogicalPlan):
         """The column `_metadata`; it takes its id when it is asked for, as in Spark."""
         if self.metadata_type is None:
             return None
-        last = self.attributes[-1] if self.attributes else None
-        if last is not None and (last.name, last.type_) == (METADATA, self.metadata_type):
-            return last
+        if self.shows_metadata:
+            return self.attributes[-1]
         return AttributeReference(name=METADATA, type_=self.metadata_type, is_nullable=False)
+
+    @property
+    def shows_metadata(self) -> bool:
+        """Whether the column `_metadata` is the last one of the attributes."""
+        last = self.attributes[-1] if self.attributes else None
+        return last is not None and (last.name, last.type_) == (METADATA, self.metadata_type)
 
     @cached_property
     def is_streaming(self) -> bool:
@@ -203,6 +208,11 @@ class View(UnaryNode):
     """A temporary view, as analysis finds it behind a source's name."""
 
     name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipeOperator(UnaryNode):
+    """The end of what a pipe operator sees: names do not reach through it to hidden columns."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,8 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.optimizer.collapseProjectAlwaysInline": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.operatorPipeSyntaxEnabled": "true",
+    "spark.sql.parser.singleCharacterPipeOperator.enabled": "true",
     "spark.sql.adaptive.forceApply": "false",
     "spark.sql.legacy.integerGroupingId": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",

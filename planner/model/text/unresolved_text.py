@@ -8,11 +8,13 @@ from .. import registry
 from ..expressions.core import Call, Expression
 from ..expressions.unresolved import (
     NamedArgument,
+    PipeExpression,
     UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
     UnresolvedOrdinal,
+    UnresolvedPipeAggregateOrdinal,
     UnresolvedStar,
 )
 from ..schemas.types import quote_if_needed
@@ -28,13 +30,17 @@ def unresolved_text(expression: Expression, show: Show) -> str | None:
             return "'" + ".".join(quote_if_needed(part) for part in parts)
         case UnresolvedLambdaVariable(parts=parts):
             return "lambda '" + ".".join(parts)
-        case UnresolvedStar(target=target, except_names=excepted):
-            star = ".".join((*target, "*"))
-            return star if not excepted else f"{star} EXCEPT ({_names(excepted)})"
+        case UnresolvedStar(target=target):
+            return ".".join((*target, "*"))
         case UnresolvedOrdinal(ordinal=ordinal):
             return f"unresolvedordinal({ordinal})"
         case NamedArgument(name=name, value=value):
             return f"{name} => {show(value)}"
+        case UnresolvedPipeAggregateOrdinal(ordinal=ordinal):
+            return f"unresolvedpipeaggregateordinal({ordinal})"
+        case PipeExpression(child=child, clause=clause):
+            aggregates = str(expression.aggregates).lower()
+            return f"pipeexpression({show(child)}, {aggregates}, {clause})"
         case UnresolvedAlias(child=child):
             return f"unresolvedalias({show(child)})"
         case UnresolvedFunction():

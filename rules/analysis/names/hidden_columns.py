@@ -11,13 +11,23 @@ from collections.abc import Iterator
 
 from ....planner.model.expressions.core import AttributeReference, Expression
 from ....planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
-from ....planner.model.plans.logical import Filter, Generate, Join, Project, Sort
+from ....planner.model.plans.logical import (
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    Offset,
+    Project,
+    Sort,
+)
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.relations import PipeOperator
 from ....planner.model.tree import replace
 from ..context import Context
 
 Columns = tuple[AttributeReference, ...]
-_TRANSPARENT = (Filter, Sort, Generate)
+_TRANSPARENT = (Filter, Sort, Generate, GlobalLimit, LocalLimit, Offset, PipeOperator)
 
 
 def hidden_columns(plan: LogicalPlan) -> Columns:
@@ -27,8 +37,8 @@ def hidden_columns(plan: LogicalPlan) -> Columns:
             return hidden or hidden_columns(plan.child)
         case Join():
             return (*hidden_columns(plan.left), *hidden_columns(plan.right))
-        case Filter() | Sort() | Generate():
-            return hidden_columns(plan.child)
+    if isinstance(plan, _TRANSPARENT):
+        return hidden_columns(plan.child)
     return ()
 
 
@@ -71,9 +81,9 @@ def _adding(plan: LogicalPlan, needed: frozenset[int]) -> LogicalPlan:
             new = tuple(c for c in hidden_columns(plan) if c.expr_id in missing)
             child = _adding(plan.child, needed - plan.child.output_ids)
             return replace(plan, project_list=(*plan.project_list, *new), child=child)
-        case Join() | Filter() | Sort() | Generate():
-            below: LogicalPlan = plan
-            return below.map_children(lambda child: _adding(child, needed))
+    if isinstance(plan, (*_TRANSPARENT, Join)):
+        below: LogicalPlan = plan
+        return below.map_children(lambda child: _adding(child, needed))
     return plan
 
 

@@ -20,11 +20,19 @@ from ....planner.model.plans.logical import (
     Sort,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.relations import METADATA, StreamingRelation, SubqueryAlias
+from ....planner.model.plans.relations import (
+    METADATA,
+    PipeOperator,
+    StreamingRelation,
+    SubqueryAlias,
+)
 from ....planner.model.tree import replace
 from ..context import Context
 
-_TRANSPARENT = (Project, Filter, Sort, Generate, SubqueryAlias, EventTimeWatermark, Deduplicate)
+_TRANSPARENT = (
+    *(Project, Filter, Sort, Generate, SubqueryAlias, PipeOperator),
+    *(EventTimeWatermark, Deduplicate),
+)
 
 
 def metadata_column(plan: LogicalPlan) -> AttributeReference | None:

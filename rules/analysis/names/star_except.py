@@ -21,13 +21,15 @@ from ..failures import failure, located
 from .suggestions import nearest_in_order, unresolved
 
 Path = tuple[int, ...]
-"""The place of a column, and of the field in it, of the field in that, ..."""
+"""The id of a column, then the place of the field in it, of the field in that, ..."""
 
 
 def without_excepted(
     columns: Sequence[Expression], star: UnresolvedStar, case_sensitive: bool
 ) -> list[Expression]:
     """The star's columns but those that it excepts; of a struct with less fields a new one.
+
+    A replacement stands where the column was. A column that is there several times goes each time.
 
     Raises:
         AnalysisError: a name means no column or several, or two names mean the same.
@@ -41,9 +43,11 @@ def without_excepted(
             raise failure("EXCEPT_OVERLAPPING_COLUMNS", origin=star.origin, columns=listed)
     kept: list[Expression] = []
     for place, column in enumerate(columns):
-        mine = [path[1:] for path in paths if path[0] == place]
+        mine = [path[1:] for path in paths if path[0] == named[place].expr_id]
         if not mine:
             kept.append(column)
+        elif star.replacement is not None:
+            kept.append(star.replacement)
         elif () not in mine:
             name = named[place].name
             kept.append(Alias(child=_smaller(column, mine), name=name))
@@ -58,8 +62,7 @@ def _path(parts: tuple[str, ...], scope: Scope, star: UnresolvedStar) -> Path:
     if found is None:
         raise unresolved(parts, nearest_in_order(parts, scope.columns), star.origin)
     column, fields = found
-    place = next(i for i, c in enumerate(scope.columns) if c.expr_id == column.expr_id)
-    path, type_ = [place], column.type_
+    path, type_ = [column.expr_id], column.type_
     for field in fields:
         names = type_.fields if isinstance(type_, StructType) else ()
         inner = next((i for i, f in enumerate(names) if scope.same(f.name, field)), None)

@@ -19,6 +19,7 @@ from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Expression,
+    Literal,
     lit,
     to_attribute,
 )
@@ -26,12 +27,14 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.unresolved import UnresolvedAlias, UnresolvedAttribute
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.schemas.types import STRING
 from ....planner.model.text.quoting import to_sql_expr, to_sql_id
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..expressions.expressions import Resolver
 from ..failures import failure
 from ..names.extraction import extract
+from .pipes import without_pipe
 
 Items = tuple[Expression, ...]
 
@@ -70,6 +73,7 @@ def refer_to_aliases(items: Items, resolver: Resolver) -> Items:
             if swapped is not item:
                 item = _named_field(item, resolver.resolve(swapped))
                 _refuse_in_aggregates(item)
+                item = without_pipe(item, shown=_as_named)
         result.append(item)
         if isinstance(item, Alias) and item.resolved:
             known.setdefault(resolver.scope.fold(item.name), []).append(item)
@@ -82,6 +86,13 @@ def _named_field(written: Expression, found: Expression) -> Expression:
     if isinstance(inner, UnresolvedAttribute) and len(inner.parts) > 1 and found.resolved:
         return Alias(child=found, name=inner.parts[-1], origin=inner.origin)
     return found
+
+
+def _as_named(reference: Expression) -> Expression:
+    """What prints as the name alone, without the id of the column."""
+    if isinstance(reference, LateralReference):
+        return Literal(value=reference.name, type_=STRING)
+    return reference
 
 
 def _refuse_in_aggregates(item: Expression) -> None:

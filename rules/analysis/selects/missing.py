@@ -18,7 +18,7 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.unresolved import UnresolvedAttribute
 from ....planner.model.plans.logical import Aggregate, Distinct, Filter, Project
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
-from ....planner.model.plans.relations import SubqueryAlias
+from ....planner.model.plans.relations import PipeOperator, SubqueryAlias
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..columns import Scope
@@ -231,7 +231,7 @@ def _add_missing(
     """The expressions over a plan that gives the columns they lack, where it can."""
     if isinstance(plan, Aggregate):
         return _extend_aggregate(expressions, plan)
-    if isinstance(plan, Distinct | SubqueryAlias) or not isinstance(plan, UnaryNode):
+    if isinstance(plan, Distinct | SubqueryAlias | PipeOperator) or not isinstance(plan, UnaryNode):
         return expressions, plan
     resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False, fields=False)
     resolved = tuple(resolver.resolve(e) for e in expressions)

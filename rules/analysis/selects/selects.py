@@ -35,6 +35,7 @@ from ..names.stars import expand_star
 from ..windows.over import extract_windows
 from ..windows.time_windows import expand_windows
 from .lateral import expand_lateral, refer_to_aliases
+from .pipes import with_positions, without_pipe
 
 
 def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> LogicalPlan:
@@ -74,7 +75,8 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
             resolved = expand_grouping_sets(resolved, sets_of(plan), identity)
         return extract_windows(expand_lateral(resolved))
 
-    return _below_generators(refer_to_aliases(over.aggregates, resolver), aggregate, context)
+    items = with_positions(over.aggregates, child.output)
+    return _below_generators(refer_to_aliases(items, resolver), aggregate, context)
 
 
 def _refuse_star_with_positions(
@@ -122,7 +124,8 @@ def resolve_items(items: tuple[Expression, ...], resolver: Resolver) -> tuple[Ex
     resolved: list[Expression] = []
     for item in items:
         if isinstance(item, UnresolvedStar):
-            resolved.extend(expand_star(item, resolver))
+            columns = expand_star(item, resolver)
+            resolved.extend(_item(c, resolver) if c is item.replacement else c for c in columns)
         else:
             resolved.append(_item(item, resolver))
     return tuple(resolved)
@@ -131,7 +134,7 @@ def resolve_items(items: tuple[Expression, ...], resolver: Resolver) -> tuple[Ex
 def _item(item: Expression, resolver: Resolver) -> Expression:
     inner = item.child if isinstance(item, UnresolvedAlias) else item
     if not isinstance(inner, UnresolvedAttribute):
-        return resolver.resolve(item)
+        return without_pipe(resolver.resolve(item))
     # A field is named by the last part of the name as written, not by its printed form.
     found = resolver.column(inner.parts, inner)
     if found is None:

@@ -14,7 +14,8 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.subqueries import OuterReference, SubqueryExpression, is_outer
 from ....planner.model.plans.logical import Filter, Generate, Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.relations import OneRowRelation
+from ....planner.model.plans.relations import OneRowRelation, PipeOperator
+from ....planner.model.text.logical_text import tree_text
 from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.text.text import pretty
 from ..failures import failure
@@ -31,6 +32,22 @@ def misplaced_outer_references(subquery: SubqueryExpression) -> AnalysisError | 
         error = _mixed_aggregates(operator) or _outside_of_filters(operator)
         if error is not None:
             return error
+    return _behind_pipes(subquery.plan)
+
+
+def _behind_pipes(plan: LogicalPlan) -> AnalysisError | None:
+    """Outer columns below the end of a pipe operator, which Spark takes for any other operator."""
+    for end in _bottom_up(plan):
+        if not isinstance(end, PipeOperator):
+            continue
+        for operator in _bottom_up(end.child):
+            if any(is_outer(e) for e in operator.expressions):
+                location = "ACCESSING_OUTER_QUERY_COLUMN_IS_NOT_ALLOWED"
+                return failure(
+                    f"UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.{location}",
+                    origin=operator.origin,
+                    treeNode=f"{tree_text(operator)}\n",
+                )
     return None
 
 

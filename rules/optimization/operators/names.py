@@ -1,9 +1,9 @@
-"""Names over plans: table aliases and views."""
+"""Names over plans, and where they end: table aliases, views, pipe operators."""
 
 from __future__ import annotations
 
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.relations import SubqueryAlias, View
+from ....planner.model.plans.relations import PipeOperator, SubqueryAlias, View
 from ....planner.model.settings.conf import Conf
 from ...common.ctes import inline_ctes
 from ...common.trees import rewrite_up
@@ -17,12 +17,12 @@ def inline_definitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 
 def eliminate_names(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
-    """Table aliases and views go: columns are known by id from here on.
+    """Table aliases, views and the ends of pipes go: columns are known by id from here on.
 
     `SubqueryAlias t, child` -> `child`. Requires a resolved plan. Idempotent.
     """
 
     def drop(node: LogicalPlan) -> LogicalPlan:
-        return node.child if isinstance(node, SubqueryAlias | View) else node
+        return node.child if isinstance(node, SubqueryAlias | View | PipeOperator) else node
 
-    return rewrite_up(plan, drop, frozenset((SubqueryAlias, View)))
+    return rewrite_up(plan, drop, frozenset((SubqueryAlias, View, PipeOperator)))

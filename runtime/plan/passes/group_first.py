@@ -43,7 +43,7 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
     def grouped(node: RuntimeNode) -> RuntimeNode:
         match node:
-            case Kernel(inputs=(ReadFiles(),)):
+            case Kernel(inputs=(ReadFiles(),)) | Kernel(operator=None):
                 return node  # its tasks group what they read
             case Kernel(hashed=keys) if any(contains_type(k.data_type, MapType) for k in keys):
                 return node  # Spark would sort maps once more, and loses null values of them then
@@ -57,7 +57,7 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 def _pays(kernel: Kernel, facts: BatchFacts) -> bool:
     if kernel.single:
         return True
-    info = kernel.operator.state_info
+    info = None if kernel.operator is None else kernel.operator.state_info
     figures = {} if info is None else facts.figures.get(info.operator_id, {})
     rows = figures.get(RECEIVED, 0)
     return rows >= MANY and figures.get(GROUPS, rows) * SHRINK <= rows

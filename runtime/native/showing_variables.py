@@ -1,0 +1,114 @@
+"""State of Spark's `transformWithState`, for `stateplan state show`: its variables and its timers.
+
+Each variable is a column family of RocksDB, which Spark's `statestore` source reads by the
+variable's name; Spark's `state-metadata` source tells the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import pyarrow.compute as pc
+
+from ...planner.evolution.stored import Field, StoredSchema
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.schemas.types import STRING
+from ..inspection.columns import StateColumn
+from ..state.parts import TIMERS
+from .operators import fit
+from .showing_rows import Found, NativeState
+from .stores import operator_properties, spark_table, state_frame
+from .unsafe_reading import stored_type
+
+OPERATORS = "transformWithState"
+"""How the names of Spark's operators begin that keep variables."""
+_COLUMNS = {
+    "ValueState": ("value",),
+    "ListState": ("list_element",),
+    "MapState": ("user_map_key", "user_map_value"),
+    "TimerState": ("expiration_timestamp_ms",),
+}
+
+
+class NativeVariables(NativeState):
+    """The variables of one processor at one version: a row for each value, element and entry.
+
+    The column `variable` has the variable's name, or `timers`; the key's columns follow, then for
+    each variable the columns that Spark's `statestore` source gives, behind the variable's name.
+    """
+
+    label = "variable"
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, str]:
+        """What each variable is, by name, as the operator's metadata lists them."""
+        kinds: dict[str, str] = {}
+        for variable in operator_properties(self.checkpoint, self.stored.id, self._spark).get(
+            "stateVariables", ()
+        ):
+            kind = variable["stateVariableType"]
+            if kind not in _COLUMNS:
+                raise RuntimeFailure(
+                    "STATEPLAN_STATE_NOT_READ",
+                    f"The variable '{variable['stateName']}' of operator {self.stored.id} in "
+                    f"'{self.checkpoint.root}' is of a kind that is not known here: {kind}.",
+                    hint='Read it with spark.read.format("statestore").load(checkpoint).',
+                )
+            kinds[variable["stateName"]] = kind
+        return kinds
+
+    def _is_of_timers(self, store: str) -> bool:
+        return self._kinds[store] == "TimerState"
+
+    @cached_property
+    def _stores(self) -> Mapping[str, StoredSchema]:
+        return {name: self._schema_of(name) for name in self._kinds}
+
+    def _options(self, name: str) -> dict[str, str]:
+        if self._is_of_timers(name):
+            return {"readRegisteredTimers": "true"}
+        return {"stateVarName": name, "flattenCollectionTypes": "true"}
+
+    def _schema_of(self, name: str) -> StoredSchema:
+        frame = state_frame(self.checkpoint, self.stored.id, self._spark, self._options(name))
+        fields: dict[str, Field] = {f["name"]: f for f in frame.schema.jsonValue()["fields"]}
+        key = fields["key"]["type"]["fields"]
+        return StoredSchema(tuple(key), tuple(fields[c] for c in _COLUMNS[self._kinds[name]]))
+
+    def _prefix(self, store: str) -> str:
+        return "" if self._is_of_timers(store) else f"{store}_"
+
+    def _name(self, store: str) -> str:
+        return TIMERS if self._is_of_timers(store) else store
+
+    @property
+    def columns(self) -> tuple[StateColumn, ...]:
+        """The variable's name, the keys, then the columns of each variable."""
+        keys, values = self._columns
+        label = StateColumn("key", self.label, STRING, "")
+        return (label, *keys, *(column for own in values.values() for column in own))
+
+    def _part(self, store: str, schema: StoredSchema) -> Found:
+        columns = ("partition_id", "key", *_COLUMNS[self._kinds[store]])
+        options = self._options(store)
+        batch = self.version - 1
+        table = spark_table(
+            self.checkpoint, self.stored.id, self._spark, options, columns, batch=batch
+        )
+        owners, keys, *values = (column.combine_chunks() for column in table.columns)
+        parts = [pc.struct_field(keys, [i]) for i in range(len(schema.key))]
+        fields = (*schema.key, *schema.value)
+        found = [
+            fit(column, stored_type(self._type(field)))
+            for column, field in zip((*parts, *values), fields, strict=True)
+        ]
+        return Found(owners, found, sum(column.nbytes for column in found))
+
+    def _count_keys(self, rows: int) -> int:
+        """The keys of all variables: a list has a row for each element, a map for each entry."""
+        found: set[str] = set()
+        for store, part in self._parts.items():
+            keys = part.columns[: len(self._stores[store].key)]
+            found.update(map(repr, zip(*(column.to_pylist() for column in keys), strict=True)))
+        return len(found)
