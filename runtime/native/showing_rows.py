@@ -85,11 +85,17 @@ class NativeState:
             for store, schema in self._stores.items()
             for field in schema.value
         ]
-        named = list(unique_columns([*keys, *(column for _, column in values)]))
+        columns = [*self._labels, *keys, *(column for _, column in values)]
+        named = list(unique_columns(columns))[len(self._labels) :]
         found: dict[str, list[StateColumn]] = {store: [] for store in self._stores}
         for (store, _), column in zip(values, named[len(keys) :], strict=True):
             found[store].append(column)
         return named[: len(keys)], found
+
+    @property
+    def _labels(self) -> tuple[StateColumn, ...]:
+        """The column that tells the stores apart, where there are several."""
+        return (StateColumn("key", self.label, STRING, ""),) if len(self._stores) > 1 else ()
 
     def _prefix(self, store: str) -> str:
         """What the names of a store's columns begin with."""
@@ -116,10 +122,9 @@ class NativeState:
     @property
     def columns(self) -> tuple[StateColumn, ...]:
         """What the rows hold; of a join the keys, then the columns of either side."""
-        side = (StateColumn("key", self.label, STRING, ""),) if len(self._stores) > 1 else ()
         keys, values = self._columns
         columns = [*keys, *(c for own in values.values() for c in own)]
-        return (*side, *(c for c in columns if c.data_type != NULL))
+        return (*self._labels, *(c for c in columns if c.data_type != NULL))
 
     @property
     def schema(self) -> Any:

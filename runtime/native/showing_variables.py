@@ -83,11 +83,8 @@ class NativeVariables(NativeState):
         return TIMERS if self._is_of_timers(store) else store
 
     @property
-    def columns(self) -> tuple[StateColumn, ...]:
-        """The variable's name, the keys, then the columns of each variable."""
-        keys, values = self._columns
-        label = StateColumn("key", self.label, STRING, "")
-        return (label, *keys, *(column for own in values.values() for column in own))
+    def _labels(self) -> tuple[StateColumn, ...]:
+        return (StateColumn("key", self.label, STRING, ""),)
 
     def _part(self, store: str, schema: StoredSchema) -> Found:
         columns = ("partition_id", "key", *_COLUMNS[self._kinds[store]])
