@@ -33,6 +33,7 @@ from ..model.expressions.unresolved import (
     UnresolvedStar,
 )
 from ..model.expressions.windows import WindowExpression
+from ..model.schemas.ddl import parse_schema, parse_type
 from ..model.schemas.types import StructType
 from ..model.text.text import pretty
 from ..model.tree import replace
@@ -286,19 +287,26 @@ class ExpressionReader:
 
 
 def _written_schema(argument: Expression) -> Expression:
-    """A schema that the client sends as JSON (a StructType in the code) as SQL has it."""
+    """A schema that the client sends as JSON (a StructType in the code) as SQL has it.
+
+    JSON stays where SQL has no words for it: an array whose elements are never null.
+    """
     if not (isinstance(argument, Literal) and isinstance(argument.value, str)):
         return argument
     if not argument.value.lstrip().startswith("{"):
         return argument
     kind = read_type(argument.value)
-    if not isinstance(kind, StructType):
-        return replace(argument, value=kind.sql)
-    fields = (
-        f"`{f.name.replace('`', '``')}` {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}"
-        for f in kind.fields
-    )
-    return replace(argument, value=", ".join(fields))
+    if isinstance(kind, StructType):
+        fields = (
+            f"`{f.name.replace('`', '``')}` {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}"
+            for f in kind.fields
+        )
+        text = ", ".join(fields)
+        same = parse_schema(text) == kind
+    else:
+        text = kind.sql
+        same = parse_type(text) == kind
+    return replace(argument, value=text) if same else argument
 
 
 def _is_false(expression: Expression) -> bool:

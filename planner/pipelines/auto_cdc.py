@@ -43,7 +43,10 @@ class AutoCdc:
     @property
     def used(self) -> tuple[Expression, ...]:
         """What is asked of the columns of the changes."""
-        names = (*self.keys, *self.columns, *self.tracked)
+        names = (
+            *(*self.keys, *self.columns, *self.tracked),
+            *(*self.except_columns, *self.untracked),
+        )
         columns = tuple(UnresolvedAttribute(parts=(name,)) for name in names)
         return (*columns, self.sequence_by, *(() if self.deletes is None else (self.deletes,)))
 

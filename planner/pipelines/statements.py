@@ -30,6 +30,7 @@ _DEFINES = re.compile(
     r"(?:STREAMING\s+(?:LIVE\s+)?TABLE|MATERIALIZED\s+VIEW|LIVE\s+(?:TABLE|VIEW)|FLOW)\b",
     re.IGNORECASE | re.MULTILINE,
 )
+_DATABRICKS_OF_COLUMNS = ("GENERATED", "MASK", "PRIMARY", "REFERENCES")
 _DATABRICKS = re.compile(
     r"\bCREATE\s+OR\s+REFRESH\b|\bLIVE\s+(?:TABLE|VIEW)\b|\bLIVE\.\w|\bAPPLY\s+CHANGES\s+INTO\b"
     r"|\bEXPECT\s*\(|\bIGNORE\s+NULL\s+UPDATES\b|\bPRIVATE\s+(?:STREAMING|MATERIALIZED)\b",
@@ -255,7 +256,7 @@ def _dataset(
             _refuse_expectations(at)
         columns = at.bracket()
         if databricks:
-            columns = _without_constraints(columns)
+            columns = without_databricks(columns)
         # Names of a view's columns change nothing in Spark's pipelines.
         schema = parse_schema(columns) if kind.is_table and columns.strip() else None
     format_ = comment = ""
@@ -306,13 +307,22 @@ def _refuse_expectations(at: StatementCursor) -> None:
             raise at.misfit()
 
 
-def _without_constraints(columns: str) -> str:
-    """Columns without expectations, which check rows when a pipeline runs."""
+def without_databricks(columns: str) -> str:
+    """Columns as Spark reads them: how Databricks fills and checks them changes no plan.
+
+    Expectations and keys (CONSTRAINT), generated columns and masks are left out.
+    """
     at = StatementCursor(columns)
     kept: list[str] = []
     while not at.at_end:
-        constraint = at.looks_at("CONSTRAINT")
-        text = at.until(lambda here: here.looks_at(","))
+        start, constraint = at.place, at.looks_at("CONSTRAINT")
+
+        def stops(here: StatementCursor, start: int = start) -> bool:
+            more = any(here.looks_at(word) for word in _DATABRICKS_OF_COLUMNS)
+            return here.looks_at(",") or (more and here.place > start)
+
+        text = at.until(stops)
+        at.until(lambda here: here.looks_at(","))
         at.takes(",")
         if not constraint:
             kept.append(text)

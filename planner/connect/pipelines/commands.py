@@ -23,7 +23,7 @@ from ...pipelines.refusals import (
     multipart_flow,
     refusal,
 )
-from ...pipelines.statements import DatasetStatement, FlowStatement, SqlFile
+from ...pipelines.statements import DatasetStatement, FlowStatement, SqlFile, without_databricks
 from ..console import Console
 from ..expressions import ExpressionReader
 from ..failures import unsupported
@@ -131,8 +131,9 @@ def _define_output(session: PlannerSession, message: Message, console: Console) 
     schema = None
     if details.WhichOneof("schema") == "schema_string":
         # What only a missing module knows declares nothing.
-        known = not is_placeholder(details.schema_string)
-        schema = read_schema(details.schema_string) if known else None
+        text = details.schema_string
+        if not is_placeholder(text):
+            schema = read_schema(without_databricks(text) if pipeline.databricks else text)
     elif details.WhichOneof("schema"):
         found = from_proto(details.schema_data_type)
         schema = found if isinstance(found, StructType) else None

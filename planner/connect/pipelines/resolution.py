@@ -35,6 +35,8 @@ from .eager import eager_steps
 if TYPE_CHECKING:
     from ..session import Planned, PlannerSession
 
+# A setting: data sets that Databricks' names define as soon as something reads them, one a line.
+PENDING = "stateplan.pipelines.pending"
 _VIEW_CHECK = "pipelines.incompatibleViewCheck.enabled"
 
 
@@ -47,7 +49,13 @@ class _Refused(Exception):
 
 
 class _UpstreamFailed(AnalysisError):
-    """What a flow reads could not be planned."""
+    """What a flow reads could not be planned.
+
+    Attributes:
+        cause: the error that a flow above it has of its own.
+    """
+
+    cause: StateplanError
 
 
 class Resolution:
@@ -66,12 +74,13 @@ class Resolution:
         self._available: dict[Identifier, Dataset] = {}
         self._under_way: list[Dataset] = []
         self._given: dict[str, Dataset] = {}
+        self._running = False
 
     # ------------------------------------------------------------------------ asked by the session
 
     def defines(self, error: StateplanError) -> bool:
         """Whether an error names a data set of the pipeline as a table that is not there."""
-        return self._missing(error) is not None
+        return self._missing(error) is not None or self._is_pending(error)
 
     def provide(self, error: StateplanError) -> bool:
         """Make the data set that an error misses; False if the pipeline has none of that name.
@@ -82,9 +91,22 @@ class Resolution:
         dataset = self._missing(error)
         if dataset is None:
             return False
+        # Until the run begins, what a data set is made of may still be defined.
+        if not self._running and not self.pipeline.flows_of(dataset):
+            return False
         spelled = ".".join(error.subject).replace("`", "")
         if dataset.identifier not in self._available:
-            self._make(dataset)
+            try:
+                self._make(dataset)
+            except _UpstreamFailed as failed:
+                if self._running:
+                    raise
+                self._errors.clear()
+                raise failed.cause from None
+            except _Refused as refused:
+                if self._running:
+                    raise
+                raise refused.error from None
         self._name(dataset, spelled)
         return True
 
@@ -118,6 +140,12 @@ class Resolution:
                 name = dataset.identifier[-1]
                 raise refusals.incompatible_view_read(name, streaming_view=view.plan.is_streaming)
 
+    def _is_pending(self, error: StateplanError) -> bool:
+        if error.condition not in UNKNOWN_TABLE or not error.subject:
+            return False
+        pending = self.session.settings.get(PENDING, "").splitlines()
+        return any(is_target(name, ".".join(error.subject)) for name in pending)
+
     def _missing(self, error: StateplanError) -> Dataset | None:
         if error.condition not in UNKNOWN_TABLE or not error.subject:
             return None
@@ -143,9 +171,13 @@ class Resolution:
             flows = self.pipeline.flows_of(dataset)
             for flow in flows:
                 self._resolve(flow)
-            if not flows or any(flow in self._errors for flow in flows):
+            errors = [self._errors[flow] for flow in flows if flow in self._errors]
+            if errors or not flows:
                 error = refusals.not_resolved(dataset)
-                raise _UpstreamFailed(error.condition, error.message, hint=error.hint)
+                failed = _UpstreamFailed(error.condition, error.message, hint=error.hint)
+                first = errors[0] if errors else error
+                failed.cause = first.cause if isinstance(first, _UpstreamFailed) else first
+                raise failed
             if dataset.kind.is_table:
                 self._schema(dataset, flows)
         finally:
@@ -251,6 +283,7 @@ class Resolution:
         Raises:
             StateplanError: the graph is refused, or a flow; what could be planned is shown.
         """
+        self._running = True
         eager = list(eager_steps(self.pipeline))
         if not self.pipeline.databricks:
             for step in eager:
@@ -341,6 +374,12 @@ class Resolution:
             raise refusals.unresolved_flows(own, downstream)
         if broken:
             raise broken[0][1]
+
+
+def is_target(target: str, name: str) -> bool:
+    """Whether a table that a query names is the one of a definition of Databricks'."""
+    target, name = target.lower(), name.lower()
+    return target in (name, name.removeprefix("live.")) or target.endswith(f".{name}")
 
 
 def _unresolved(plan: LogicalPlan) -> Iterator[UnresolvedRelation]:

@@ -29,6 +29,7 @@ from pyspark.pipelines.source_code_location import (
     get_caller_source_code_location,
 )
 
+from ..pipelines.resolution import PENDING, is_target
 from .stand_ins import StandIn
 
 _EXPECTATIONS = (
@@ -72,7 +73,7 @@ class DltNames:
         """Let files import `dlt`, unless there is such a module, and find the names in Spark's."""
         names = self._names()
         target: Any = spark_pipelines
-        for name in (*_EXPECTATIONS, "view", "read", "read_stream"):
+        for name in (*_EXPECTATIONS, "view", "read", "read_stream", "readStream"):
             if not hasattr(target, name):
                 setattr(target, name, names[name])
         if importlib.util.find_spec("dlt") is None:
@@ -87,8 +88,9 @@ class DltNames:
             "append_flow": self._append_flow,
             "create_sink": spark_pipelines.create_sink,
             "read": lambda name: self.spark.read.table(name),
-            "read_stream": lambda name: self.spark.readStream.table(name),
         }
+        for name in ("read_stream", "readStream"):
+            names[name] = lambda table: self.spark.readStream.table(table)
         for name in (
             *("create_streaming_table", "create_streaming_live_table"),
             "create_target_table",
@@ -204,6 +206,8 @@ class DltNames:
     def _called(self, definition: _Definition) -> tuple[Any, bool]:
         """What a function gives, and whether it is a stream; those that it reads come first."""
         while True:
+            waiting = [one.target for k, one in self._pending.items() if k not in self._under_way]
+            self.spark.conf.set(PENDING, "\n".join(waiting))
             context = add_pipeline_analysis_context(
                 spark=self.spark, dataflow_graph_id=self.graph, flow_name=definition.name
             )
@@ -222,10 +226,9 @@ class DltNames:
         """The definition that a function waits for, if a table is not there that is defined."""
         if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
             return None
-        name = (error.getMessageParameters() or {}).get("subject", "").lower()
+        name = (error.getMessageParameters() or {}).get("subject", "")
         for key, definition in self._pending.items():
-            own = definition.target.lower()
-            if own in (name, name.removeprefix("live.")) or own.endswith(f".{name}"):
+            if is_target(definition.target, name):
                 return None if key in self._under_way else key
         return None
 

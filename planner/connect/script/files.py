@@ -49,12 +49,15 @@ class MissingFile:
         return StandIn(f"open({self.name}).{name}")
 
 
-def open_missing_files(program: Program, note: Callable[[str], None]) -> None:
+def open_missing_files(
+    program: Program, note: Callable[[str], None], missed: Callable[[str], None]
+) -> None:
     """Let the user's own lines read files that are not here. In the process that explains alone.
 
     Args:
         program: whose lines.
         note: tells the user.
+        missed: is told of a file that is not here where the code gets the error.
     """
     python: Any = builtins
     opened = python.open
@@ -65,6 +68,9 @@ def open_missing_files(program: Program, note: Callable[[str], None]) -> None:
         except FileNotFoundError:
             frame = program.own_frame(_caller())
             if frame is None or "r" not in mode or _is_caught(frame, program):
+                # ConfigParser.read goes on without a file, to a section that is not there.
+                if frame is not None or _file_of(_caller()).endswith("configparser.py"):
+                    missed(str(file))
                 raise
             note(f"{program.place(of=frame)}: '{file}' is not here: its content is a stand-in")
             return MissingFile(str(file))
@@ -108,6 +114,10 @@ def _whole(source: Any) -> Any:
 
 def _caller() -> FrameType | None:
     return sys._getframe(2)
+
+
+def _file_of(frame: FrameType | None) -> str:
+    return "" if frame is None else frame.f_code.co_filename
 
 
 def _is_caught(frame: FrameType | None, program: Program) -> bool:

@@ -58,8 +58,8 @@ class Launch:
         self.program = program
         self.patches = Patches(program)
         self.modules = MissingModules(program)
-        self.report = Report(program, self.patches, self.modules)
-        self.network = Network(program, self.report.note)
+        self.network = Network(program, lambda text: self.report.note(text))
+        self.report = Report(program, self.patches, self.modules, self.network.asked)
         self.module = ModuleType("__main__")
         self.names = _Builtins(vars(builtins))
         self.names.modules = self.modules
@@ -73,12 +73,11 @@ class Launch:
             with self._waiting():
                 if self.program.is_pipeline:
                     self.pipeline = PipelineRun(self.program, self._run_module, self.report.note)
-                    self.pipeline.run()
+                    self.pipeline.run(self._call)
                 else:
                     self._run_file(self.program.path)
-            if self.program.call is not None:
-                with self._waiting():
-                    planned_call(self.program.call, self.module.__dict__)
+            if self.pipeline is None:
+                self._call()
             if self.program.into_batches:
                 planned_batches(self.patches.batches)
         except PySparkException as error:
@@ -94,6 +93,12 @@ class Launch:
             status = FAILED
         self.report.closing()
         return status
+
+    def _call(self) -> None:
+        """What is to be called when the file has run."""
+        if self.program.call is not None:
+            with self._waiting():
+                planned_call(self.program.call, self.module.__dict__)
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
@@ -112,7 +117,7 @@ class Launch:
         Rules.seen = self._seen
         if not self.program.strict_imports:
             self.modules.install()
-            open_missing_files(self.program, self.report.note)
+            open_missing_files(self.program, self.report.note, self.patches.missed)
         read_stand_ins()
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
@@ -126,14 +131,14 @@ class Launch:
         sys.argv = [self.program.path, *self.program.arguments]
         sys.path[:1] = self.program.search_path[:1]
         sys.path += self.program.search_path[1:]
-        self._set_up(self.module, self.program.path)
+        self._set_up(self.module, self.program.path, self.program.package)
         sys.modules["__main__"] = self.module
 
-    def _set_up(self, module: ModuleType, path: str) -> None:
+    def _set_up(self, module: ModuleType, path: str, package: str) -> None:
         module.__dict__.update(
             __file__=os.path.abspath(path),
             __builtins__=self.names,
-            __package__=self.program.package or None,
+            __package__=package or None,
         )
 
     def _seen(self, path: str, attribute: str) -> None:
@@ -156,8 +161,11 @@ class Launch:
     def _run_module(self, path: str) -> None:
         """Run one file of a pipeline as a module of its own."""
         self.module = ModuleType(Path(path).stem)
-        self._set_up(self.module, path)
-        sys.path.insert(0, str(Path(path).resolve().parent))
+        file = Path(path).resolve()
+        package = self.program.package_of(file)
+        self._set_up(self.module, path, package)
+        above = file.parents[package.count(".") + 1 if package else 0]
+        sys.path[:0] = dict.fromkeys((str(file.parent), str(above)))
         self._run_file(path)
 
     def _compiled(self, cell: Cell) -> CodeType:

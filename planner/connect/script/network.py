@@ -62,12 +62,14 @@ class Network:
 
     Attributes:
         refused: whether a connection was refused.
+        asked: the requests that stand-ins answer.
     """
 
     def __init__(self, program: Program, note: Callable[[str], None]) -> None:
         self.program = program
         self.note = note
         self.refused = False
+        self.asked: list[str] = []
 
     def close(self) -> None:
         """From now on nothing is reached. It happens in the process that explains alone."""
@@ -111,6 +113,7 @@ class Network:
 
     def answered(self, call: str, url: Any) -> Answer:
         """The answer to a request."""
+        self.asked.append(str(url))
         self.note(f"{self.program.place()}: {call}({url}) is not sent: its answer is a stand-in")
         return Answer(f"{call}({url})".replace("?", ""))
 

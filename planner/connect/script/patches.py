@@ -37,6 +37,7 @@ from .program import Program
 from .stand_ins import Rules, StandIn
 
 _JVM = ("_jvm", "_jsparkSession", "_jsc", "_sc", "_wrapped")
+_ASKING = ("os.py", "_collections_abc.py", "pathlib.py", "genericpath.py", "genericpath>")
 _SLEEPS = 100  # of one line, until it is taken for a loop that waits for ever
 
 
@@ -55,6 +56,7 @@ class Patches:
         failures: errors of the planner in the order they came, caught by the file or not.
         unset: environment variables that the file asked for and that are not set.
         batches: the schema of each foreachBatch and its function.
+        absent: files and folders that the file looked for and that are not here, the latest last.
     """
 
     def __init__(self, program: Program, context: type[PlannedContext] = PlannedContext) -> None:
@@ -63,6 +65,7 @@ class Patches:
         self.failures: list[BaseException] = []
         self.unset: dict[str, None] = {}
         self.batches: list[tuple[Any, Callable[..., Any]]] = []
+        self.absent: dict[str, None] = {}
 
     def apply(self) -> None:
         """Change all of it."""
@@ -81,6 +84,7 @@ class Patches:
         self._errors()
         self._waits()
         self._environment()
+        self._files()
         plan_models()
 
     def sessions(self) -> None:
@@ -281,11 +285,31 @@ class Patches:
 
         kind.__getitem__ = get
 
+    def _files(self) -> None:
+        """Which files the file looks for that are not there."""
+        looked, program = os.stat, self.program
+
+        def stat(path: Any, *arguments: Any, **named: Any) -> Any:
+            try:
+                return looked(path, *arguments, **named)
+            except FileNotFoundError:
+                if program.own_frame(_caller()) is not None:
+                    self.missed(path)
+                raise
+
+        python: Any = os
+        python.stat = stat
+
+    def missed(self, path: Any) -> None:
+        """The file looked for another that is not there."""
+        self.absent.pop(str(path), None)
+        self.absent[str(path)] = None
+
 
 def _caller() -> Any:
-    """The frame that asked for a variable: not that of `os.getenv` or `environ.get`."""
+    """The frame that asked for a variable or a file: not that of `os.getenv` or `Path.exists`."""
     frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.endswith(("os.py", "_collections_abc.py")):
+    while frame is not None and frame.f_code.co_filename.endswith(_ASKING):
         frame = frame.f_back
     if frame is not None and "<frozen" in frame.f_code.co_filename:
         return frame.f_back

@@ -48,8 +48,11 @@ class PipelineRun:
         self.note = note
         self._registry: Any = None
 
-    def run(self) -> None:
+    def run(self, defined: Callable[[], None]) -> None:
         """Define everything, then plan it.
+
+        Args:
+            defined: is called behind the files' own definitions; it may add some.
 
         Raises:
             PySparkException: a definition or the graph is refused.
@@ -72,6 +75,7 @@ class PipelineRun:
         with graph_element_registration_context(self._registry):
             for file in files:
                 self._define(file, spark, graph)
+            defined()
             names.define()
         for _ in start_run(
             spark,

@@ -85,19 +85,23 @@ class Program:
 
     @cached_property
     def package(self) -> str:
-        """The package that the file is part of, or nothing.
+        """The package that the file is part of, or nothing; a pipeline's files have each theirs."""
+        return "" if self.is_pipeline else self.package_of(Path(self.path).resolve())
+
+    def package_of(self, file: Path) -> str:
+        """The package that a file is part of, or nothing.
 
         A file that imports relatively is part of one, even where no folder says so.
         """
         parts: list[str] = []
-        folder = self.folder
+        folder = file.parent
         while (folder / "__init__.py").is_file() and folder != folder.parent:
             parts.insert(0, folder.name)
             folder = folder.parent
-        if self.is_pipeline:
-            return ""
-        if not parts and _RELATIVE.search(Path(self.path).read_bytes()):
-            parts = [*self.folder.relative_to(self.root).parts] or [self.folder.name]
+        if not parts and _RELATIVE.search(file.read_bytes()):
+            inner = file.parent.is_relative_to(self.root)
+            parts = [*file.parent.relative_to(self.root).parts] if inner else []
+            parts = parts or [file.parent.name]
         return ".".join(parts)
 
     @cached_property

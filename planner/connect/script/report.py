@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import threading
 import traceback
+from collections.abc import Sequence
 
+from pyspark import __version__
 from pyspark.errors import PySparkException
+from pyspark.sql.connect import functions
 
 from .missing_modules import MissingModules
 from .patches import Patches
 from .program import Program
 from .stand_ins import StandIn, StandInNeeded
 
+_PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
 HUNG = 1  # the exit status, as of a file that fails
 
 
 class Report:
-    """Writes to standard error."""
+    """Writes to standard error.
 
-    def __init__(self, program: Program, patches: Patches, modules: MissingModules) -> None:
+    Args:
+        program: the file.
+        patches: know what was missed.
+        modules: know which are stand-ins.
+        asked: requests that were not sent.
+    """
+
+    def __init__(
+        self, program: Program, patches: Patches, modules: MissingModules, asked: Sequence[str]
+    ) -> None:
         self.program = program
         self.patches = patches
         self.modules = modules
+        self.asked = asked
         self._noted: dict[str, None] = {}
         self._told: list[BaseException] = []
 
@@ -101,8 +116,24 @@ class Report:
             )
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
+        elif isinstance(error, NameError) and error.name in vars(functions):
+            # Spark's `__all__` has no name of the old spelling.
+            hint = (
+                f"`from pyspark.sql.functions import *` does not bring it in PySpark {__version__}:"
+                f" import {error.name} by its name."
+            )
         elif isinstance(error, IndexError) and "argv" in self._line_of(error):
             hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
+        elif found := _PLACEHOLDER.search(text):
+            hint = (
+                f"{found[0]} stands for what is not here: give the folder of its module with"
+                " --python-path or, where --call hands it in, its value in the call's brackets."
+            )
+        elif self.asked:
+            hint = (
+                f"The code may need what {self.asked[-1]} answers, and nothing is sent: give the"
+                " answer to a function that --call calls, or catch this error."
+            )
         elif self.patches.unset and isinstance(error, KeyError | TypeError | ValueError):
             hint = f"Set what is not there: {self._settings()}."
         elif empty:
@@ -110,8 +141,18 @@ class Report:
         elif isinstance(error, FileNotFoundError):
             hint = "Run stateplan explain in the folder that the script is started in."
         else:
-            hint = ""
+            hint = self._absent()
         return hint
+
+    def _absent(self) -> str:
+        """What to do about a file that the code looked for in vain."""
+        if not self.patches.absent:
+            return ""
+        path = list(self.patches.absent)[-1]
+        return (
+            f"The code looked for '{path}', which is not here: run stateplan explain where it is,"
+            " or make it."
+        )
 
     def _line_of(self, error: BaseException) -> str:
         frames = traceback.extract_tb(error.__traceback__)
@@ -144,6 +185,10 @@ class Report:
                 "hint: Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS.",
                 file=sys.stderr,
             )
+        elif error.code:
+            print(f"error: the file ended itself at {self.place_of(error)}", file=sys.stderr)
+            if hint := self._absent():
+                print(f"hint: {hint}", file=sys.stderr)
 
     def _of_arguments(self, error: SystemExit) -> bool:
         frames = traceback.extract_tb(error.__traceback__)

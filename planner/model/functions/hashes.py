@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..schemas.ddl import parse_schema, parse_type
+from ..schemas.schema_json import type_from_json
 from ..schemas.types import (
     INT,
     LONG,
@@ -24,6 +27,7 @@ from ..schemas.types import (
     contains_type,
 )
 from ..settings.conf import Conf
+from ..text.fields_shown import cut_arguments
 from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
@@ -75,7 +79,7 @@ def _sha2_value(call: Call, value: bytes, bits: int) -> object:
 
 
 def read_schema(schema: Expression, call: Call) -> DataType:
-    """The type that a constant schema argument says, as DDL or as `schema_of_json(...)`.
+    """The type that a constant schema argument says, as DDL, as JSON or as `schema_of_json(...)`.
 
     Raises:
         AnalysisError: it is no constant, or no schema.
@@ -88,6 +92,9 @@ def read_schema(schema: Expression, call: Call) -> DataType:
         text = schema.value
         if not text.strip():
             raise AnalysisError.of("PARSE_EMPTY_STATEMENT")
+        if text.lstrip().startswith("{"):
+            with suppress(ValueError, KeyError, TypeError):
+                return type_from_json(json.loads(text))
         try:
             return parse_schema(text)
         except AnalysisError:
@@ -135,12 +142,16 @@ def _check_schema_of(call: Call, conf: Conf) -> Expression:
 
 
 def _check_from(name: str) -> Callable[[Call, Conf], Expression]:
-    """from_json and from_csv: schema and options leave the arguments and become options."""
+    """from_json and from_csv: schema and options leave the arguments and become options.
+
+    The schema is kept as written: plans show its NOT NULL, though every part of the result may be
+    null.
+    """
 
     def check(call: Call, conf: Conf) -> Expression:
         if len(call.arguments) not in (2, 3):
             raise wrong_argument_count(name, "[2, 3]", len(call.arguments))
-        schema = as_nullable(read_schema(call.arguments[1], call))
+        schema = read_schema(call.arguments[1], call)
         extra = map_options(call.arguments[2]) if len(call.arguments) == 3 else ()
         short = replace(call, arguments=call.arguments[:1], options=(schema, extra))
         return check_types(short, ["!string"], conf)
@@ -148,20 +159,18 @@ def _check_from(name: str) -> Callable[[Call, Conf], Expression]:
     return check
 
 
-def _schema_text(data_type: DataType) -> str:
-    if isinstance(data_type, StructType):
-        return ", ".join(
-            f"StructField({f.name},{scala_type(f.data_type)},{str(f.nullable).lower()})"
-            for f in data_type.fields
-        )
-    return scala_type(data_type)
+def _field_texts(struct: StructType) -> list[str]:
+    return [
+        f"StructField({f.name},{scala_type(f.data_type)},{str(f.nullable).lower()})"
+        for f in struct.fields
+    ]
 
 
 def scala_type(data_type: DataType) -> str:
     """A type as Scala's toString has it: `ArrayType(IntegerType,true)`."""
     match data_type:
         case StructType():
-            return f"StructType({_schema_text(data_type).replace(', ', ',')})"
+            return f"StructType({','.join(_field_texts(data_type))})"
         case ArrayType(element_type=element, contains_null=nulls):
             return f"ArrayType({scala_type(element)},{str(nulls).lower()})"
         case MapType(key_type=key, value_type=value, value_contains_null=nulls):
@@ -180,9 +189,12 @@ def _from_text(last: str) -> Callable[[Call, Show], str]:
         schema = call.options[0] if call.options else None
         if not isinstance(schema, DataType):
             return f"{call.name}({', '.join(show(a) for a in call.arguments)})"
-        parts = [_schema_text(schema), *(f"({k},{v})" for k, v in _pairs(call))]
-        shown = ", ".join((*parts, show(call.arguments[0])))
-        return f"{call.name}({shown}, Some({call.time_zone}), {last})"
+        # A struct's fields are arguments of the text, each of its own.
+        kinds = _field_texts(schema) if isinstance(schema, StructType) else [scala_type(schema)]
+        pairs = (f"({k},{v})" for k, v in _pairs(call))
+        zone = f"Some({call.time_zone})"
+        shown = cut_arguments([*kinds, *pairs, show(call.arguments[0]), zone, last])
+        return f"{call.name}({shown})"
 
     return show_call
 
@@ -203,13 +215,14 @@ def _from_sql(call: Call, show: Show) -> str:
     schema = call.options[0]
     assert isinstance(schema, DataType)
     value = show(call.arguments[0])
-    return f"{call.name}({value}, {sql_string(type_sql(schema))}{_options_sql(call)})"
+    text = sql_string(type_sql(as_nullable(schema)))
+    return f"{call.name}({value}, {text}{_options_sql(call)})"
 
 
 def _schema_of(call: Call) -> DataType:
     found = call.options[0]
     assert isinstance(found, DataType)
-    return found
+    return as_nullable(found)
 
 
 def _from_name(call: Call, show: Show) -> str:

@@ -34,7 +34,9 @@ def resolve_watermark(
     event_time = Resolver(context.scope(child.output), context).resolve(plan.event_time)
     if isinstance(event_time, AttributeReference):
         known = {a.expr_id: a for a in child.output}
-        return replace(plan, event_time=known[event_time.expr_id], child=child)
+        # The name is as written here, whatever the case of the column's own letters.
+        named = replace(known[event_time.expr_id], name=event_time.name)
+        return replace(plan, event_time=named, child=child)
     if not event_time.resolved:
         return replace(plan, event_time=event_time, child=child)
     event_time = _named(event_time, plan.event_time)

@@ -42,6 +42,7 @@ Rewrite = Callable[[Expression], Expression]
 Of = frozenset[str] | Callable[[FunctionSpec], bool] | None
 """Of which functions a rewrite is: by name, by what they are, of all."""
 
+_GATHERED = frozenset(("+", "*"))
 _LIKES = frozenset(("like", "likeall", "likeany", "notlikeall", "notlikeany"))
 
 
@@ -64,7 +65,7 @@ REWRITES: tuple[tuple[Rewrite, Of, tuple[type[Expression], ...]], ...] = (
     (optimize_in, frozenset(("in",)), ()),
     (fold, None, (Cast, GetStructField, CaseWhen)),
     (eliminate_aggregate_filter, frozenset(), (AggregateExpression,)),
-    (gather_constants, frozenset(("+", "*")), ()),
+    (gather_constants, _GATHERED, ()),
     (simplify_like, _LIKES, ()),
     (simplify_booleans, frozenset(("and", "or", "not")), ()),
     (simplify_conditionals, frozenset(("if",)), (CaseWhen,)),
@@ -137,6 +138,12 @@ def simplify(expression: Expression) -> Expression:
         known = push_null_checks_down in _rewrites_for(expression)
         if known and is_call(expression.arguments[0], "not"):
             return simplify(push_null_checks_down(expression))
+    if isinstance(expression, Call) and expression.name in _GATHERED:
+        # A sum is put in order as a whole before any constant goes into a CASE within it.
+        known = gather_constants in _rewrites_for(expression)
+        gathered = gather_constants(expression) if known else expression
+        if gathered is not expression:
+            return simplify(gathered)
     current = expression.map_children(simplify)
     for rewrite in _rewrites_for(current):
         changed = rewrite(current)
