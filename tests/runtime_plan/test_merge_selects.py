@@ -9,6 +9,7 @@ import pytest
 from runtime_plan.small import A, B, attribute, by, call, named, plus, select, source, text, tree
 from stateplan.planner.model.expressions.core import Call, GetStructField, SortOrder, lit
 from stateplan.planner.model.expressions.windows import WindowExpression
+from stateplan.planner.model.tree import replace
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
 from stateplan.runtime.plan.passes.merge_selects import merge_selects
 
@@ -109,6 +110,20 @@ def test_a_field_of_a_struct_that_is_made_on_the_spot() -> None:
         Select [(a#0 + 1) AS x#1]
         +- ReadSource events [a#0, b#2]
     """)
+
+
+def test_a_map_that_holds_no_null_by_the_conditions_below_keeps_its_type() -> None:
+    known = replace(A, is_nullable=False)
+    keeps = call("isnotnull", A)
+    one = named(call("map", lit("k"), known), "m")
+    assert merged(select(select(source(), A, where=[keeps]), one)) == tree("""
+        Select [map(k, a#0) AS m#1] where isnotnull(a#0)
+        +- ReadSource events [a#0, b#2]
+    """)
+    sums = replace(D, is_nullable=False)
+    two = named(call("map", lit("k"), sums), "m")
+    plan = select(select(source(), DOUBLED, where=[keeps]), two)
+    assert merge_selects(plan, BatchFacts()) is plan
 
 
 def test_a_select_that_changes_nothing_goes() -> None:

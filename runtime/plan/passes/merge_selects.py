@@ -22,7 +22,7 @@ from ....planner.model.expressions.core import (
     Literal,
 )
 from ....planner.model.expressions.windows import WindowExpression
-from ....planner.model.tree import includes
+from ....planner.model.tree import includes, replace
 from ..carried import field_of
 from ..facts import BatchFacts
 from ..nodes import RuntimeNode, Select
@@ -70,7 +70,11 @@ def combined(upper: Select, lower: Select) -> Select | None:
     def replaced(part: Expression) -> Expression:
         if isinstance(part, AttributeReference) and part.expr_id in made:
             found = made[part.expr_id]
-            return found.child if isinstance(found, Alias) else found
+            value = found.child if isinstance(found, Alias) else found
+            if isinstance(value, AttributeReference) and not part.nullable:
+                # The conditions below leave no null.
+                return replace(value, is_nullable=False)
+            return value
         if isinstance(part, GetStructField):
             return _field(part)
         return part
@@ -80,11 +84,13 @@ def combined(upper: Select, lower: Select) -> Select | None:
             return made.get(column.expr_id, column)
         return column.transform_up(replaced)
 
-    return Select(
+    one = Select(
         child=lower.child,
         conditions=(*lower.conditions, *(c.transform_up(replaced) for c in upper.conditions)),
         columns=tuple(map(over, upper.columns)),
     )
+    # A value within a map or a list that only the conditions below keep from being null.
+    return one if [a.data_type for a in one.output] == [a.data_type for a in upper.output] else None
 
 
 def _field(part: GetStructField) -> Expression:
