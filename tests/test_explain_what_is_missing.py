@@ -230,11 +230,11 @@ dlt.create_streaming_table("fact")
 dlt.create_auto_cdc_flow(target="fact", source="changes", keys=["id"], sequence_by="at",
     ignore_null_updates=False, stored_as_scd_type=1, except_column_list=["note"])
 dlt.create_streaming_table(
-    "dim", schema="key BIGINT GENERATED ALWAYS AS IDENTITY, id STRING NOT NULL MASK hide, "
+    "dim", schema="key BIGINT GENERATED ALWAYS AS IDENTITY, id STRING MASK hide, "
     "region STRUCT<a: INT, b: STRING>, CONSTRAINT keyed PRIMARY KEY (id)")
 @dlt.append_flow(target="dim")
 def regions():
-    return spark.readStream.table("raw.dims").selectExpr("1L AS key", "id", "region")
+    return spark.readStream.table("raw.dims").select("id", "region")
 """,
     "silver/names.py": "STAGE = 'stage'\n",
     "tail.py": """
