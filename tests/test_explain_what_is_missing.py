@@ -6,6 +6,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+from stateplan.planner.connect.script.program import Program
+from stateplan.planner.connect.script.report import Report
 
 HEAD = """\
 from pyspark.sql import SparkSession, functions as F
@@ -153,3 +157,110 @@ def test_guessed_columns_are_those_that_the_code_uses_and_the_second_run_plans(
     ]
     status, again, told = explain(tmp_path, GUESSES, "--catalog", "c.yaml")
     assert status == 0 and again.count("== Physical Plan ==") == 4, told
+
+
+JOB = """
+# run with a file that it needs
+import configparser, os, sys
+from pathlib import Path
+from pyspark.sql.functions import *
+settings = configparser.ConfigParser()
+settings.read("conf/job.properties")
+try:
+    settings["KAFKA"]
+    raise SystemExit("a section of no file")
+except KeyError:
+    pass
+try:
+    countDistinct("a")
+except NameError as error:
+    assert error.name == "countDistinct"
+spark.readStream.format("rate").load().writeStream.queryName("first").start()
+if not (Path("models") / "als").exists() or not os.path.exists(__file__):
+    sys.exit(3)
+"""
+
+
+def test_what_a_script_looked_for_in_vain_is_named_where_it_ends_itself(tmp_path: Path) -> None:
+    status, out, told = explain(tmp_path, JOB)
+    assert status == 3 and "query 'first'" in out
+    assert "error: the file ended itself at job.py:21" in told
+    assert "hint: The code looked for 'models/als', which is not here" in told
+
+
+def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
+    patches = SimpleNamespace(absent={"a.ini": None}, unset={"TOPIC": None}, failures=[])
+    program = Program(path=str(tmp_path / "job.py"))
+    asked: list[str] = []
+    report = Report(program, patches, SimpleNamespace(missing={}), asked)  # type: ignore[arg-type]
+
+    def hint(error: BaseException) -> str:
+        return report._hint(error)
+
+    assert "import countDistinct by its name" in hint(NameError("no", name="countDistinct"))
+    assert not hint(NameError("no", name="another")).startswith("`from")
+    placed = hint(ValueError("unknown url type: '?config.url?/subjects'"))
+    assert placed.startswith("?config.url? stands for what is not here") and "--call" in placed
+    assert hint(KeyError("K")) == "Set what is not there: --env TOPIC=...."
+    patches.unset.clear()
+    assert hint(KeyError("K")).startswith("The code looked for 'a.ini', which is not here")
+    asked.append("http://registry/1")
+    assert "what http://registry/1 answers" in hint(ValueError("max() arg is an empty sequence"))
+
+
+PIPELINE = {
+    "gold.py": """
+import dlt
+@dlt.table
+def joined():
+    left, right = spark.read.table("fact"), spark.read.table("dim")
+    return left.join(right, left.id == right.id).select("region", "total")
+""",
+    "silver/__init__.py": "",
+    "silver/facts.py": """
+import dlt
+from .names import STAGE
+@dlt.view(name="changes")
+def changes():
+    return dlt.readStream(STAGE).withColumn("total", spark_price() * 2)
+def spark_price():
+    from pyspark.sql.functions import col
+    return col("price")
+dlt.create_streaming_table("fact")
+dlt.create_auto_cdc_flow(target="fact", source="changes", keys=["id"], sequence_by="at",
+    ignore_null_updates=False, stored_as_scd_type=1, except_column_list=["note"])
+dlt.create_streaming_table(
+    "dim", schema="key BIGINT GENERATED ALWAYS AS IDENTITY, id STRING MASK hide, "
+    "region STRUCT<a: INT, b: STRING>, CONSTRAINT keyed PRIMARY KEY (id)")
+@dlt.append_flow(target="dim")
+def regions():
+    return spark.readStream.table("raw.dims").select("id", "region")
+""",
+    "silver/names.py": "STAGE = 'stage'\n",
+    "tail.py": """
+import dlt
+dlt.create_streaming_table("stage")
+@dlt.append_flow(target="stage")
+def arrivals():
+    return spark.readStream.table("raw.arrivals")
+""",
+}
+
+
+def test_tables_that_later_files_of_databricks_define_are_no_guesses(tmp_path: Path) -> None:
+    for name, code in PIPELINE.items():
+        (tmp_path / "jobs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "jobs" / name).write_text(code, encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(
+        "raw.dims: 'id STRING, region STRUCT<a: INT, b: STRING>'\n", encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", "jobs"]
+    given = ["--catalog", "c.yaml", "--write-catalog"]
+    done = subprocess.run([*command, *given], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("== Physical Plan ==") == 4
+    written = (tmp_path / "c.yaml").read_text()
+    guessed = written.split("correct the types.\n")[1]
+    assert guessed.startswith("raw.arrivals: ") and guessed.count("\n") == 1
+    for column in ("id STRING", "price", "at", "note"):
+        assert column in guessed

@@ -109,6 +109,10 @@ def adopt_habits() -> Callable[[], None]:
                     f'"{name}" is not a numeric column. Aggregation function can only be applied'
                     " on a numeric column.",
                     errorClass=_NOT_NUMERIC,
+                    messageParameters={
+                        "hint": f"Cast {name} first; where its type is a guess in the file of"
+                        " --catalog, correct it there."
+                    },
                 )
         return numeric(self, function, names)
 

@@ -111,5 +111,6 @@ register(
         text=_parsed_text,
         sql=_parsed_sql,
         nullable=lambda call: not call.options[2] or any(a.nullable for a in call.arguments),
+        null_for_null=True,
     ),
 )

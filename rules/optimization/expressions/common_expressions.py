@@ -65,12 +65,14 @@ class Common(Expression):
 def is_cheap(expression: Expression) -> bool:
     """Whether computing it twice costs nothing: a column, a constant, a field of one.
 
-    Equal calls of Python functions are made once, whatever this says.
+    Equal calls of Python functions are made once, so that their arguments count alone.
     """
-    if isinstance(expression, AttributeReference | Literal | PythonUDF) or expression.foldable:
+    if isinstance(expression, AttributeReference | Literal) or expression.foldable:
         return True
-    is_field = isinstance(expression, GetStructField | Alias) or is_item_lookup(expression)
-    return is_field and all(is_cheap(child) for child in expression.children)
+    passes = isinstance(expression, GetStructField | Alias | PythonUDF)
+    return (passes or is_item_lookup(expression)) and all(
+        is_cheap(child) for child in expression.children
+    )
 
 
 def pull_out_common_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
