@@ -11,14 +11,11 @@ expressions that will run. Idempotent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import is_
 
-from ....physical.basic import GenerateExec, GlobalLimitExec, LocalLimitExec, UnionExec
-from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
-from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
+from ....physical.basic import GenerateExec
 from ....physical.python_operators import EvalPythonExec, MapInPythonExec
-from ....planner.model.errors import RuntimeFailure
 from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
@@ -29,7 +26,6 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.expressions.python_functions import PythonUDF
-from ....planner.model.schemas.types import BOOLEAN, DataType, StructType
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ...kernels.expressions.compile import compile_program
@@ -52,24 +48,9 @@ from ..nodes import (
     Select,
     Union,
 )
+from .exact_steps import ExactSteps, not_exact
 from .over_computed import over_computed
 from .share_arguments import LONGEST, share_arguments, text_size
-
-_HOW = {
-    "Inner": "inner",
-    "LeftOuter": "left",
-    "RightOuter": "right",
-    "FullOuter": "full",
-    "LeftSemi": "semi",
-    "LeftAnti": "anti",
-    "Cross": "inner",
-    "ExistenceJoin": "existence",
-}
-"""The names that steps have in the table, by Spark's join types."""
-
-
-COLUMNAR = ("parquet", "orc")
-"""Formats of files of which the columns that nobody reads do not matter."""
 
 CALLED_KINDS = frozenset((101, 200, 204, 250, 251))
 """PySpark's numbers of functions over columns (PythonEvalType) that get and give Arrow batches."""
@@ -91,6 +72,7 @@ class _Exactly:
     def __init__(self, exactness: Exactness, facts: BatchFacts) -> None:
         self._exactness = exactness
         self._facts = facts
+        self._checks = ExactSteps(exactness, facts)
         self._conf = facts.conf
 
     def node(self, node: RuntimeNode) -> RuntimeNode:
@@ -98,14 +80,14 @@ class _Exactly:
             case Select():
                 return node if node.in_arrow else self._select(node)
             case Aggregate():
-                self._step("group by", [e.data_type for e in node.keys])
+                self._checks.step("group by", [e.data_type for e in node.keys])
                 return node.map_expressions(self._own)
             case Union() if not self._is_here(node):
-                self._step("union", [a.data_type for a in node.output])
+                self._checks.step("union", [a.data_type for a in node.output])
             case ObserveMetrics():
                 return node.map_expressions(self._own)
             case ReadSource(name=name) | ReadTable(name=name):
-                self._reader(name, node.output)
+                self._checks.reader(name, node.output)
             case Expand():
                 return node if node.in_arrow else self._expand(node)
             case AsIs(operator=EvalPythonExec() as calls):
@@ -119,7 +101,7 @@ class _Exactly:
                 )
             case AsIs():
                 node = self._fed_generator(node)
-                self._steps(node)
+                self._checks.operator(node)
                 operator = node.operator.map_expressions(self._own)
                 return node if operator is node.operator else replace(node, operator=operator)
         return node
@@ -293,7 +275,7 @@ class _Exactly:
         if not reasons:
             return
         expression, reason = reasons[-1]
-        raise _not_exact(f"the expression {pretty(expression)}", reason, expression)
+        raise not_exact(f"the expression {pretty(expression)}", reason, expression)
 
     # ---------------------------------------------------------------------------- Python functions
 
@@ -314,7 +296,7 @@ class _Exactly:
         def called(call: PythonUDF) -> PythonUDF:
             if call.exact_kind not in CALLED_KINDS:
                 reason = "its rows would be pickled: it was declared with useArrow=False"
-                raise _not_exact(f"the function {pretty(call)}", reason, call)
+                raise not_exact(f"the function {pretty(call)}", reason, call)
             return replace(call, arguments=tuple(map(argument, call.arguments)))
 
         functions = tuple(map(called, calls.functions))
@@ -323,59 +305,6 @@ class _Exactly:
         given = self._select(Select(child=child, columns=(*child.output, *made.values())))
         found = CallPython(child=given, functions=functions, results=calls.results)
         return self._select(Select(child=found, columns=(*child.output, *calls.results)))
-
-    # ------------------------------------------------------------------------ steps and readers
-
-    def _steps(self, node: AsIs) -> None:
-        match node.operator:
-            case SortExec(order=order) | TakeOrderedAndProjectExec(order=order):
-                self._sort(order)
-            case BroadcastHashJoinExec(null_aware=True, left_keys=keys):
-                self._step("join null-aware anti", [key.data_type for key in keys])
-            case EquiJoinExec(join_type=how, left_keys=keys):
-                self._step(f"join {_HOW.get(how, how)}", [key.data_type for key in keys])
-            case BaseJoinExec(join_type=how):
-                self._step(f"join {_HOW.get(how, how)} without keys", [BOOLEAN])
-            case UnionExec():
-                self._step("union", [a.data_type for a in node.output])
-            case GenerateExec(generator=Call(name=name, arguments=arguments), outer=outer):
-                step = f"{name}_outer" if outer else name
-                self._step(step, [argument.data_type for argument in arguments])
-            case LocalLimitExec() | GlobalLimitExec() if _stops_observing(node):
-                # Spark reads row by row, and sees the times of those alone that it reads.
-                raise _not_exact(
-                    "a limit right above a watermark",
-                    "how many rows it reads decides the watermark",
-                )
-            case ShuffleExchangeExec():
-                return
-
-    def _sort(self, order: Iterable[SortOrder]) -> None:
-        for one in order:
-            way = "asc" if one.ascending else "desc"
-            nulls = "first" if one.nulls_first else "last"
-            self._step(f"sort {way} nulls {nulls}", [one.data_type])
-
-    def _step(self, step: str, types: Sequence[DataType]) -> None:
-        for reason in self._exactness.step_disagreements(step, types, self._conf):
-            raise _not_exact(f"the step '{step}'", reason)
-
-    def _reader(self, name: str, columns: Sequence[AttributeReference]) -> None:
-        reader = self._facts.readers.get(name)
-        if reader is None or reader.here:
-            return
-        if reader.format in COLUMNAR:
-            names = {column.name for column in columns}
-            fields = tuple(field for field in reader.schema.fields if field.name in names)
-            reader = replace(reader, schema=StructType(fields))
-        for reason in self._exactness.reader_disagreements(reader, self._conf):
-            raise _not_exact(f"reading '{name}'", reason)
-
-
-def _stops_observing(node: RuntimeNode) -> bool:
-    """Whether event times are observed below a limit, with nothing between that reads them all."""
-    below = [child for child in node.children if not isinstance(child, Kernel | Exchange)]
-    return any(isinstance(child, ObserveEventTime) or _stops_observing(child) for child in below)
 
 
 def computable(select: Select) -> bool:
@@ -388,17 +317,4 @@ def computable(select: Select) -> bool:
             untouched=True,
         )
         is not None
-    )
-
-
-def _not_exact(what: str, reason: str, expression: Expression | None = None) -> RuntimeFailure:
-    place = ""
-    origin = None if expression is None else expression.origin
-    if origin is not None:
-        file = f"{origin.file}:" if origin.file else "line "
-        place = f" ({file}{origin.line})"
-    return RuntimeFailure(
-        "STATEPLAN_NOT_EXACT",
-        f"The embedded engine does not compute {what}{place} as Spark does: {reason}.",
-        hint="Run the query on Spark: --engine spark, or engine='spark' in Python.",
     )

@@ -71,9 +71,9 @@ def combined(upper: Select, lower: Select) -> Select | None:
         if isinstance(part, AttributeReference) and part.expr_id in made:
             found = made[part.expr_id]
             value = found.child if isinstance(found, Alias) else found
-            if isinstance(value, AttributeReference) and not part.nullable:
-                # The conditions below leave no null.
-                return replace(value, is_nullable=False)
+            if isinstance(value, AttributeReference) and value.nullable != part.nullable:
+                # Types are to stay: what the conditions leave no null of, above or below.
+                return replace(value, is_nullable=part.nullable)
             return value
         if isinstance(part, GetStructField):
             return _field(part)
