@@ -60,8 +60,8 @@ def show(
 
     CHECKPOINT is stateplan's or Spark's. Needs Java and Spark for state of Spark's RocksDB provider
     alone. Columns are the key's and the value's by name, `event_time` (when
-    a watermark evicts the row; Spark does not store it) and `partition_id` (the store). State
-    variables and timers of users' processors are told apart by `variable`.
+    a watermark evicts the row; Spark does not store it) and `partition_id` (the store). Of
+    transformWithState the column `variable` names the state variable, or says `timers`.
     """
     from ..runtime.inspection import output as out
     from ..runtime.inspection.table import filtered

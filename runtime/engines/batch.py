@@ -196,9 +196,9 @@ class Batch:
         """What the tasks of an operator get; `single`: there is one, and one store."""
         tasks = 1 if single else self.context.tasks
         if writer is None:
-            nowhere = located(self.context.state_location)
-            none = StateVersion(0, tasks)
-            return TaskSpec("an aggregation", kernel, nowhere, none, tasks, self.context.attempt)
+            # Version 0 has no files to read, and nothing is committed.
+            unused, none = located(self.context.state_location), StateVersion(0, tasks)
+            return TaskSpec("an aggregation", kernel, unused, none, tasks, self.context.attempt)
         base = self._base(writer)
         stores = 1 if single else base.stores
         return TaskSpec(

@@ -20,7 +20,7 @@ from ..kernels.user_state.processor import InitialColumns, ProcessorKernel
 from ..kernels.windows import Windows
 from ..plan.carried import Carried, plain
 from ..plan.nodes import Kernel as KernelNode
-from ..plan.nodes import ObserveBuffers
+from ..plan.observing_nodes import ObserveBuffers
 from ..plan.specs import (
     AggregateSpec,
     BufferedFunction,

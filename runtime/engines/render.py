@@ -16,14 +16,9 @@ from ..kernels.observed import ObservedRows
 from ..plan.nodes import (
     Aggregate,
     Apart,
-    CountRows,
     Exchange,
     Expand,
     Kernel,
-    ObserveBuffers,
-    Observed,
-    ObserveEventTime,
-    ObserveMetrics,
     PassingLimit,
     ReadFiles,
     ReadSource,
@@ -31,6 +26,13 @@ from ..plan.nodes import (
     RuntimeNode,
     Select,
     Union,
+)
+from ..plan.observing_nodes import (
+    CountRows,
+    ObserveBuffers,
+    Observed,
+    ObserveEventTime,
+    ObserveMetrics,
 )
 from .engine import Reading
 from .evaluating import evaluator

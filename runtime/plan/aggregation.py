@@ -25,7 +25,6 @@ from ...physical.state import OutputMode
 from ...physical.stateful import SessionWindowStateStoreSaveExec, StateStoreSaveExec
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import (
-    AggregateExpression,
     Alias,
     AttributeReference,
     Call,
@@ -46,6 +45,7 @@ from .specs import (
     SessionSpec,
     event_time_position,
     functions_of,
+    merged_forms,
     micros,
 )
 from .translate import translate
@@ -195,16 +195,10 @@ def _groups_here(node: BaseAggregateExec, facts: BatchFacts) -> Select | None:
 
     That kernel is exact, and the engine may not be.
     """
-    if facts.engine.exactness is None or not all(map(_in_steps, node.aggregates)):
+    whole = any(a.distinct or merged_forms(a) is None for a in node.aggregates)
+    if whole or facts.engine.exactness is None:
         return None
     return _groups(_first_step(node), "update", facts)
-
-
-def _in_steps(aggregate: AggregateExpression) -> bool:
-    """Whether a function's partial results can be merged."""
-    call = aggregate.function
-    forms = call.spec.forms(call) if call.spec.forms is not None else None
-    return forms is not None and forms.mergeable and not aggregate.distinct
 
 
 def _at_once(node: BaseAggregateExec, facts: BatchFacts) -> RuntimeNode:

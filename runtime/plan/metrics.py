@@ -14,7 +14,8 @@ from ...planner.model.expressions.core import AggregateExpression, Alias, Expres
 from .aggregation import row_buffers
 from .carried import plain
 from .facts import BatchFacts
-from .nodes import ObserveBuffers, Observed, ObserveMetrics, RuntimeNode, Select, travelling
+from .nodes import RuntimeNode, Select, travelling
+from .observing_nodes import ObserveBuffers, Observed, ObserveMetrics
 from .specs import buffered
 from .translate import translate
 

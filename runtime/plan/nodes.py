@@ -10,6 +10,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
     Aggregate                          the engine's own grouping
     Kernel                             one stateful operator of ours, over one input or several
     ObserveEventTime, ObserveMetrics, ObserveBuffers, CountRows   figures of the rows that pass
+                                       (observing_nodes.py)
     CallPython                         the user's Python functions, called in this process
     AsIs                               an operator that the engine runs as Spark does
 """
@@ -28,7 +29,7 @@ from ...planner.model.lazy import cached_property
 from ...planner.model.plans.query_plan import QueryPlan
 from ...planner.model.tree import replace
 from .carried import Carried
-from .specs import BufferedFunction, KernelSpec
+from .specs import KernelSpec
 
 Columns = tuple[AttributeReference, ...]
 
@@ -167,75 +168,6 @@ class Expand(UnaryRuntimeNode):
     @property
     def output(self) -> Columns:
         return self.attributes
-
-
-@dataclass(frozen=True, kw_only=True)
-class ObserveEventTime(UnaryRuntimeNode):
-    """Notes the least, greatest and mean event time of the rows that pass, and their number."""
-
-    expression_fields = ("event_time",)
-
-    event_time: Expression
-    node_id: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ObserveMetrics(UnaryRuntimeNode):
-    """Aggregates that the user asks for with `observe`, over the rows that pass."""
-
-    expression_fields = ("metrics",)
-
-    name: str
-    metrics: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ObserveBuffers(RuntimeNode):
-    """As ObserveMetrics, where the engine does not aggregate as Spark does: a kernel's buffers.
-
-    Attributes:
-        child: the rows, which pass.
-        results: the metrics, over the one row of Observed.
-        name: the name of the `observe`.
-        functions: the aggregate functions.
-        made: the columns of which the buffers of single rows are made.
-        sources: per buffer which of them makes it; None: it is 1.
-    """
-
-    child_fields = ("child", "results")
-
-    child: RuntimeNode
-    results: RuntimeNode
-    name: str
-    functions: tuple[BufferedFunction, ...]
-    made: Columns
-    sources: tuple[int | None, ...]
-
-    @property
-    def output(self) -> Columns:
-        return self.child.output
-
-
-@dataclass(frozen=True, kw_only=True)
-class Observed(RuntimeNode):
-    """The one row of what an ObserveBuffers has made of all rows."""
-
-    name: str
-    attributes: Columns
-
-    @property
-    def output(self) -> Columns:
-        return self.attributes
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountRows(UnaryRuntimeNode):
-    """Counts the rows of a source, where nothing else does."""
-
-    source: str
-
-
-# ------------------------------------------------------------------------------------ across tasks
 
 
 @dataclass(frozen=True, kw_only=True)

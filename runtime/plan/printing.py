@@ -17,14 +17,9 @@ from .nodes import (
     Apart,
     AsIs,
     CallPython,
-    CountRows,
     Exchange,
     Expand,
     Kernel,
-    ObserveBuffers,
-    Observed,
-    ObserveEventTime,
-    ObserveMetrics,
     PassingLimit,
     ReadFiles,
     ReadSource,
@@ -33,6 +28,7 @@ from .nodes import (
     Select,
     Union,
 )
+from .observing_nodes import CountRows, ObserveBuffers, Observed, ObserveEventTime, ObserveMetrics
 from .specs import (
     AggregateSpec,
     DeduplicateSpec,

@@ -268,15 +268,21 @@ def functions_of(step: BaseAggregateExec) -> tuple[BufferedFunction, ...]:
     return tuple(map(buffered, step.aggregates))
 
 
+def merged_forms(aggregate: AggregateExpression) -> AggregateForms | None:
+    """How a function is computed in steps that can be merged; None: it is not."""
+    call = aggregate.function
+    forms = None if call.spec.forms is None else call.spec.forms(call)
+    return forms if forms is not None and forms.mergeable else None
+
+
 def buffered(aggregate: AggregateExpression) -> BufferedFunction:
     """A function with columns for its buffers.
 
     Raises:
         RuntimeFailure: it cannot be computed in steps here.
     """
-    call = aggregate.function
-    forms = call.spec.forms(call) if call.spec.forms is not None else None
-    if forms is None or not forms.mergeable:
+    call, forms = aggregate.function, merged_forms(aggregate)
+    if forms is None:
         raise RuntimeFailure(
             "STATEPLAN_UNMERGEABLE_AGGREGATE",
             f"The aggregate function `{call.name}` can be planned, but not run: it cannot be "

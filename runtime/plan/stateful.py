@@ -16,17 +16,8 @@ from ...planner.model.errors import InternalError
 from .aggregation import check_event_times, hashed
 from .carried import key, plain
 from .facts import BatchFacts
-from .nodes import (
-    AsIs,
-    CountRows,
-    Exchange,
-    Kernel,
-    ObserveEventTime,
-    PassingLimit,
-    ReadSource,
-    RuntimeNode,
-    Select,
-)
+from .nodes import AsIs, Exchange, Kernel, PassingLimit, ReadSource, RuntimeNode, Select
+from .observing_nodes import CountRows, ObserveEventTime
 from .specs import DeduplicateSpec, LimitSpec, event_time_position, micros
 from .translate import translate
 

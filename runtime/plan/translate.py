@@ -26,7 +26,8 @@ from ...planner.model.expressions.core import GetStructField
 from ...planner.model.expressions.predicates import split_conjuncts
 from ...planner.model.schemas.types import StructType
 from .facts import BatchFacts
-from .nodes import AsIs, Expand, ObserveEventTime, ReadSource, ReadTable, RuntimeNode, Select
+from .nodes import AsIs, Expand, ReadSource, ReadTable, RuntimeNode, Select
+from .observing_nodes import ObserveEventTime
 from .reading import given_to_reader
 
 _ASKED_FOR = ("REPARTITION_BY_NUM", "REPARTITION_BY_COL")

@@ -10,6 +10,7 @@ from stateplan.planner.model.expressions.core import (
     Expression,
 )
 from stateplan.runtime.kernels.expressions.compile import compile_program
+from stateplan.runtime.plan.specs import merged_forms
 
 from .cases import Case
 
@@ -28,9 +29,7 @@ def computed_here(cases: Iterable[Case]) -> frozenset[Key]:
 
 def _computed(expression: Expression) -> bool:
     if isinstance(expression, AggregateExpression):
-        call = expression.function
-        forms = None if call.spec.forms is None else call.spec.forms(call)
-        return forms is not None and forms.mergeable and not expression.distinct
+        return not expression.distinct and merged_forms(expression) is not None
     nodes = [node for node in expression.walk() if isinstance(node, AttributeReference)]
     columns = list({column.name: column for column in nodes}.values())
     return compile_program([expression], columns) is not None

@@ -8,7 +8,7 @@ from runtime_plan.small import TS, A, as_is, call, relation, select, source, tex
 from stateplan.physical.basic import UnionExec
 from stateplan.planner.model.expressions.core import lit
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
-from stateplan.runtime.plan.nodes import CountRows, ObserveEventTime
+from stateplan.runtime.plan.observing_nodes import CountRows, ObserveEventTime
 from stateplan.runtime.plan.passes.count_rows import count_rows, counted_by_watermarks
 
 

@@ -56,8 +56,8 @@ def open_missing_files(
 
     Args:
         program: whose lines.
-        note: tells the user.
-        missed: is told of a file that is not here where the code gets the error.
+        note: prints a note for the user.
+        missed: is called with the path of a file that is not here, where the code gets the error.
     """
     python: Any = builtins
     opened = python.open

@@ -58,7 +58,7 @@ class Network:
 
     Args:
         program: the user's file.
-        note: tells the user, once for each line.
+        note: prints a note for the user, once for each line of the file.
 
     Attributes:
         refused: whether a connection was refused.

@@ -6,6 +6,8 @@ stays as it is; running the pass again over the result does no harm.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....planner.model import registry
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
@@ -121,14 +123,7 @@ class Resolver:
         if found is None:
             return self._outer(parts, at)
         result: Expression = found[0] if at.origin is None else replace(found[0], origin=at.origin)
-        for name in found[1]:
-            try:
-                result = extract(result, lit(name), self.context, at.origin)
-            except AnalysisError:
-                if self._fields:
-                    raise
-                return None
-        return result
+        return self._field(result, found[1], at)
 
     def _outer(self, parts: tuple[str, ...], at: Expression) -> Expression | None:
         """The column or field of the query around this one that a name means, if any."""
@@ -136,14 +131,18 @@ class Resolver:
         if found is None:
             return self._literal_function(parts)
         result: Expression = OuterReference(column=found[0], origin=at.origin)
-        for name in found[1]:
+        return self._field(result, found[1], at)
+
+    def _field(self, column: Expression, names: Sequence[str], at: Expression) -> Expression | None:
+        """What lies in a column under some names, one in the other."""
+        for name in names:
             try:
-                result = extract(result, lit(name), self.context, at.origin)
+                column = extract(column, lit(name), self.context, at.origin)
             except AnalysisError:
                 if self._fields:
                     raise
                 return None
-        return result
+        return column
 
     def _literal_function(self, parts: tuple[str, ...]) -> Expression | None:
         """`current_date` and the like, which need no parentheses where no column is called so."""

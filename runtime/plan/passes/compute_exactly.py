@@ -34,20 +34,16 @@ from ..nodes import (
     Aggregate,
     AsIs,
     CallPython,
-    CountRows,
     Exchange,
     Expand,
     Kernel,
-    ObserveBuffers,
-    Observed,
-    ObserveEventTime,
-    ObserveMetrics,
     ReadSource,
     ReadTable,
     RuntimeNode,
     Select,
     Union,
 )
+from ..observing_nodes import CountRows, ObserveBuffers, Observed, ObserveEventTime, ObserveMetrics
 from .exact_steps import ExactSteps, not_exact
 from .over_computed import over_computed
 from .share_arguments import LONGEST, share_arguments, text_size

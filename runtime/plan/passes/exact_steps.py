@@ -12,7 +12,8 @@ from ....planner.model.expressions.core import AttributeReference, Call, Express
 from ....planner.model.schemas.types import BOOLEAN, DataType, StructType
 from ....planner.model.tree import replace
 from ..facts import BatchFacts, Exactness
-from ..nodes import AsIs, Exchange, Kernel, ObserveEventTime, RuntimeNode
+from ..nodes import AsIs, Exchange, Kernel, RuntimeNode
+from ..observing_nodes import ObserveEventTime
 
 _HOW = {
     "Inner": "inner",

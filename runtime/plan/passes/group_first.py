@@ -43,7 +43,7 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
     def grouped(node: RuntimeNode) -> RuntimeNode:
         match node:
-            case Kernel(inputs=(ReadFiles(),)) | Kernel(operator=None):
+            case Kernel(inputs=(ReadFiles(),)):
                 return node  # its tasks group what they read
             case Kernel(hashed=keys) if any(contains_type(k.data_type, MapType) for k in keys):
                 return node  # Spark would sort maps once more, and loses null values of them then

@@ -20,7 +20,8 @@ from ....planner.model.expressions.core import Alias, AttributeReference, Expres
 from ....planner.model.tree import replace
 from ...kernels.expressions.compile import compile_program
 from ..facts import BatchFacts
-from ..nodes import Exchange, Kernel, ObserveEventTime, ReadFiles, ReadSource, RuntimeNode, Select
+from ..nodes import Exchange, Kernel, ReadFiles, ReadSource, RuntimeNode, Select
+from ..observing_nodes import ObserveEventTime
 from .merge_selects import combined
 
 MOST_TASKS = 8
