@@ -24,7 +24,7 @@ from pathlib import Path
 import pyarrow as pa
 from engine_comparison.aggregates import aggregate_cases
 from engine_comparison.cases import Case, all_cases
-from engine_comparison.columns import DECIMALS, NESTED, TYPES, column_of, type_of
+from engine_comparison.columns import DECIMALS, MOVED, NESTED, TYPES, column_of, type_of
 from engine_comparison.comparison import Comparison
 from engine_comparison.engines import Embedded, LiveSpark
 from engine_comparison.own_code import computed_here
@@ -101,7 +101,8 @@ def main() -> None:
     for case in (case for group in cases.values() for case in group.values()):
         case.forms = dict(list(case.forms.items())[: chosen.forms])
     expressions = [e for group in cases.values() for c in group.values() for e in c.forms.values()]
-    expressions += [column_of(type_of(t), n) for t in (*TYPES, *DECIMALS, *NESTED) for n in (1, 2)]
+    types = (*TYPES, *DECIMALS, *NESTED, *MOVED)
+    expressions += [column_of(type_of(t), n) for t in types for n in (1, 2)]
     rows = table_of(expressions, chosen.seed)
     content = load(chosen.table)
     with tempfile.TemporaryDirectory() as place:

@@ -47,6 +47,19 @@ NESTED = (
     "array<struct<x:double,b:string>>",
     "struct<n:array<int>>",
 )
+MOVED = (
+    "array<boolean>",
+    "array<date>",
+    "array<float>",
+    "array<struct<x:double,y:decimal(10,2),z:date,u:bigint,v:boolean,w:timestamp,s:string>>",
+    "array<struct<n:array<string>>>",
+    "map<string,bigint>",
+    "map<string,boolean>",
+    "map<string,timestamp>",
+    "map<string,array<string>>",
+    "map<string,struct<a:int,b:string>>",
+)
+"""More types, of columns that a step passes on."""
 NUMBERS = ("int", "decimal(10,2)", "decimal(5,0)", "decimal(38,18)", "decimal(20,0)")
 DECIMALS = ("decimal(9,9)", "decimal(18,6)", "decimal(38,0)", "decimal(38,38)", "decimal(21,3)")
 

@@ -12,7 +12,7 @@ from stateplan.runtime.engines.rewrites import comparable, lazy_sql
 from stateplan.runtime.engines.signatures import Signature
 
 from .cases import sql_of
-from .columns import NESTED, TYPES, column_of, type_of
+from .columns import MOVED, NESTED, TYPES, column_of, type_of
 from .reader_programs import reader_programs
 
 
@@ -81,9 +81,9 @@ def step_programs() -> list[Program]:
         for one in kinds(type_of(kind)):
             found.append(Program("steps", Signature(step, one), f"result = {text}", ordered))
 
-    for kind in (*TYPES, *NESTED):
+    for kind in (*TYPES, *NESTED, *MOVED):
         one, two = (column_of(type_of(kind), number).name for number in (1, 2))
-        if not kind.startswith("map"):
+        if not kind.startswith("map") and kind not in MOVED:
             add("group by", kind, f"rows.groupBy('{one}').count()")
             add("distinct", kind, f"rows.select('{one}').distinct()")
             for how in ("inner", "left", "right", "full", "left_semi", "left_anti"):
@@ -101,18 +101,18 @@ def step_programs() -> list[Program]:
             add("join existence", kind, f"spark.sql('{marked}', l={left}, r={right})")
         for direction in ("asc", "desc"):
             for nulls in ("first", "last"):
-                if not kind.startswith("map"):
+                if not kind.startswith("map") and kind not in MOVED:
                     key = sql_of(comparable(column_of(type_of(kind), 1)))
                     order = f"F.expr({key!r}).{direction}_nulls_{nulls}(), F.col('id')"
                     text = f"rows.select('{one}', 'id').orderBy({order})"
                     add(f"sort {direction} nulls {nulls}", kind, text, ordered=True)
+        if kind in TYPES:
+            for text in (f"stack(2, {one}, {two})", f"stack(2, 'a', {one}, 'b', {two})"):
+                add("stack", kind, f"rows.selectExpr('id', {text!r})")
         add("union", kind, f"rows.selectExpr('{one} AS k').unionAll(rows.selectExpr('{two} AS k'))")
-        if kind.startswith("array"):
+        if kind.startswith(("array", "map")):
             for name in ("explode", "explode_outer", "posexplode", "posexplode_outer"):
                 add(name, kind, f"rows.selectExpr('id', '{name}({one})')")
-        if kind.startswith("map"):
-            add("explode", kind, f"rows.selectExpr('id', 'explode({one})')")
-            add("explode_outer", kind, f"rows.selectExpr('id', 'explode_outer({one})')")
         if kind.startswith("array<struct"):
             add("inline", kind, f"rows.selectExpr('id', 'inline({one})')")
             add("inline_outer", kind, f"rows.selectExpr('id', 'inline_outer({one})')")
