@@ -274,6 +274,12 @@ PATTERNS = (
 )
 """Of some `regexp_extract` and `regexp_replace` have no group 1, or may match nothing: Spark alone
 computes these."""
+_PRINTED = (
+    *("%s", "a%s-%s%%%n", "%-8s|", "%9s|", "%.2s", "%5.1s", "%d", "%5d", "%-20d|", "%05d"),
+    *("%+d", "% d", "%,d", "%,012d", "%+08d", "%x", "%X", "%016x", "%f", "%.2f", "%.0f", "%10.3f"),
+    *("%-12.1f|", "%,.2f", "%012.2f", "%+.1f", "%+012.4f", "%.15f", "% ,.3f"),
+)
+PRINTED = {"format_string": _PRINTED, "printf": ("%s: %s",)}
 SHOWN = (
     *("yyyy-MM-dd HH:mm:ss", "yy/M/d H:m:s", "EEEE, MMMM d y", "E MMM dd hh:mm a", "h D DDD"),
     *("yyyyMMddHHmmssSSS", "HH:mm:ss.SSSSSSSSS", "''yyyy'T'HH''"),
@@ -330,6 +336,7 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "repeat": [(0,), (1,), (3,), (-1,)],
     "lpad": [(5, " "), (3, "xy"), (0, "a"), (-1, "a"), (7, ""), (6, "é🙂")],
     "rpad": [(5, " "), (3, "xy"), (0, "a"), (7, ""), (6, "🙂")],
+    "format_number": [(0,), (2,), (5,), (15,), (-1,), (None,)],
     "round": [(0,), (1,), (2,), (5,), (15,)],
     "bround": [(0,), (1,), (2,), (5,), (15,)],
     "date_trunc": [(unit,) for unit in (*_UNITS, "microsecond", "dd", "yy")],
@@ -422,6 +429,11 @@ def _arguments(
         families = [*families, families[-1]]
     if name == "inset":
         yield _in_set(families[0])
+        return
+    if name in PRINTED:
+        for (data_type, _), column in COLUMNS.items():
+            for text in PRINTED[name]:
+                yield Literal(value=text, type_=STRING), column, COLUMNS[STRING, 1]
         return
     if signature in (("any",), ("hashed",)):
         for column in (COLUMNS[t, 0] for ts in TYPES.values() for t in ts if (t, 0) in COLUMNS):

@@ -81,6 +81,11 @@ def few_digits(kinds: object, values: Sequence[object], *_: object) -> bool:
     return isinstance(values[1], int) and 0 <= values[1] <= 15
 
 
+def is_number_format(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether numbers are shown with so few digits that none is made up."""
+    return values[1] is None or (isinstance(values[1], int) and values[1] <= 15)
+
+
 def default_seed(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
     """Whether hashes begin with Spark's own seed, and decimals fit in longs."""
     small = all((decimal_of(kind) or (0, 0))[0] <= 18 for kind in kinds)

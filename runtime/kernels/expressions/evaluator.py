@@ -15,6 +15,7 @@ from . import (
     formats,
     json_writing,
     matching,
+    printing,
     rounding,
     structs,
     texts,
@@ -86,6 +87,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "locate": texts.located,
     "repeat": texts.repeated_text,
     **dict.fromkeys(("lpad", "rpad"), texts.padded),
+    **dict.fromkeys(("format_string", "printf"), printing.printed),
+    "format_number": printing.number_text,
     **dict.fromkeys(
         (
             *("year", "quarter", "month", "dayofmonth", "day", "dayofyear", "dayofweek"),

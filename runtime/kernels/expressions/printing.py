@@ -52,7 +52,7 @@ def _shown(how: Shown, value: Any, kind: Kind) -> Any:
             text = _signed(how, *_fixed(value, how))
         case _:
             text = _hexadecimal(how, value)
-    text = nulled(text, value).fill_null("null")
+    text = nulled(text, value).fill_null("NULL" if how.conversion == "X" else "null")
     if how.conversion in "sf" and how.precision >= 0:
         cut = text if how.conversion == "s" else pc.if_else(value.is_null(), text, "")
         short = _by_units(cut, lambda units: units[: how.precision])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal as Lit
 
-from . import accepting
+from . import accepting, print_formats
 from .program import Kind, Mode, decimal_of
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -180,6 +180,15 @@ OPERATIONS: dict[str, Operation] = {
     "repeat": Operation((("string", "=int"),)),
     "lpad": Operation((("string", "=int", "=string"),)),
     "rpad": Operation((("string", "=int", "=string"),)),
+    **{
+        name: Operation(
+            (("=string", "any"),), variadic=True, eager=True, accepts=print_formats.is_printed
+        )
+        for name in ("format_string", "printf")
+    },
+    "format_number": Operation(
+        _each((*WHOLE, *FLOATS, "decimal"), ("=int",)), accepts=accepting.is_number_format
+    ),
     # Dates and times.
     **{
         name: Operation((("date",),))
