@@ -12,6 +12,7 @@ from test_json_files import COLUMNS, CUT, FEW, ODD_LINES, VALUES, ZONE, _record,
 
 from stateplan.planner.model.schemas import types as t
 from stateplan.runtime.kernels.errors import KernelError
+from stateplan.runtime.kernels.json_support import path_steps
 from stateplan.runtime.kernels.json_texts import read_path, read_texts
 
 if TYPE_CHECKING:
@@ -96,24 +97,36 @@ def test_records_are_read_at_once(session: SparkSession) -> None:
     assert here(taken, columns) == by_spark(session, taken, ddl)
 
 
-@pytest.mark.parametrize("names", [("c0",), ("c0", "b"), ("i",)], ids=".".join)
-def test_paths_lead_to_what_spark_finds(session: SparkSession, names: tuple[str, ...]) -> None:
+PATHS = ("$.c0", "$.c0.b", "$.i", "$.c0[0]", "$.c0[2].k", "$.c0.b[1]", "$['c0'].b[0][1]")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_lead_to_what_spark_finds(session: SparkSession, path: str) -> None:
+    steps = path_steps(path)
+    assert steps is not None
     texts = [*ODD, *EVENTS, '{"i": 1, "i": 2}', '{"i": tru', '{"c0": {"b": "\\u00e9"}} x']
     texts += [f'{{"c0": {{"b": {value}}}, "i": {value}}}' for value in ("1", "2.50", '"x"', "null")]
+    lists = ("[1, 2]", "[null, {}, 3]", '["x", [1, null]]', "[]", "[[0, [ 7 ]], {}]", '[{"k": 1}, 2')
+    texts += [f'{{"c0": {value}}}' for value in (*lists, '[5, 6, {"k": [1.50]}]', '[0, 0, {"k": null}]')]
+    texts += [f'{{"c0": {{"b": {value}}}}}' for value in lists]
     table = pa.table({"v": pa.array([*texts, None], pa.string())})
-    path = ".".join(("$", *names))
-    frame = session.createDataFrame(table).coalesce(1).selectExpr(f"get_json_object(v, '{path}') p")
+    asked = f'get_json_object(v, "{path}") AS p'
+    frame = session.createDataFrame(table).coalesce(1).selectExpr(asked)
     theirs = frame.toArrow().column(0).to_pylist()
     differ, refused = [], 0
     for text, answer in zip(table.column(0).to_pylist(), theirs, strict=True):
         try:
-            (value,) = read_path(pa.array([text], pa.string()), names).to_pylist()
+            (value,) = read_path(pa.array([text], pa.string()), steps).to_pylist()
         except KernelError:
             refused += 1
         else:
             differ += [(text, answer, value)] if value != answer else []
     assert differ == []
     assert refused <= 2
+    taken = [(text, answer) for text, answer in zip(texts, theirs, strict=False) if '": [' in text]
+    taken = [pair for pair in taken if pair[0].endswith("}") and '"k" : 2' not in pair[0]]
+    at_once = read_path(pa.array([text for text, _ in taken]), steps).to_pylist()
+    assert at_once == [answer for _, answer in taken]
     plain = [f'{{"c0": "{n}", "i": {n}}}' for n in range(1000)]
     found = read_path(pa.array(plain), ("i",)).to_pylist()
     assert found == [str(n) for n in range(1000)]

@@ -49,7 +49,7 @@ class LineReader:
         self._by_path = by_path
         self._partial = Partial()
         self._fields = fields
-        self._read = struct_reader(fields, zone, self._partial, copied=copied)
+        self._read = struct_reader(fields, zone, self._partial, copied=copied, by_path=by_path)
         self._skipped = SkippedRecords(fields, filters, zone).skipped if filters else None
         self._nothing: Row = (None,) * len(fields)
         self._mode = mode

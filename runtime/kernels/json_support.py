@@ -102,16 +102,19 @@ def _unsupported_type(data_type: DataType) -> str | None:
     return None if type(data_type) in _TYPES else f"a value has the type {data_type.sql}"
 
 
-_STEP = re.compile(r"\.([^.\[*'\"\s]+)|\['([^'*\[\]?]+)'\]")
+_STEP = re.compile(r"\.([^.\[*'\"\s]+)|\['([^'*\[\]?]+)'\]|\[([0-9]{1,9})\]")
 
 
-def path_names(path: object) -> tuple[str, ...] | None:
-    """The names in a path of get_json_object such as `$.a.b`; None: it has more than names."""
-    if not isinstance(path, str) or not path.startswith("$") or len(path) == 1:
+def path_steps(path: object) -> tuple[str | int, ...] | None:
+    """The names and indexes in a path of get_json_object such as `$.a[0].b`.
+
+    None: it has other steps, or begins with an index.
+    """
+    if not isinstance(path, str) or not path.startswith(("$.", "$['")) or _STEP.sub("", path[1:]):
         return None
-    if _STEP.sub("", path[1:]):
-        return None
-    return tuple(name or quoted for name, quoted in _STEP.findall(path))
+    return tuple(
+        int(index) if index else name or quoted for name, quoted, index in _STEP.findall(path)
+    )
 
 
 def is_written(data_type: DataType) -> bool:

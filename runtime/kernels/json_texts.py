@@ -1,6 +1,6 @@
 """`from_json`: texts as structs, as Spark's JacksonParser reads them in PERMISSIVE mode.
 
-And what `get_json_object` finds at a path of names: a struct with one field, in as many structs.
+And what `get_json_object` finds at a path: a struct with one field for a name, a list for an index.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from .errors import KernelError
 from .json_errors import Uncertain
 from .json_files import UNLIKE, BlockReader
 from .json_lines import LineReader
+from .ordering import list_parts
 
 _FEW = 64  # texts that are read one by one where Arrow does not read them
 _PARTS = 4
@@ -39,8 +40,8 @@ def read_texts(texts: Any, kind: Any, zone: str) -> Any:
     return pa.concat_arrays(parts) if parts else pa.array([], kind)
 
 
-def read_path(texts: Any, names: Sequence[str]) -> Any:
-    """The strings at a path of names in texts; null where there is none.
+def read_path(texts: Any, path: Sequence[str | int]) -> Any:
+    """The strings at a path of names and indexes in texts; null where there is none.
 
     Raises:
         KernelError: as `read_texts`.
@@ -49,14 +50,29 @@ def read_path(texts: Any, names: Sequence[str]) -> Any:
         raise _not_exact("get_json_object", "'NaN' or an infinity")
     for leaf in (pa.int64(), pa.string()):
         kind = leaf
-        for name in reversed(names):
-            kind = pa.struct([(name, kind)])
+        for step in reversed(path):
+            kind = pa.struct([(step, kind)]) if isinstance(step, str) else pa.list_(kind)
         reader = _Texts(kind, "UTC", by_path=True)
         found = list(reader.structs(texts)) if leaf == pa.string() else reader.all_at_once(texts)
         if found is not None:
             whole = pa.concat_arrays(found) if found else pa.array([], kind)
-            return pc.struct_field(whole, [0] * len(names)).cast(pa.string())
+            return _at(whole, path)
     raise AssertionError
+
+
+def _at(values: Any, path: Sequence[str | int]) -> Any:
+    """The texts at a path in structs and lists; a null in a list is the text `null`."""
+    for step in path:
+        if isinstance(step, str):
+            values = pc.struct_field(values, [0])
+            continue
+        parts, starts, lengths = list_parts(values)
+        has = lengths > step
+        values = parts.take(pa.array(np.where(has, starts + step, 0), mask=~has))
+    texts = values.cast(pa.string())
+    if isinstance(path[-1], str):
+        return texts
+    return pc.if_else(pc.and_(pa.array(has), texts.is_null()), "null", texts)
 
 
 def _not_exact(name: str, what: object) -> KernelError:

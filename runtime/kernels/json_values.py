@@ -60,12 +60,15 @@ def written(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("?", text)
 
 
-def reader_of(kind: Any, zone: str, partial: Partial, *, copied: bool = False) -> Reader:
-    """The reader of values of an Arrow type; `copied`: see `struct_reader`."""
+def reader_of(
+    kind: Any, zone: str, partial: Partial, *, copied: bool = False, by_path: bool = False
+) -> Reader:
+    """The reader of values of an Arrow type; `copied` and `by_path`: see `struct_reader`."""
+    how = {"copied": copied, "by_path": by_path}
     if pa.types.is_struct(kind):
-        return struct_reader(list(kind), zone, partial, copied=copied)
+        return struct_reader(list(kind), zone, partial, **how)
     if pa.types.is_list(kind):
-        return _list_reader(reader_of(kind.value_type, zone, partial, copied=copied))
+        return _list_reader(reader_of(kind.value_type, zone, partial, **how), by_path)
     if pa.types.is_map(kind):
         return _map_reader(reader_of(kind.item_type, zone, partial, copied=copied))
     if pa.types.is_string(kind):
@@ -115,6 +118,7 @@ def struct_reader(
     passes: Callable[[int, list[Any]], bool] | None = None,
     *,
     copied: bool = False,
+    by_path: bool = False,
 ) -> Reader:
     """The reader of objects: the last value of a name counts, a bad one is as none.
 
@@ -124,11 +128,15 @@ def struct_reader(
         partial: is told what is odd.
         copied: whether a string is written anew of a value that is none, as from_json does; the
             readers of files take its text as it stands.
+        by_path: whether a list's element of another type is null, not the list.
         passes: is asked, with a field's place and the values so far, behind each value that could
             be read. If it says no the object is None, and its end is not looked for.
     """
     readers = {
-        field.name: (place, reader_of(field.type, zone, partial, copied=copied))
+        field.name: (
+            place,
+            reader_of(field.type, zone, partial, copied=copied, by_path=by_path),
+        )
         for place, field in enumerate(fields)
     }
     count = len(fields)
@@ -163,7 +171,7 @@ def struct_reader(
     return read
 
 
-def _list_reader(element: Reader) -> Reader:
+def _list_reader(element: Reader, by_path: bool) -> Reader:
     def read(text: str, start: int) -> tuple[Any, int]:
         if not text.startswith("[", start):
             return _no_parts(text, start)
@@ -173,7 +181,9 @@ def _list_reader(element: Reader) -> Reader:
             try:
                 value, at = element(text, at)
             except BadValue as error:
-                raise BadValue(error.token, error.target, in_array=True) from None
+                if not by_path:
+                    raise BadValue(error.token, error.target, in_array=True) from None
+                value, at = None, skip(text, at)
             values.append(value)
             at, end = _next(text, at, "]")
         return values, end

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..json_support import path_names
+from ..json_support import path_steps
 from . import patterns, time_formats
 from .program import Kind, decimal_of
 from .zone_names import known_zone
@@ -139,8 +139,8 @@ def is_read(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool
 
 
 def is_path(kinds: object, values: Sequence[object], *_: object) -> bool:
-    """Whether a path of get_json_object has names alone."""
-    return values[0] is ... and path_names(values[1]) is not None
+    """Whether a path of get_json_object has names and indexes alone."""
+    return values[0] is ... and path_steps(values[1]) is not None
 
 
 def are_zones(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..hashing import hashes_of, places_of
-from ..json_support import path_names
+from ..json_support import path_steps
 from ..json_texts import read_path, read_texts
 from .program import Step, decimal_of
 from .vectors import Value, made, numbers, plain, plain_type, repeated, shown_type, unscaled_words
@@ -35,8 +35,8 @@ def from_json(step: Step, text: Any) -> Any:
 
 
 def json_value(step: Step, text: Any, path: Value) -> Any:
-    """`get_json_object` at a constant path of names."""
-    return read_path(text, path_names(path.as_py()) or ())
+    """`get_json_object` at a constant path of names and indexes."""
+    return read_path(text, path_steps(path.as_py()) or ())
 
 
 def hashed(step: Step, *values: Value) -> Any:
