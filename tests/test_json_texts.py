@@ -11,6 +11,7 @@ import pytest
 from test_json_files import COLUMNS, CUT, FEW, ODD_LINES, VALUES, ZONE, _record, schema_of, shown
 
 from stateplan.planner.model.schemas import types as t
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.json_support import path_steps
 from stateplan.runtime.kernels.json_texts import read_path, read_texts
@@ -130,3 +131,48 @@ def test_paths_lead_to_what_spark_finds(session: SparkSession, path: str) -> Non
     plain = [f'{{"c0": "{n}", "i": {n}}}' for n in range(1000)]
     found = read_path(pa.array(plain), ("i",)).to_pylist()
     assert found == [str(n) for n in range(1000)]
+
+
+ROOTS = ("array<int>", "array<string>", "array<struct<i:int,b:string>>", "map<string,int>",
+         "map<string,array<int>>", "map<string,struct<i:int,b:string>>")  # fmt: skip
+OF_ROOTS = [
+    *("[1,2]", "[]", "{}", '[1,"x"]', "[1, 2] x", "[1,2", "[1,2]]", '{"i":"x"}', '[{"i":1},5]'),
+    *('[{"i":1},{"i":"x"}]', '[{"i":1},{"i":', '[null,{"b":"y"}]', '{"i":{"i":1}}', "[1.5]"),
+    *('{"i":[1,2],"b":null}', "[[1]]", "[1,,2]", '[1],"value":[2]', '{"i" 1}', "[1]}{", "{'i':1}"),
+]
+
+
+def test_texts_of_lists_and_maps_are_what_spark_makes_of_them(session: SparkSession) -> None:
+    texts: list[str | None] = [*OF_ROOTS, *ODD, *EVENTS, None]
+    table = pa.table({"v": pa.array(texts, pa.string())})
+    asked = [f"from_json(v, '{root}') AS s{place}" for place, root in enumerate(ROOTS)]
+    theirs = session.createDataFrame(table).coalesce(1).selectExpr(*asked).toArrow()
+    for place, root in enumerate(ROOTS):
+        expected, taken = theirs.column(place).combine_chunks(), []
+        kind = parse_schema(f"c {root}")
+        (field,) = schema_of({"c": kind.fields[0].data_type})
+        for row, text in enumerate(texts):
+            one = pa.array([text], pa.string())
+            try:
+                found = read_texts(one, field.type, ZONE)
+            except KernelError:
+                continue
+            assert found.to_pylist() == expected.slice(row, 1).to_pylist(), (root, text)
+            taken.append(row)
+        assert len(taken) > len(texts) - 8
+        many = pa.array([text for text in texts if text is not None and text[:2] in ("[1", "[]")])
+        read = [e for t, e in zip(texts, expected.to_pylist(), strict=True) if t in many.to_pylist()]
+        assert read_texts(many, field.type, ZONE).to_pylist() == read
+
+
+def test_json_tuple_finds_what_paths_of_a_name_find(session: SparkSession) -> None:
+    texts = [*ODD, *EVENTS, *OF_ROOTS, '{"i": tru', '{"i": 1.50, "c0": "\\u00e9"}', None]
+    frame = session.createDataFrame(pa.table({"v": pa.array(texts, pa.string())})).coalesce(1)
+    theirs = frame.selectExpr("json_tuple(v, 'i', 'c0')").toArrow().to_pylist()
+    for text, row in zip(texts, theirs, strict=True):
+        one = pa.array([text], pa.string())
+        try:
+            found = [read_path(one, (name,))[0].as_py() for name in ("i", "c0")]
+        except KernelError:
+            continue
+        assert found == list(row.values()), text

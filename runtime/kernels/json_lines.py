@@ -7,11 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from .errors import KernelError
 from .json_errors import BadValue, Partial, Uncertain
 from .json_filters import PushedFilter, SkippedRecords
 from .json_malformed import malformed
-from .json_values import skip, space, struct_reader
+from .json_values import reader_of, skip, space, struct_reader
 
 _BOM = b"\xef\xbb\xbf"
 _LONG = 1000
@@ -53,6 +55,7 @@ class LineReader:
         self._skipped = SkippedRecords(fields, filters, zone).skipped if filters else None
         self._nothing: Row = (None,) * len(fields)
         self._mode = mode
+        self._zone = zone
         self._path = path
 
     def rows(self, line: bytes, number: int) -> list[Row]:
@@ -74,8 +77,12 @@ class LineReader:
         except Uncertain as error:
             raise self._failure(number, f"has {error}") from None
 
-    def record(self, text: str) -> Row | None:
+    def record(self, text: str, root: Any = None) -> Row | None:
         """The record that from_json makes of a text; None: there is no value in it.
+
+        Args:
+            text: the text.
+            root: the Arrow type of the text's value, where it is a list or a map, the only field.
 
         Raises:
             Uncertain: nobody knows what Spark makes of it.
@@ -88,12 +95,30 @@ class LineReader:
         start = space(text, 0)
         if start == len(text):
             return None
+        if root is not None:
+            return (self._value(text, start, root),)
         if text[start] == "[":
             return self._nothing
         (row,) = self._rows(text)
         if self._by_path and self._partial.repeated:
             raise Uncertain("a name that stands twice")
         return row
+
+    def _value(self, text: str, start: int, kind: Any) -> Any:
+        """The list or map that a text begins with; an object is a list of one struct."""
+        single = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type) and text[start] == "{"
+        read = reader_of(kind.value_type if single else kind, self._zone, self._partial, copied=True)
+        try:
+            value, _ = read(text, start)
+        except BadValue:
+            return None
+        except RecursionError:
+            raise Uncertain("a deeply nested value") from None
+        except json.JSONDecodeError as error:
+            if "'" in text:
+                raise Uncertain(f"a syntax error in column {error.pos + 1}") from None
+            return None
+        return [value] if single else value
 
     def _kept(self, text: str, rows: list[Row]) -> list[Row]:
         """Of the rows of a line those that the mode keeps."""

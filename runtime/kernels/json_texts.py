@@ -1,4 +1,4 @@
-"""`from_json`: texts as structs, as Spark's JacksonParser reads them in PERMISSIVE mode.
+"""`from_json`: texts as structs, lists and maps, as JacksonParser reads them in PERMISSIVE mode.
 
 And what `get_json_object` finds at a path: a struct with one field for a name, a list for an index.
 """
@@ -18,6 +18,8 @@ from .json_files import UNLIKE, BlockReader
 from .json_lines import LineReader
 from .ordering import list_parts
 
+_ROOT = "value"
+"""The name of what is no struct, in a struct of it."""
 _FEW = 64  # texts that are read one by one where Arrow does not read them
 _PARTS = 4
 _FAILURES = 8
@@ -25,19 +27,22 @@ _FAILURES = 8
 
 
 def read_texts(texts: Any, kind: Any, zone: str) -> Any:
-    """Structs of texts: null for null, and for a text without a value.
+    """Structs, lists or maps of texts: null for null, and for a text without a value.
 
     Args:
         texts: an array of strings.
-        kind: the Arrow type of the structs.
+        kind: the Arrow type of the results.
         zone: the session's time zone.
 
     Raises:
         KernelError: a text of which it is not known what Spark makes of it
             (`STATEPLAN_NOT_EXACT`).
     """
-    parts = list(_Texts(kind, zone).structs(texts))
-    return pa.concat_arrays(parts) if parts else pa.array([], kind)
+    is_struct = pa.types.is_struct(kind)
+    wanted = kind if is_struct else pa.struct([(_ROOT, kind)])
+    parts = list(_Texts(wanted, zone, root=None if is_struct else kind).structs(texts))
+    found = pa.concat_arrays(parts) if parts else pa.array([], wanted)
+    return found if is_struct else pc.struct_field(found, [0])
 
 
 def read_path(texts: Any, path: Sequence[str | int]) -> Any:
@@ -85,10 +90,20 @@ def _not_exact(name: str, what: object) -> KernelError:
 
 
 class _Texts:
-    """Reads texts: many at once, those that are odd one by one."""
+    """Reads texts: many at once, those that are odd one by one.
 
-    def __init__(self, kind: Any, zone: str, *, by_path: bool = False) -> None:
+    Args:
+        kind: the type of the structs.
+        zone: the session's time zone.
+        by_path: see `LineReader`.
+        root: the type of the values, where they are no structs but the only field of one.
+    """
+
+    def __init__(
+        self, kind: Any, zone: str, *, by_path: bool = False, root: Any = None
+    ) -> None:
         self._kind = kind
+        self._root = root
         self._name = "get_json_object" if by_path else "from_json"
         self._lines = LineReader(list(kind), "PERMISSIVE", zone, "", copied=True, by_path=by_path)
         self._blocks = BlockReader(pa.schema(list(kind)), self._lines, zone)
@@ -119,7 +134,10 @@ class _Texts:
 
     def _at_once(self, texts: Any) -> Any | None:
         ends = pa.array([0, len(texts)], pa.int32())
-        whole = pa.ListArray.from_arrays(ends, texts.fill_null("{}"))
+        lines = texts
+        if self._root is not None:
+            lines = pc.binary_join_element_wise(f'{{"{_ROOT}":', texts, "}", "")
+        whole = pa.ListArray.from_arrays(ends, lines.fill_null("{}"))
         block = pc.binary_join(whole, "\n")[0].as_py().encode() + b"\n"
         if b"\r" in block or b"\0" in block or block.count(b"\n") != len(texts):
             return None
@@ -132,7 +150,8 @@ class _Texts:
     def _one_by_one(self, texts: Any) -> Any:
         try:
             rows = [
-                None if text is None else self._lines.record(text) for text in texts.to_pylist()
+                None if text is None else self._lines.record(text, self._root)
+                for text in texts.to_pylist()
             ]
         except Uncertain as error:
             raise _not_exact(self._name, error) from None

@@ -25,6 +25,7 @@ from ....planner.model.schemas.types import (
     DataType,
     DayTimeIntervalType,
     MapType,
+    StructField,
     StructType,
     YearMonthIntervalType,
     contains_type,
@@ -236,9 +237,10 @@ class _Compiler:
     def _from_json(self, call: Call) -> int:
         schema, given = call.options
         options = dict(given) if isinstance(given, tuple) else {}
-        if not isinstance(schema, StructType):
-            raise Unsupported("from_json to another type than a struct")
-        reason = json_unsupported(schema, options)
+        if not isinstance(schema, DataType):
+            raise Unsupported("from_json without a schema")
+        whole = StructType((StructField("value", schema),))
+        reason = json_unsupported(schema if isinstance(schema, StructType) else whole, options)
         mode = next((v for name, v in options.items() if name.lower() == "mode"), "PERMISSIVE")
         if reason is not None or mode.upper() != "PERMISSIVE":
             raise Unsupported(f"from_json: {reason or mode}")

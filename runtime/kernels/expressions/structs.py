@@ -30,7 +30,7 @@ def field(step: Step, value: Any) -> Any:
 
 
 def from_json(step: Step, text: Any) -> Any:
-    """`from_json` to a struct, in PERMISSIVE mode."""
+    """`from_json` to a struct, an array or a map, in PERMISSIVE mode."""
     return plain(read_texts(text, shown_type(step.kind), step.zone), step.kind)
 
 
