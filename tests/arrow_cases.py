@@ -38,9 +38,11 @@ from stateplan.planner.model.schemas.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    ArrayType,
     DataType,
     DayTimeIntervalType,
     DecimalType,
+    MapType,
     StructField,
     StructType,
     YearMonthIntervalType,
@@ -66,6 +68,8 @@ TYPES: dict[str, tuple[DataType, ...]] = {
     "timestamp_ntz": (TIMESTAMP_NTZ,),
     "daytime": (DayTimeIntervalType(),),
     "yearmonth": (YearMonthIntervalType(),),
+    "array": (ArrayType(INT), ArrayType(STRING)),
+    "map": (MapType(STRING, INT),),
     "struct": (StructType((StructField("a", INT), StructField("b", STRING))),),
 }
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
@@ -171,6 +175,10 @@ def _value(data_type: DataType, random_: random.Random) -> Any:
             return pick(
                 (0, 1, -1, _DAY, -_DAY - 1, 3_600_000_000, random_.randrange(-(10**13), 10**13))
             )
+        case ArrayType(element_type=element):
+            return [pick((None, *values(element, random_)[:2])) for _ in range(random_.randrange(5))]
+        case MapType():
+            return {key: pick((None, 1, -7)) for key in random_.choices(_TEXTS, k=random_.randrange(3))}
         case StructType():
             return pick((None, {"a": pick((None, 1, 2)), "b": pick((None, "x", ""))}))
     kind = data_type.simple
@@ -240,6 +248,11 @@ def _array(found: list[Any], data_type: DataType) -> pa.Array:
             return pa.array(found, pa.decimal128(precision, scale))
         case DayTimeIntervalType():
             return pa.array(found, pa.duration("us"))
+        case ArrayType(element_type=element):
+            return pa.array(found, pa.list_(kinds[element.simple]))
+        case MapType():
+            entries = [None if one is None else list(one.items()) for one in found]
+            return pa.array(entries, pa.map_(pa.string(), pa.int32()))
         case StructType():
             return pa.array(found, pa.struct([("a", pa.int32()), ("b", pa.string())]))
     return pa.array(found, kinds[data_type.simple])
@@ -336,6 +349,10 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "repeat": [(0,), (1,), (3,), (-1,)],
     "lpad": [(5, " "), (3, "xy"), (0, "a"), (-1, "a"), (7, ""), (6, "é🙂")],
     "rpad": [(5, " "), (3, "xy"), (0, "a"), (7, ""), (6, "🙂")],
+    "slice": [(1, 2), (2, 0), (-2, 5), (-3, 1), (4, 9), (1, None)],
+    "split_part": [("a", 1), ("ab", 2), ("", 1), ("", 2), ("🙂", -1), (None, 1), ("-", -3)],
+    "str_to_map": [(",", ":"), ("a", "b")],
+    "regexp_extract_all": [(p, n) for p in PATTERNS for n in (0, 1)],
     "format_number": [(0,), (2,), (5,), (15,), (-1,), (None,)],
     "round": [(0,), (1,), (2,), (5,), (15,)],
     "bround": [(0,), (1,), (2,), (5,), (15,)],
@@ -430,6 +447,15 @@ def _arguments(
     if name == "inset":
         yield _in_set(families[0])
         return
+    if name in ("array", "map"):
+        for column in (c for (_, index), c in COLUMNS.items() if index == 0):
+            again = COLUMNS[column.type_, 1]
+            if name == "array":
+                yield column, again, Literal(value=None, type_=column.type_)
+                continue
+            yield lit("a"), column, lit("é🙂"), again
+            yield lit(1), column, lit(2), Literal(value=None, type_=column.type_)
+        return
     if name in PRINTED:
         for (data_type, _), column in COLUMNS.items():
             for text in PRINTED[name]:
@@ -499,6 +525,9 @@ def casts() -> Iterator[Cast]:
                 yield Cast(child=COLUMNS[a, 0], type_=b, mode=mode)
 
 
+_NESTED = ("struct", "array<", "map<st")
+
+
 def trees(count: int, seed: int, *, ansi: bool) -> list[Expression]:
     """Random expressions of expressions over the whole table."""
     random_ = random.Random(seed)
@@ -510,8 +539,8 @@ def trees(count: int, seed: int, *, ansi: bool) -> list[Expression]:
     for column in COLUMNS.values():
         add(column)
     for types in TYPES.values():
-        value = _value(types[0], random_) if types[0].simple[:6] not in ("struct", "interv") else 7
-        if types[0].simple[:6] != "struct":
+        value = _value(types[0], random_) if types[0].simple[:6] not in (*_NESTED, "interv") else 7
+        if types[0].simple[:6] not in _NESTED:
             add(Literal(value=value, type_=types[0]))
     made: list[Expression] = []
     names = list(OPERATIONS)

@@ -81,6 +81,12 @@ def plain(array: Any) -> list[object]:
             tuple(part[i] for part in parts) if valid else None
             for i, valid in enumerate(array.is_valid().to_pylist())
         ]
+    if pa.types.is_list(kind) or pa.types.is_map(kind):
+        parts, ends = plain(array.values), array.offsets.to_pylist()
+        return [
+            tuple(parts[ends[i] : ends[i + 1]]) if valid else None
+            for i, valid in enumerate(array.is_valid().to_pylist())
+        ]
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return array.view(pa.int64()).to_pylist()
     if pa.types.is_date32(kind):

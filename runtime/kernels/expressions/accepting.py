@@ -81,6 +81,31 @@ def few_digits(kinds: object, values: Sequence[object], *_: object) -> bool:
     return isinstance(values[1], int) and 0 <= values[1] <= 15
 
 
+def has_keys(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether the keys of a map are constants, each another one, and its values of one type."""
+    keys = values[::2]
+    return (
+        len(kinds) % 2 == 0
+        and all(isinstance(key, str | int) and not isinstance(key, bool) for key in keys)
+        and len(set(keys)) == len(keys)
+        and len({*kinds[::2]}) == len({*kinds[1::2]}) == 1
+    )
+
+
+def is_part(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a part of an array is not asked for in a way that fails."""
+    start, length = values[1:]
+    return start != 0 and (length is None or (isinstance(length, int) and length >= 0))
+
+
+def are_plain_signs(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a text is divided by two signs that mean nothing else in regular expressions."""
+    return all(
+        isinstance(sign, str) and len(sign) == 1 and sign not in "\\.[]{}()*+-?^$|"
+        for sign in values[1:]
+    )
+
+
 def is_number_format(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether numbers are shown with so few digits that none is made up."""
     return values[1] is None or (isinstance(values[1], int) and values[1] <= 15)

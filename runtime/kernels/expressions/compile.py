@@ -148,7 +148,16 @@ class _Compiler:
             self.steps.append(step)
         return self._places[step]
 
-    def _column(self, column: AttributeReference) -> int:
+    def _argument(self, expression: Expression) -> int:
+        """The place of what an operation is given: of arrays and maps their values, too."""
+        match expression:
+            case Alias(child=child):
+                return self._argument(child)
+            case AttributeReference():
+                return self._column(expression, whole=True)
+        return self.place(expression)
+
+    def _column(self, column: AttributeReference, *, whole: bool = False) -> int:
         if column.expr_id not in self._columns:
             raise Unsupported(f"column {column.name}")
         options = (self._columns[column.expr_id],)
@@ -158,7 +167,7 @@ class _Compiler:
             if not self._untouched:
                 raise
             kind = UNTOUCHED
-        if contains_type(column.data_type, ArrayType, MapType):
+        if not whole and contains_type(column.data_type, ArrayType, MapType):
             if not self._untouched:
                 raise Unsupported(f"type {column.data_type.simple}")
             kind = UNTOUCHED
@@ -189,6 +198,10 @@ class _Compiler:
         name = call.name
         if name == "to_json" or (name == "invoke" and call.options[0] == "to_json"):
             return self._to_json(call)
+        if name == "element_at" and isinstance(parts := call.arguments[0], Call):
+            if parts.name == "stringsplitsql":
+                given = (*parts.arguments, call.arguments[1])
+                return self._operation("split_part", call, given)
         if name not in OPERATIONS:
             if call.spec.replacement is None:
                 raise Unsupported(f"function {name}")
@@ -220,7 +233,7 @@ class _Compiler:
         ):
             parts = value.arguments[1::2]
             names = tuple(field.name for field in kind.fields)
-        inputs = tuple(map(self.place, parts))
+        inputs = tuple(map(self._argument, parts))
         steps = [self.steps[place] for place in inputs]
         return self._add(
             Step(
@@ -257,10 +270,11 @@ class _Compiler:
         zone: str | None = None,
         options: tuple[object, ...] = (),
     ) -> int:
-        inputs = tuple(self.place(argument) for argument in arguments)
+        passing = name.startswith(("isn", "known"))  # of any type, which is not looked into
+        inputs = tuple(map(self.place if passing else self._argument, arguments))
         kinds = tuple(self.steps[place].kind for place in inputs)
         values = [self._constant(place) for place in inputs]
-        if name == "named_struct" and UNTOUCHED in kinds:
+        if UNTOUCHED in kinds and not passing:
             raise Unsupported(f"{name} of what only passes")
         known, kind = OPERATIONS[name], kind_of(expression.data_type)
         fits = takes(known, kinds, values)

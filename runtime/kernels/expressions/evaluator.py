@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from . import (
     arithmetic,
+    collections,
     comparing,
     formats,
     json_writing,
@@ -80,6 +81,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("rlike", "regexp", "regexp_like"), matching.matches),
     "split": matching.divided,
     "regexp_extract": matching.extracted,
+    "regexp_extract_all": matching.all_extracted,
     "regexp_replace": matching.replaced_matches,
     "initcap": texts.words_capitalized,
     "replace": texts.replaced,
@@ -114,6 +116,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp"), times.in_zone),
     "convert_timezone": times.in_zone,
     "months_between": times.months_between,
+    "array": collections.array_of,
+    "map": collections.map_of,
+    "slice": collections.part_of,
+    "split_part": collections.part_of_text,
+    "str_to_map": collections.map_of_text,
     "to_json": json_writing.to_json,
     "named_struct": structs.struct,
     "get_struct_field": structs.field,

@@ -46,6 +46,17 @@ def extracted(step: Step, text: Any, pattern: Value, group: Value) -> Any:
     return pc.if_else(text.is_valid(), result, pa.scalar(None, pa.string()))
 
 
+def all_extracted(step: Step, text: Any, pattern: Value, group: Value) -> Any:
+    """`regexp_extract_all`: a group of each match; empty where the match has no such group."""
+    number = group.as_py()
+    own = re.compile(translated(pattern.as_py(), (number,)).python)
+    return each(
+        text,
+        lambda value: [match[f"g{number}"] or "" for match in own.finditer(value)],
+        pa.list_(pa.string()),
+    )
+
+
 def replaced_matches(step: Step, text: Any, pattern: Value, by: Value, start: Value) -> Any:
     """`regexp_replace` from the first letter on."""
     parts = replacement_parts(by.as_py(), translated(pattern.as_py()).groups)

@@ -172,6 +172,9 @@ OPERATIONS: dict[str, Operation] = {
     "regexp_replace": Operation(
         (("string", "=string", "=string", "=int"),), accepts=accepting.is_replaced
     ),
+    "regexp_extract_all": Operation(
+        (("string", "=string", "=int"),), accepts=accepting.is_extracted
+    ),
     "split": Operation((("string", "=string", "=int"),), accepts=accepting.is_divided),
     "initcap": Operation((("string",),)),
     "replace": Operation((("string", "=string", "=string"),)),
@@ -235,6 +238,18 @@ OPERATIONS: dict[str, Operation] = {
         (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
     ),
     "months_between": Operation((("timestamp", "timestamp", "=boolean"),)),
+    # Arrays and maps.
+    "array": Operation(
+        _same(("any",), 1), variadic=True, eager=True, accepts=accepting.same_kinds
+    ),
+    "map": Operation((("any", "any"),), variadic=True, eager=True, accepts=accepting.has_keys),
+    "slice": Operation((("array", "=int", "=int"),), accepts=accepting.is_part),
+    "split_part": Operation(
+        (("string", "=string", "=int"),), accepts=lambda kinds, values, _: values[2] != 0
+    ),
+    "str_to_map": Operation(
+        (("string", "=string", "=string"),), raises="always", accepts=accepting.are_plain_signs
+    ),
     # Structs and hashes.
     "to_json": Operation((("any",),), variadic=True, eager=True),
     "named_struct": Operation(_same(("any",), 1), variadic=True, eager=True),

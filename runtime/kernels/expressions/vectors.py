@@ -74,6 +74,8 @@ def plain(array: Any, kind: Kind) -> Any:
     if kind == UNTOUCHED:
         return array
     wanted = shown_type(kind)
+    if array.offset and pa.types.is_nested(array.type):
+        array = pa.concat_arrays([array, array.slice(0, 0)])  # what is cut off above it goes, too
     if array.type != wanted:
         same = pa.types.is_timestamp(array.type) and array.type.unit == "us"
         array = array if same else array.cast(wanted)

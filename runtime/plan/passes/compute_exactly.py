@@ -21,7 +21,9 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Call,
     Expression,
+    Literal,
     SortOrder,
+    lit,
     to_attribute,
 )
 from ....planner.model.expressions.predicates import split_conjuncts
@@ -96,6 +98,9 @@ class _Exactly:
                     over_partitions=True,
                 )
             case AsIs():
+                paths = json_paths(node)
+                if paths is not None:
+                    return self._select(paths)
                 node = self._fed_generator(node)
                 self._checks.operator(node)
                 operator = node.operator.map_expressions(self._own)
@@ -314,3 +319,23 @@ def computable(select: Select) -> bool:
         )
         is not None
     )
+
+
+def json_paths(node: AsIs) -> Select | None:
+    """`json_tuple` as a select of what is at paths of a constant name: it has a row for each."""
+    match node.operator:
+        case GenerateExec(generator=Call(name="json_tuple") as call) as operator:
+            text, *names = call.arguments
+            if not all(isinstance(name, Literal) for name in names):
+                return None
+            paths = [lit(f"$['{name.value}']") for name in names if isinstance(name, Literal)]
+            columns = tuple(
+                Alias(
+                    child=Call(name="get_json_object", arguments=(text, path)),
+                    name=column.name,
+                    expr_id=column.expr_id,
+                )
+                for path, column in zip(paths, operator.generated, strict=True)
+            )
+            return Select(child=node.inputs[0], columns=(*operator.required, *columns))
+    return None

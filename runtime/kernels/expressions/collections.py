@@ -1,0 +1,86 @@
+"""Arrays and maps of columns and texts, and parts of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import KernelError
+from ..lists import lists_of
+from ..ordering import list_parts, spread
+from .program import Step
+from .texts import each
+from .vectors import Value, nulled, plain_type, repeated
+
+
+def map_of(step: Step, *parts: Value) -> Any:
+    """`map(key, value, ...)` of constant keys, each another one."""
+    count = next(len(part) for part in parts if not isinstance(part, pa.Scalar))
+    kind, size = plain_type(step.kind), len(parts) // 2
+    keys = pa.array([key.as_py() for key in parts[::2]], kind.key_type)
+    rows = np.arange(count * size)
+    items = pa.concat_arrays([repeated(v, count).cast(kind.item_type) for v in parts[1::2]])
+    # The columns stand one behind the other; a row has a value of each.
+    items = items.take(pa.array(rows % size * count + rows // size))
+    offsets = pa.array(np.arange(count + 1) * size, pa.int32())
+    return pa.MapArray.from_arrays(offsets, keys.take(pa.array(rows % size)), items, type=kind)
+
+
+def array_of(step: Step, *parts: Value) -> Any:
+    """`array(value, ...)`."""
+    count = next(len(part) for part in parts if not isinstance(part, pa.Scalar))
+    kind, size, rows = plain_type(step.kind), len(parts), np.arange(count * len(parts))
+    items = pa.concat_arrays([repeated(v, count).cast(kind.value_type) for v in parts])
+    items = items.take(pa.array(rows % size * count + rows // size))
+    return lists_of(items, np.full(count, size), kind)
+
+
+def part_of(step: Step, array: Any, start: Value, length: Value) -> Any:
+    """`slice(array, start, length)` with constants: from 1 on, or from the end."""
+    first, most = start.as_py(), length.as_py()
+    if first is None or most is None:
+        return pa.nulls(len(array), array.type)
+    values, starts, lengths = list_parts(array)
+    begin = np.full(len(lengths), first - 1) if first > 0 else lengths + first
+    size = np.where((begin < 0) | (begin >= lengths), 0, np.minimum(lengths - begin, most))
+    chosen = values.take(pa.array(spread(starts + np.maximum(begin, 0), size)))
+    return nulled(lists_of(chosen, size, array.type), array)
+
+
+def part_of_text(step: Step, text: Any, delimiter: Value, number: Value) -> Any:
+    """`split_part(text, delimiter, number)` with constants; empty where there is no such part."""
+    by, which = delimiter.as_py(), number.as_py()
+    if by is None or which is None:
+        return pa.nulls(len(text), pa.string())
+    if not by:
+        return text if which in (1, -1) else pc.if_else(text.is_valid(), "", text)
+    values, starts, lengths = list_parts(pc.split_pattern(text, by))
+    place = np.full(len(lengths), which - 1) if which > 0 else lengths + which
+    found = (place >= 0) & (place < lengths)
+    parts = values.take(pa.array(np.where(found, starts + place, 0), mask=~found))
+    return nulled(parts.fill_null(""), text)
+
+
+def map_of_text(step: Step, text: Any, pairs: Value, parts: Value) -> Any:
+    """`str_to_map(text, between pairs, between key and value)` with constants of one letter.
+
+    Raises:
+        KernelError: a key stands twice (`STATEPLAN_NOT_EXACT`): a setting says what Spark does.
+    """
+    between, behind = pairs.as_py(), parts.as_py()
+
+    def found(one: str) -> list[tuple[str, str | None]]:
+        fields = [pair.split(behind, 1) for pair in one.split(between)]
+        entries = [(field[0], field[1] if len(field) > 1 else None) for field in fields]
+        if len(dict(entries)) < len(entries):
+            raise KernelError(
+                "STATEPLAN_NOT_EXACT",
+                "[STATEPLAN_NOT_EXACT] A text that str_to_map takes has a key twice: what Spark "
+                "does then is a setting of its own. Run the query with --engine spark.",
+            )
+        return entries
+
+    return each(text, found, plain_type(step.kind))
