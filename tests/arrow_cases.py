@@ -523,6 +523,12 @@ def casts() -> Iterator[Cast]:
         for a, b in product(TYPES[source], targets):
             if a != b and can_cast(a, b, mode):
                 yield Cast(child=COLUMNS[a, 0], type_=b, mode=mode)
+    for mode, family in product(modes, ("struct", "array", "map")):
+        for kind in TYPES[family]:
+            yield Cast(child=COLUMNS[kind, 0], type_=STRING, mode=mode)
+        names = [COLUMNS[t, 0] for t in (DOUBLE, TIMESTAMP, DATE, ArrayType(STRING), BOOLEAN)]
+        parts = [part for column in names for part in (lit(column.name), column)]
+        yield Cast(child=Call(name="named_struct", arguments=tuple(parts)), type_=STRING, mode=mode)
 
 
 _NESTED = ("struct", "array<", "map<st")

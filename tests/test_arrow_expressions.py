@@ -354,16 +354,21 @@ def test_floats_as_strings(session: SparkSession, kind: str, tmp_path: Path) -> 
     short = (
         random_.integers(-(10**6), 10**6, 4_000) / 10.0 ** random_.integers(0, 12, 4_000)
     ).astype(wide)
-    numbers = pa.table({"n": np.concatenate([bits, powers, large, small, short, -short])})
+    near = 1 + random_.uniform(-1e-5, 1e-5, 1_000).astype(wide)
+    numbers = pa.table({"n": np.concatenate([bits, powers, large, small, short, -short, near])})
     pq.write_table(numbers, tmp_path / "numbers.parquet")
     frame = session.read.parquet(str(tmp_path / "numbers.parquet")).coalesce(1)
-    theirs = frame.selectExpr("CAST(n AS STRING) AS s").toArrow().column(0).to_pylist()
+    asked = ["CAST(n AS STRING)", *(("exp(n)", "ln(n)") if kind == "double" else ())]
+    theirs = frame.selectExpr(*asked).toArrow()
     column = AttributeReference(name="n", type_=DOUBLE if kind == "double" else FLOAT)
-    program = compile_program([Cast(child=column, type_=STRING)], [column])
+    calls: list[Expression] = [Cast(child=column, type_=STRING), _call("exp", column)]
+    calls.append(_call("ln", column))
+    program = compile_program(calls[: len(asked)], [column])
     assert program is not None
-    (ours,) = Evaluator(program).evaluate(numbers.combine_chunks().to_batches()[0])
-    pairs = zip(numbers.column(0).to_pylist(), theirs, ours.to_pylist(), strict=True)
-    assert [(number, a, b) for number, a, b in pairs if a != b] == []
+    found = Evaluator(program).evaluate(numbers.combine_chunks().to_batches()[0])
+    for ours, expected in zip(found, theirs.columns, strict=True):
+        pairs = zip(numbers.column(0).to_pylist(), plain(expected), plain(ours), strict=True)
+        assert [(number, a, b) for number, a, b in pairs if a != b] == []
 
 
 # ---------------------------------------------------------------------------- what is computed

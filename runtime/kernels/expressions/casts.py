@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from . import messages
 from .cast_strings import from_string, rounding, to_string
 from .java_numbers import java_double
-from .program import Step, decimal_of
+from .program import Kind, Step, decimal_of
 from .saturation import saturated
 from .vectors import first_where, made, null_where, nulled, numbers, plain_type, unscaled_words
 from .zones import DAY, MICROS, MOST_DAYS, zone_of
@@ -32,6 +33,8 @@ def cast(step: Step, value: Any) -> Any:
     source, target = step.kinds[0], step.kind
     if source == target:
         return value
+    if isinstance(source, tuple):
+        return _nested_text(step, value, source)
     if source == "string":
         return from_string(step, value)
     if target == "string":
@@ -52,6 +55,29 @@ def cast(step: Step, value: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
             return made(numbers(value).astype(_FLOATS[str(target)]), value)
     return _to_whole(step, value)
+
+
+def _nested_text(step: Step, value: Any, kind: Kind) -> Any:
+    """Structs, arrays and maps as strings: `{1, a}`, `[1, null]`, `{a -> 1}`."""
+    if not isinstance(kind, tuple):
+        return cast(replace(step, kinds=(kind,)), value)
+    family, _, kinds = kind
+    if family == "struct":
+        parts = [
+            _nested_text(step, pc.struct_field(value, [i]), part).fill_null("null")
+            for i, part in enumerate(kinds)
+        ]
+        inner = pc.binary_join_element_wise(*parts, ", ")
+    else:
+        columns = [value.keys, value.items] if family == "map" else [value.values]
+        texts = [
+            _nested_text(step, column, part).fill_null("null")
+            for column, part in zip(columns, kinds, strict=True)
+        ]
+        each = pc.binary_join_element_wise(*texts, " -> ")
+        inner = pc.binary_join(pa.ListArray.from_arrays(value.offsets, each), ", ")
+    begin, end = "[]" if family == "array" else "{}"
+    return nulled(pc.binary_join_element_wise(begin, inner, end, ""), value)
 
 
 def _to_whole(step: Step, value: Any) -> Any:

@@ -5,7 +5,7 @@ Nothing here needs Arrow: a pass asks `unsupported`, and `compile_program` gives
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ....planner.model.expressions.core import (
@@ -35,7 +35,7 @@ from ....planner.model.text.literal_text import session_time_zone
 from ..json_support import is_written
 from ..json_support import unsupported as json_unsupported
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
-from .supported import FLOATS, OPERATIONS, ORDERED, can_cast, cast_raises, family, takes
+from .supported import FLOATS, OPERATIONS, ORDERED, can_cast, cast_raises, family, leaves, takes
 from .zone_names import known_zone
 
 _BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
@@ -174,14 +174,14 @@ class _Compiler:
         return self._add(Step("column", (), kind, options=options))
 
     def _cast(self, cast: Cast) -> int:
-        place = self.place(cast.child)
+        place = self._argument(cast.child)
         source, target = self.steps[place].kind, kind_of(cast.data_type)
         if source == "void":
             return self._add(Step("literal", (), target, options=(None,)))
         if not can_cast(source, target, cast.mode):
             raise Unsupported(f"cast of {cast.child.data_type.simple} to {cast.data_type.simple}")
         raises = self.steps[place].raises or cast_raises(source, target, cast.mode)
-        zone = self._zone(cast.time_zone, source, target)
+        zone = self._zone(cast.time_zone, *leaves(source), target)
         context = _context(cast)
         step = Step("cast", (place,), target, (source,), cast.mode, zone, (), raises, context)
         return self._add(step)
@@ -258,7 +258,7 @@ class _Compiler:
         if reason is not None or mode.upper() != "PERMISSIVE":
             raise Unsupported(f"from_json: {reason or mode}")
         place = self._operation("from_json", call, call.arguments)
-        zone = self._zone(call.time_zone, *_leaves(self.steps[place].kind))
+        zone = self._zone(call.time_zone, *leaves(self.steps[place].kind))
         return self._add(replace(self.steps[place], zone=zone))
 
     def _operation(
@@ -325,15 +325,6 @@ class _Compiler:
         """The value of a literal; `...` for anything else."""
         step = self.steps[place]
         return step.options[0] if step.name == "literal" else ...
-
-
-def _leaves(kind: Kind) -> Iterator[Kind]:
-    """The kinds of all values in one."""
-    if isinstance(kind, tuple):
-        for part in kind[2]:
-            yield from _leaves(part)
-    else:
-        yield kind
 
 
 def _context(expression: Expression) -> str:

@@ -7,7 +7,7 @@ neither Arrow nor numpy: the planner's passes ask it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal as Lit
@@ -144,6 +144,9 @@ OPERATIONS: dict[str, Operation] = {
         for name in ("round", "bround")
     },
     "sqrt": Operation((("double",),)),
+    "exp": Operation((("double",),)),
+    "ln": Operation((("double",),)),
+    "log": Operation((("double", "double"),)),
     "signum": Operation((("double",),)),
     "sign": Operation((("double",),)),
     # Strings.
@@ -288,6 +291,8 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
         return source == "void"
     if (decimal_of(source) or (0, 0))[0] > 18 and target in _SMALL and mode != "LEGACY":
         return False  # Spark checks these by way of a double, unless they are short by chance
+    if isinstance(source, tuple) and target == "string":
+        return all((family(part), target) in CASTS or part == target for part in leaves(source))
     return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
 
 
@@ -297,7 +302,7 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
         return target in TIMES
     if (source, target) == TEXT_OF_BYTES:
         return True
-    if mode != "ANSI" or source == target:
+    if mode != "ANSI" or source == target or isinstance(source, tuple):
         return False
     if source == "string":
         return target != "binary"
@@ -310,6 +315,15 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
     if source in WHOLE and target in WHOLE:
         return WHOLE.index(str(target)) < WHOLE.index(str(source))
     return source in FLOATS and target in WHOLE
+
+
+def leaves(kind: Kind) -> Iterator[Kind]:
+    """The kinds of all values in one."""
+    if isinstance(kind, tuple):
+        for part in kind[2]:
+            yield from leaves(part)
+    else:
+        yield kind
 
 
 def family(kind: Kind) -> str:
