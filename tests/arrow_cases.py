@@ -47,6 +47,7 @@ from stateplan.planner.model.schemas.types import (
     StructType,
     YearMonthIntervalType,
 )
+from stateplan.runtime.kernels.expressions import accepting
 from stateplan.runtime.kernels.expressions.compile import unsupported
 from stateplan.runtime.kernels.expressions.supported import CASTS, OPERATIONS, Signature
 
@@ -212,12 +213,26 @@ def _value(data_type: DataType, random_: random.Random) -> Any:
             return pick((*_TIMES, far, random_.randrange(2 * 10**15)))
 
 
+_URLS = [
+    *("http://spark.apache.org/path?x=1&a_1=%20b#ref", "https://u:p@Host-1.example.org:8080/a/b.c"),
+    *("/index.html?q=x&x=", "http://10.0.0.1/?xx=1&x=2&x=3", "http://a b/c", "ftp://h", "", "//h/p"),
+    *("http://h?x=[1]", "https://h.org:/a;b=c,d/e@f", "http://é.org/", "http://h/%zz", "mailto:a@b"),
+    *("http://h#", "-", "http://", "http://h?", "a/b", "a%20b%C3%A9+c", "x%2", "%e6%bc%a2", "http://x_y/p", "%ff"),
+    *("file:///etc/x", "http://256.1.1.1/", "http://h/a#b#c", "http://1.2.3/", "s3://bucket/key"),
+    *("http://h/a|b", "/p?a=b?c=d", "http://-h/", "YQ==", "YWI=", "YWJj", "YWJ", "Y W J j", "%+f"),
+    *("10/Oct/2000:13:55:36 -0700", "10/oct/2000:13:55:36 +0530", "10/Oct/2000:13:55:36 Z"),
+]
+
+
 def table() -> pa.Table:
     """The rows; the same for every run."""
     random_ = random.Random(20_26)
     arrays = {}
     for (data_type, _), column in COLUMNS.items():
-        arrays[column.name] = _array(values(data_type, random_), data_type)
+        found = values(data_type, random_)
+        if column == COLUMNS[STRING, 0]:
+            found[: len(_URLS)] = _URLS
+        arrays[column.name] = _array(found, data_type)
     return pa.table(arrays)
 
 
@@ -297,7 +312,7 @@ SHOWN = (
     *("yyyy-MM-dd HH:mm:ss", "yy/M/d H:m:s", "EEEE, MMMM d y", "E MMM dd hh:mm a", "h D DDD"),
     *("yyyyMMddHHmmssSSS", "HH:mm:ss.SSSSSSSSS", "''yyyy'T'HH''"),
 )
-READ = ("yyyy-MM-dd", "yyyy-M-d", "yyyyMMdd", "HH:mm", "dd-MMM-yy")
+READ = ("dd/MMM/yyyy:HH:mm:ss Z", "yyyy-MM-dd", "yyyy-M-d", "yyyyMMdd", "HH:mm", "dd-MMM-yy")
 CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "substring": [
         (1, 2),
@@ -349,6 +364,9 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "repeat": [(0,), (1,), (3,), (-1,)],
     "lpad": [(5, " "), (3, "xy"), (0, "a"), (-1, "a"), (7, ""), (6, "é🙂")],
     "rpad": [(5, " "), (3, "xy"), (0, "a"), (7, ""), (6, "🙂")],
+    "decode": [("UTF-8",), ("utf-8",)],
+    "parse_url": [(part,) for part in accepting.URL_PARTS] + [("QUERY", "x"), ("QUERY", "a_1")],
+    "try_parse_url": [("HOST",), ("QUERY", "x")],
     "slice": [(1, 2), (2, 0), (-2, 5), (-3, 1), (4, 9), (1, None)],
     "split_part": [("a", 1), ("ab", 2), ("", 1), ("", 2), ("🙂", -1), (None, 1), ("-", -3)],
     "str_to_map": [(",", ":"), ("a", "b")],
@@ -467,6 +485,7 @@ def _arguments(
         return
     plain = [code for code in families if not code.startswith("=")]
     constants = CONSTANTS[name] if len(plain) < len(families) else [()]
+    constants = [one for one in constants if len(one) == len(families) - len(plain)]
     for types in _type_choices(plain):
         for chosen in constants:
             yield tuple(_filled(families, types, chosen))

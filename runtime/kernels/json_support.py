@@ -126,4 +126,4 @@ def is_written(data_type: DataType) -> bool:
             return is_written(element)
         case MapType(key_type=key, value_type=value):
             return type(key) is StringType and is_written(value)
-    return type(data_type) in _TYPES - {BinaryType}
+    return type(data_type) in _TYPES

@@ -21,6 +21,9 @@ _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SU
 WEEKDAYS = {name[:size]: i for i, name in enumerate(_DAYS) for size in (2, 3, len(name))}
 """How `next_day` is told a day, and its place from Monday."""
 
+URL_PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO")
+"""What `parse_url` gives of a URL."""
+
 
 def sum_fits(kinds: Sequence[Kind], *_: object) -> bool:
     """Whether the sum of two decimals keeps all its digits."""
@@ -104,6 +107,19 @@ def are_plain_signs(kinds: object, values: Sequence[object], *_: object) -> bool
         isinstance(sign, str) and len(sign) == 1 and sign not in "\\.[]{}()*+-?^$|"
         for sign in values[1:]
     )
+
+
+def is_url_part(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a URL has such a part, and a key of its query is plain."""
+    part, key = values[1], values[2] if len(values) > 2 else "plain"
+    if len(values) > 2 and part != "QUERY":
+        return False
+    return part in URL_PARTS and isinstance(key, str) and key.replace("_", "a").isalnum()
+
+
+def is_utf8(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a character set is UTF-8."""
+    return isinstance(values[1], str) and values[1].upper() == "UTF-8"
 
 
 def is_number_format(kinds: object, values: Sequence[object], *_: object) -> bool:

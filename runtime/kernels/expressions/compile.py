@@ -202,6 +202,9 @@ class _Compiler:
             if parts.name == "stringsplitsql":
                 given = (*parts.arguments, call.arguments[1])
                 return self._operation("split_part", call, given)
+        if name in ("invoke", "static_invoke") and call.options[0] in OPERATIONS:
+            given_mode: Mode = "ANSI" if call.ansi else "LEGACY"
+            return self._operation(str(call.options[0]), call, call.arguments, given_mode)
         if name not in OPERATIONS:
             if call.spec.replacement is None:
                 raise Unsupported(f"function {name}")

@@ -171,6 +171,7 @@ _FIELDS = {
     "yy": r"(?P<y>[0-9]{2})",
     "MMM": rf"(?P<M>{'|'.join(_SHORT_MONTHS)})",
     "XXX": r"(?P<X>Z|[+-][0-9]{2}:[0-9]{2})",
+    "Z": r"(?P<X>[+-][0-9]{4})",
 }
 
 
@@ -246,11 +247,12 @@ def _fraction(fields: dict[str, Any], count: int) -> Any:
 
 
 def _offsets(text: Any) -> Any:
-    """`+05:30` as seconds; minutes beyond 59 as none that there is."""
-    text = pc.if_else(pc.match_substring_regex(text, "^[+-]").fill_null(False), text, "+00:00")
+    """`+05:30` or `+0530` as seconds; minutes beyond 59 as none that there is."""
+    text = pc.replace_substring(text, ":", "")
+    text = pc.if_else(pc.match_substring_regex(text, "^[+-]").fill_null(False), text, "+0000")
     hours, minutes = (
         numbers(pc.utf8_slice_codeunits(text, start, start + 2).cast(pa.int64()))
-        for start in (1, 4)
+        for start in (1, 3)
     )
     size = np.where((hours > 59) | (minutes > 59), 2 * _MOST_OFFSET, hours * 3600 + minutes * 60)
     negative = pc.starts_with(text, "-").to_numpy(zero_copy_only=False)

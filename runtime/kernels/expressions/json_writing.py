@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from .cast_strings import shown_days
 from .formats import shown_in
 from .java_numbers import shown_floats
 from .program import Step
+from .texts import each
 from .vectors import Value, repeated, shown
 from .zones import zone_of
 
@@ -48,6 +50,9 @@ def _written(column: Any, zone: str) -> Any:
         return _joined(column, _written(column.values, zone).fill_null("null"), "[", "]")
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _quoted(_escaped(column.cast(pa.string())))
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        shown_bytes = each(column, lambda value: base64.b64encode(value).decode(), pa.string())
+        return _quoted(shown_bytes)
     if pa.types.is_floating(kind):
         text = shown_floats(column)
         named = pc.match_substring_regex(text, "[NI]")

@@ -93,6 +93,30 @@ def cannot_parse(step: Step, value: str, where: str) -> KernelError:
     return _error(step, "CANNOT_PARSE_TIMESTAMP", text, "22007")
 
 
+def malformed_characters(step: Step) -> KernelError:
+    """Bytes that are no text in UTF-8."""
+    text = "Invalid value found when performing `decode` with UTF-8"
+    return _error(step, "MALFORMED_CHARACTER_CODING", text, "22000")
+
+
+def cannot_decode_url(step: Step, value: str) -> KernelError:
+    """A text with a percent sign before what are no two hexadecimal digits."""
+    text = (
+        f"The provided URL cannot be decoded: {value}. Please ensure that the URL is properly "
+        "formatted and try again."
+    )
+    return _error(step, "CANNOT_DECODE_URL", text, "22546")
+
+
+def invalid_url(step: Step, value: str) -> KernelError:
+    """A text that is no URL."""
+    text = (
+        f"The url is invalid: {value}. Use `try_parse_url` to tolerate invalid URL and return NULL "
+        "instead."
+    )
+    return _error(step, "INVALID_URL", text, "22P02")
+
+
 def datetime_overflow(step: Step, value: int, unit: str) -> KernelError:
     """A number of milliseconds or seconds that is no timestamp."""
     text = f"Datetime operation overflow: create a TIMESTAMP from {value}L {unit} since the epoch."

@@ -159,7 +159,7 @@ OPERATIONS: dict[str, Operation] = {
     "reverse": Operation((("string",),)),
     "concat": Operation((("string",),), variadic=True, eager=True),
     "concat_ws": Operation((("=string", "string"),), variadic=True, eager=True),
-    "substring": Operation((("string", "=int", "=int"),)),
+    "substring": Operation((("string", "=int", "=int"), ("string", "int", "int"))),
     **{
         name: Operation((("string",), ("string", "=string"))) for name in ("trim", "ltrim", "rtrim")
     },
@@ -241,6 +241,20 @@ OPERATIONS: dict[str, Operation] = {
         (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
     ),
     "months_between": Operation((("timestamp", "timestamp", "=boolean"),)),
+    # Bytes and URLs.
+    "decode": Operation((("binary", "=string"),), raises="always", accepts=accepting.is_utf8),
+    "unbase64": Operation(
+        (("string",),), raises="always", accepts=lambda kinds, values, options: not options
+    ),
+    **{name: Operation((("string",),), raises="always") for name in ("url_decode", "try_url_decode")},
+    **{
+        name: Operation(
+            (("string", "=string"), ("string", "=string", "=string")),
+            raises="always",
+            accepts=accepting.is_url_part,
+        )
+        for name in ("parse_url", "try_parse_url")
+    },
     # Arrays and maps.
     "array": Operation(
         _same(("any",), 1), variadic=True, eager=True, accepts=accepting.same_kinds

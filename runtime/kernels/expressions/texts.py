@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..ordering import spread
 from .program import Step
 from .vectors import Value, nulled, numbers, repeated
 
@@ -141,8 +142,8 @@ def _is_ascii(text: Any) -> bool:
     return not (np.frombuffer(content, np.int8)[ends[0] : ends[-1]] < 0).any()
 
 
-def each(text: Any, function: Callable[[str], Any], kind: Any) -> Any:
-    """What a function makes of each distinct string."""
+def each(text: Any, function: Callable[[Any], Any], kind: Any) -> Any:
+    """What a function makes of each distinct string, or bytes."""
     coded = text.dictionary_encode()
     made_of = [None if item is None else function(item) for item in coded.dictionary.to_pylist()]
     return pa.array(made_of, kind).take(coded.indices)
@@ -161,7 +162,9 @@ def octets(step: Step, text: Any) -> Any:
 
 
 def substring(step: Step, text: Any, start: Value, size: Value) -> Any:
-    """`substring(text, start, size)`: counts from 1, or from the end; constants behind the text."""
+    """`substring(text, start, size)`: counts from 1, or from the end."""
+    if not isinstance(start, pa.Scalar) or not isinstance(size, pa.Scalar):
+        return _substrings(repeated(text, _rows(text, start, size)), start, size)
     first, count = start.as_py(), size.as_py()
     if first is None or count is None:
         return pa.nulls(len(text), text.type)
@@ -171,6 +174,33 @@ def substring(step: Step, text: Any, start: Value, size: Value) -> Any:
     end = begin + count
     stop = None if (begin < 0 <= end) or end > _MAX else end
     return pc.utf8_slice_codeunits(text, begin, stop)
+
+
+def _rows(*values: Value) -> int:
+    return next(len(value) for value in values if not isinstance(value, pa.Scalar))
+
+
+def _substrings(text: Any, start: Value, size: Value) -> Any:
+    """Of each text so many letters from a place of its own."""
+    text = pa.concat_arrays([text, text.slice(0, 0)])
+    _, offsets, content = text.buffers()
+    if content is None:
+        return nulled(text, start, size)
+    ends = np.frombuffer(offsets, np.int32)[: len(text) + 1]
+    letters = np.frombuffer(content, np.uint8)[: ends[-1]]
+    begins = np.append(np.flatnonzero((letters & 0xC0) != 0x80), len(letters))
+    # Where the letters of a text begin in the column.
+    bounds = np.searchsorted(begins, ends)
+    count, before = np.diff(bounds), bounds[:-1]
+    wanted, places = numbers(size).astype(np.int64), numbers(start).astype(np.int64)
+    first = np.where(places > 0, places - 1, np.where(places < 0, count + places, 0))
+    last = np.clip(first + np.maximum(wanted, 0), 0, count)
+    first = np.minimum(np.clip(first, 0, count), last)
+    low, high = begins[before + first], begins[before + last]
+    own = letters[spread(low, high - low)]
+    made_of = np.concatenate([[0], np.cumsum(high - low)]).astype(np.int32)
+    found = pa.StringArray.from_buffers(len(text), pa.py_buffer(made_of), pa.py_buffer(own))
+    return nulled(found, text, start, size)
 
 
 def concat(step: Step, *texts: Value) -> Any:

@@ -20,7 +20,7 @@ _SHOWN = frozenset(
 _READ = frozenset(
     (
         *("yyyy", "yy", "M", "MM", "MMM", "d", "dd", "H", "HH", "m", "mm", "s", "ss", "XXX"),
-        *("S" * count for count in range(1, 7)),
+        *("Z", *("S" * count for count in range(1, 7))),
     )
 )
 _NUMBERS = frozenset("yMdHms")
@@ -73,7 +73,7 @@ def is_read(pattern: object) -> bool:
     if len(set(letters)) < len(letters):
         return False
     for (sort, value), (next_sort, following) in pairwise(parts):
-        adjacent = sort == next_sort == "field" and value != "XXX" and following != "XXX"
+        adjacent = sort == next_sort == "field" and not {value, following} & {"XXX", "Z"}
         # Java reserves digits for numbers of a fixed width behind another.
         fixed = (len(value) == 2 or value == "yyyy") and len(following) == 2
         if adjacent and not fixed:
