@@ -177,9 +177,13 @@ def _value(data_type: DataType, random_: random.Random) -> Any:
                 (0, 1, -1, _DAY, -_DAY - 1, 3_600_000_000, random_.randrange(-(10**13), 10**13))
             )
         case ArrayType(element_type=element):
-            return [pick((None, *values(element, random_)[:2])) for _ in range(random_.randrange(5))]
+            return [
+                pick((None, *values(element, random_)[:2])) for _ in range(random_.randrange(5))
+            ]
         case MapType():
-            return {key: pick((None, 1, -7)) for key in random_.choices(_TEXTS, k=random_.randrange(3))}
+            return {
+                key: pick((None, 1, -7)) for key in random_.choices(_TEXTS, k=random_.randrange(3))
+            }
         case StructType():
             return pick((None, {"a": pick((None, 1, 2)), "b": pick((None, "x", ""))}))
     kind = data_type.simple
@@ -215,9 +219,33 @@ def _value(data_type: DataType, random_: random.Random) -> Any:
 
 _URLS = [
     *("http://spark.apache.org/path?x=1&a_1=%20b#ref", "https://u:p@Host-1.example.org:8080/a/b.c"),
-    *("/index.html?q=x&x=", "http://10.0.0.1/?xx=1&x=2&x=3", "http://a b/c", "ftp://h", "", "//h/p"),
-    *("http://h?x=[1]", "https://h.org:/a;b=c,d/e@f", "http://é.org/", "http://h/%zz", "mailto:a@b"),
-    *("http://h#", "-", "http://", "http://h?", "a/b", "a%20b%C3%A9+c", "x%2", "%e6%bc%a2", "http://x_y/p", "%ff"),
+    *(
+        "/index.html?q=x&x=",
+        "http://10.0.0.1/?xx=1&x=2&x=3",
+        "http://a b/c",
+        "ftp://h",
+        "",
+        "//h/p",
+    ),
+    *(
+        "http://h?x=[1]",
+        "https://h.org:/a;b=c,d/e@f",
+        "http://é.org/",
+        "http://h/%zz",
+        "mailto:a@b",
+    ),
+    *(
+        "http://h#",
+        "-",
+        "http://",
+        "http://h?",
+        "a/b",
+        "a%20b%C3%A9+c",
+        "x%2",
+        "%e6%bc%a2",
+        "http://x_y/p",
+        "%ff",
+    ),
     *("file:///etc/x", "http://256.1.1.1/", "http://h/a#b#c", "http://1.2.3/", "s3://bucket/key"),
     *("http://h/a|b", "/p?a=b?c=d", "http://-h/", "YQ==", "YWI=", "YWJj", "YWJ", "Y W J j", "%+f"),
     *("10/Oct/2000:13:55:36 -0700", "10/oct/2000:13:55:36 +0530", "10/Oct/2000:13:55:36 Z"),
@@ -475,7 +503,7 @@ def _arguments(
             yield lit(1), column, lit(2), Literal(value=None, type_=column.type_)
         return
     if name in PRINTED:
-        for (data_type, _), column in COLUMNS.items():
+        for column in COLUMNS.values():
             for text in PRINTED[name]:
                 yield Literal(value=text, type_=STRING), column, COLUMNS[STRING, 1]
         return

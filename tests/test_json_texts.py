@@ -107,8 +107,17 @@ def test_paths_lead_to_what_spark_finds(session: SparkSession, path: str) -> Non
     assert steps is not None
     texts = [*ODD, *EVENTS, '{"i": 1, "i": 2}', '{"i": tru', '{"c0": {"b": "\\u00e9"}} x']
     texts += [f'{{"c0": {{"b": {value}}}, "i": {value}}}' for value in ("1", "2.50", '"x"', "null")]
-    lists = ("[1, 2]", "[null, {}, 3]", '["x", [1, null]]', "[]", "[[0, [ 7 ]], {}]", '[{"k": 1}, 2')
-    texts += [f'{{"c0": {value}}}' for value in (*lists, '[5, 6, {"k": [1.50]}]', '[0, 0, {"k": null}]')]
+    lists = (
+        "[1, 2]",
+        "[null, {}, 3]",
+        '["x", [1, null]]',
+        "[]",
+        "[[0, [ 7 ]], {}]",
+        '[{"k": 1}, 2',
+    )
+    texts += [
+        f'{{"c0": {value}}}' for value in (*lists, '[5, 6, {"k": [1.50]}]', '[0, 0, {"k": null}]')
+    ]
     texts += [f'{{"c0": {{"b": {value}}}}}' for value in lists]
     table = pa.table({"v": pa.array([*texts, None], pa.string())})
     asked = f'get_json_object(v, "{path}") AS p'
@@ -161,7 +170,9 @@ def test_texts_of_lists_and_maps_are_what_spark_makes_of_them(session: SparkSess
             taken.append(row)
         assert len(taken) > len(texts) - 8
         many = pa.array([text for text in texts if text is not None and text[:2] in ("[1", "[]")])
-        read = [e for t, e in zip(texts, expected.to_pylist(), strict=True) if t in many.to_pylist()]
+        read = [
+            e for t, e in zip(texts, expected.to_pylist(), strict=True) if t in many.to_pylist()
+        ]
         assert read_texts(many, field.type, ZONE).to_pylist() == read
 
 

@@ -106,8 +106,12 @@ class LineReader:
 
     def _value(self, text: str, start: int, kind: Any) -> Any:
         """The list or map that a text begins with; an object is a list of one struct."""
-        single = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type) and text[start] == "{"
-        read = reader_of(kind.value_type if single else kind, self._zone, self._partial, copied=True)
+        single = (
+            pa.types.is_list(kind) and pa.types.is_struct(kind.value_type) and text[start] == "{"
+        )
+        read = reader_of(
+            kind.value_type if single else kind, self._zone, self._partial, copied=True
+        )
         try:
             value, _ = read(text, start)
         except BadValue:

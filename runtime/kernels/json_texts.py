@@ -99,9 +99,7 @@ class _Texts:
         root: the type of the values, where they are no structs but the only field of one.
     """
 
-    def __init__(
-        self, kind: Any, zone: str, *, by_path: bool = False, root: Any = None
-    ) -> None:
+    def __init__(self, kind: Any, zone: str, *, by_path: bool = False, root: Any = None) -> None:
         self._kind = kind
         self._root = root
         self._name = "get_json_object" if by_path else "from_json"

@@ -64,11 +64,11 @@ def reader_of(
     kind: Any, zone: str, partial: Partial, *, copied: bool = False, by_path: bool = False
 ) -> Reader:
     """The reader of values of an Arrow type; `copied` and `by_path`: see `struct_reader`."""
-    how = {"copied": copied, "by_path": by_path}
     if pa.types.is_struct(kind):
-        return struct_reader(list(kind), zone, partial, **how)
+        return struct_reader(list(kind), zone, partial, copied=copied, by_path=by_path)
     if pa.types.is_list(kind):
-        return _list_reader(reader_of(kind.value_type, zone, partial, **how), by_path)
+        element = reader_of(kind.value_type, zone, partial, copied=copied, by_path=by_path)
+        return _list_reader(element, by_path)
     if pa.types.is_map(kind):
         return _map_reader(reader_of(kind.item_type, zone, partial, copied=copied))
     if pa.types.is_string(kind):

@@ -150,6 +150,13 @@ def test_steps_and_readers_that_differ_are_refused(wrong: str) -> None:
         after(sql, facts(wrong))
 
 
+def test_json_tuple_is_computed_in_arrow() -> None:
+    plan = after("SELECT qty, json_tuple(user, 'a', 'b c') FROM STREAM events", facts())
+    above = re.sub("#[0-9]+", "", plan.split("\n", 1)[0])
+    paths = "get_json_object(user, $['a']) AS c0, get_json_object(user, $['b c']) AS c1"
+    assert above in (f"Select [qty, {paths}]", f"Select (in Arrow) [qty, {paths}]")
+
+
 def test_keys_of_an_order_are_given_in_the_engines_form() -> None:
     known = BatchFacts(conf=STORES, engine=EMBEDDED, readers={"events": EVENTS})
     sql = "SELECT user, max(price) AS p FROM STREAM events GROUP BY user ORDER BY p"

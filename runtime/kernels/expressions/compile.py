@@ -198,10 +198,9 @@ class _Compiler:
         name = call.name
         if name == "to_json" or (name == "invoke" and call.options[0] == "to_json"):
             return self._to_json(call)
-        if name == "element_at" and isinstance(parts := call.arguments[0], Call):
-            if parts.name == "stringsplitsql":
-                given = (*parts.arguments, call.arguments[1])
-                return self._operation("split_part", call, given)
+        parts = call.arguments[0] if name == "element_at" else None
+        if isinstance(parts, Call) and parts.name == "stringsplitsql":
+            return self._operation("split_part", call, (*parts.arguments, call.arguments[1]))
         if name in ("invoke", "static_invoke") and call.options[0] in OPERATIONS:
             given_mode: Mode = "ANSI" if call.ansi else "LEGACY"
             return self._operation(str(call.options[0]), call, call.arguments, given_mode)

@@ -246,7 +246,10 @@ OPERATIONS: dict[str, Operation] = {
     "unbase64": Operation(
         (("string",),), raises="always", accepts=lambda kinds, values, options: not options
     ),
-    **{name: Operation((("string",),), raises="always") for name in ("url_decode", "try_url_decode")},
+    **{
+        name: Operation((("string",),), raises="always")
+        for name in ("url_decode", "try_url_decode")
+    },
     **{
         name: Operation(
             (("string", "=string"), ("string", "=string", "=string")),
@@ -256,9 +259,7 @@ OPERATIONS: dict[str, Operation] = {
         for name in ("parse_url", "try_parse_url")
     },
     # Arrays and maps.
-    "array": Operation(
-        _same(("any",), 1), variadic=True, eager=True, accepts=accepting.same_kinds
-    ),
+    "array": Operation(_same(("any",), 1), variadic=True, eager=True, accepts=accepting.same_kinds),
     "map": Operation((("any", "any"),), variadic=True, eager=True, accepts=accepting.has_keys),
     "slice": Operation((("array", "=int", "=int"),), accepts=accepting.is_part),
     "split_part": Operation(
