@@ -20,6 +20,7 @@ from arrow_cases import COLUMNS, casts, operations, table, trees
 from stateplan.planner.model.expressions.core import (
     AttributeReference,
     Call,
+    CaseWhen,
     Cast,
     Expression,
     Literal,
@@ -413,6 +414,28 @@ def test_what_is_shared_is_computed_once() -> None:
     program = compile_program([total, _call("*", total, total, ansi=False)], [A, B])
     assert program is not None
     assert [step.name for step in program.steps] == ["column", "column", "+", "*"]
+
+
+def test_the_start_of_a_window_is_one_division() -> None:
+    """As Spark's TimeWindowing writes it, with an offset and without; else it is a CASE."""
+    size = lit(7)
+    for offset, steps in ((0, ["column", "literal", "pmod"]), (2, ["column", "literal", "-"])):
+        rest = _call("%", _call("-", A, lit(offset)), size)
+        found = CaseWhen(
+            conditions=(_call("<", rest, lit(0)),),
+            values=(_call("+", rest, size),),
+            otherwise=rest,
+        )
+        program = compile_program([found], [A])
+        assert program is not None
+        assert [step.name for step in program.steps][:3] == steps
+        assert "case" not in [step.name for step in program.steps]
+        values = [-(2**31) + 2, -8, -7, -1, 0, 1, 6, 2**31 - 1, None]
+        expected = [None if value is None else (value - offset) % 7 for value in values]
+        assert _results(found, values, values) == expected
+    other = replace(found, values=(_call("+", rest, lit(8)),))
+    program = compile_program([other], [A])
+    assert program is not None and program.steps[-1].name == "case"
 
 
 def test_what_only_spark_computes_is_named() -> None:

@@ -24,6 +24,7 @@ from ....planner.model.schemas.types import (
     ArrayType,
     DataType,
     DayTimeIntervalType,
+    IntegralType,
     MapType,
     StructType,
     YearMonthIntervalType,
@@ -129,6 +130,9 @@ class _Compiler:
             case Cast():
                 return self._cast(expression)
             case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+                divided = _positive_remainder(expression)
+                if divided is not None:
+                    return self._operation("pmod", expression, divided)
                 rest = otherwise or Literal(value=None, type_=expression.data_type)
                 pairs = zip(conditions, values, strict=True)
                 inputs = [part for pair in pairs for part in pair]
@@ -192,6 +196,8 @@ class _Compiler:
             if call.spec.replacement is None:
                 raise Unsupported(f"function {name}")
             return self.place(call.spec.replacement(call))
+        if name in ("+", "-") and _is_zero(call.arguments[-1]):
+            return self.place(call.arguments[0])  # so a time window without an offset begins
         if name in ("if", "coalesce", "and", "or"):
             return self._branches(name, call, call.arguments)
         if name == "from_json":
@@ -309,6 +315,31 @@ class _Compiler:
         """The value of a literal; `...` for anything else."""
         step = self.steps[place]
         return step.options[0] if step.name == "literal" else ...
+
+
+def _is_zero(expression: Expression) -> bool:
+    """Whether a number is a whole 0."""
+    match expression:
+        case Literal(value=0, type_=IntegralType()):
+            return True
+    return False
+
+
+def _positive_remainder(case: CaseWhen) -> tuple[Expression, Expression] | None:
+    """What `CASE WHEN x % n < 0 THEN x % n + n ELSE x % n END` divides, and by what.
+
+    So Spark's TimeWindowing finds out how far behind the start of its window a time is.
+    """
+    match case:
+        case CaseWhen(
+            conditions=(Call(name="<", arguments=(first, zero)),),
+            values=(Call(name="+", arguments=(second, moved)),),
+            otherwise=Call(
+                name="%", arguments=(value, Literal(value=int(size)) as divisor)
+            ) as rest,
+        ) if size > 0 and moved == divisor and first == rest == second and _is_zero(zero):
+            return value, divisor
+    return None
 
 
 def _leaves(kind: Kind) -> Iterator[Kind]:
