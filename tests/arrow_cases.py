@@ -625,7 +625,14 @@ def _random_tree(
     signature = random_.choice(OPERATIONS[name].signatures)
     families = [random_.choice(list(TYPES)) if c in ("any", "hashed") else c for c in signature]
     # A null would be folded: then Spark computes nothing of the rest, which may fail.
-    choices = [chosen for chosen in CONSTANTS.get(name, [()]) if None not in chosen]
+    count = sum(code.startswith("=") for code in families)
+    choices = [
+        chosen
+        for chosen in CONSTANTS.get(name, [()])
+        if None not in chosen and len(chosen) >= count
+    ]
+    if not choices:
+        return None
     constants = iter(random_.choice(choices))
     arguments: list[Expression] = []
     for code in families:

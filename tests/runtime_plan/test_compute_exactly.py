@@ -92,15 +92,15 @@ def test_a_select_is_divided_where_arrow_does_not_know_all_of_it() -> None:
 
 def test_arrow_computes_parts_for_the_engine_above_the_conditions_before() -> None:
     sql = (
-        "SELECT soundex(upper(user)) AS s, explode(array(upper(user), 'x')) AS e "
+        "SELECT soundex(upper(user)) AS s, explode(sort_array(array(upper(user), 'x'))) AS e "
         "FROM STREAM events WHERE soundex(user) > 'a' AND soundex(lower(user)) > 'b'"
     )
     lines = after(sql, facts("upper", "lower")).split("\n")
     assert [re.sub("#[0-9]+", "", line.lstrip(" +-")) for line in lines][:-1] == [
         "Select [soundex(computed) AS s, e]",
         "Select (in Arrow) [e, upper(user) AS computed]",
-        "Generate explode(array(computed, x)), [user], false, [e]",
-        "Select (in Arrow) [user, upper(user) AS computed]",
+        "Generate explode(sort_array(computed, true)), [user], false, [e]",
+        "Select (in Arrow) [user, array(upper(user), x) AS computed]",
         "Select [user]",
         "Select [user, ts, qty, price] where (soundex(computed) > b)",
         "Select (in Arrow) [user, ts, qty, price, lower(user) AS computed]",

@@ -23,7 +23,7 @@ def decoded(step: Step, value: Any, charset: Value) -> Any:
     try:
         return value.cast(pa.string())
     except pa.ArrowInvalid:
-        raise messages.malformed_characters(step) from None
+        raise messages.malformed_characters(step, charset.as_py()) from None
 
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9+/=]")

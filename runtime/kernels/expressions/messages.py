@@ -93,9 +93,9 @@ def cannot_parse(step: Step, value: str, where: str) -> KernelError:
     return _error(step, "CANNOT_PARSE_TIMESTAMP", text, "22007")
 
 
-def malformed_characters(step: Step) -> KernelError:
-    """Bytes that are no text in UTF-8."""
-    text = "Invalid value found when performing `decode` with UTF-8"
+def malformed_characters(step: Step, charset: str) -> KernelError:
+    """Bytes that are no text in a character set."""
+    text = f"Invalid value found when performing `decode` with {charset}"
     return _error(step, "MALFORMED_CHARACTER_CODING", text, "22000")
 
 

@@ -240,7 +240,7 @@ OPERATIONS: dict[str, Operation] = {
     "convert_timezone": Operation(
         (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
     ),
-    "months_between": Operation((("timestamp", "timestamp", "=boolean"),)),
+    "months_between": Operation((("timestamp", "timestamp", "=boolean"),), raises="always"),
     # Bytes and URLs.
     "decode": Operation((("binary", "=string"),), raises="always", accepts=accepting.is_utf8),
     "unbase64": Operation(

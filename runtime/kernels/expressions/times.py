@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from . import messages
 from .accepting import WEEKDAYS
 from .program import Step
-from .vectors import Value, made, numbers
+from .vectors import Value, made, numbers, repeated
 from .zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 
 _MONTH_UNITS = {
@@ -259,12 +259,16 @@ def months_between(step: Step, end: Value, start: Value, rounds: Value) -> Any:
     """`months_between`: whole months where the days are the same or both the last ones."""
     zone = zone_of(step.zone)
     count = max(len(v) for v in (end, start) if not isinstance(v, pa.Scalar))
+    both = pc.and_(*(repeated(value, count).is_valid() for value in (end, start)))
     sides = []
     for value in (end, start):
-        local = np.broadcast_to(zone.local(numbers(value)), (count,))
+        times = np.broadcast_to(numbers(value), (count,)) * both.to_numpy(zero_copy_only=False)
+        local = zone.local(times)
+        if np.any(local // DAY < -MOST_DAYS - 1):  # the start of that day is no timestamp
+            raise messages.overflow(step, "long overflow")
         months, rest = months_and_days(local // DAY)
         last = _first_days(months + 1) - _first_days(months) - 1 == rest
-        sides.append((months, rest, last, _seconds_of_day(zone, numbers(value), local // DAY)))
+        sides.append((months, rest, last, _seconds_of_day(zone, times, local // DAY)))
     (months, days, last, seconds), (months_2, days_2, last_2, seconds_2) = sides
     whole = (months - months_2).astype(np.float64)
     part = ((days - days_2) * 86_400 + seconds - seconds_2) / (31 * 86_400.0)
