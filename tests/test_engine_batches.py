@@ -340,6 +340,29 @@ def test_a_limit_that_decides_the_watermark_is_refused(query: Callable[..., Quer
     assert running.batch([("a", at(1), 1)]) == [("a",)]
 
 
+def test_arrays_and_maps_pass_between_the_engine_and_our_own_code(
+    query: Callable[..., Query],
+) -> None:
+    parts = "array_distinct(split(user, ','))"
+    running = query(
+        f"SELECT k, v, format_string('%s|%05d', user, qty), CAST({parts} AS STRING), "
+        f"to_json(struct(array_remove({parts}, 'x') AS t)), slice(sort_array({parts}), -1, 1), "
+        "split_part(user, ',', 2), "
+        "get_json_object(to_json(struct(split(user, ',') AS t)), '$.t[1]') "
+        "FROM STREAM events LATERAL VIEW explode(map('m', qty, 'n', qty + 1)) AS k, v",
+        "append",
+    )
+    found = running.batch([("x,a,x", at(1), 7)] * 3 + [(None, at(2), 8)])
+    first = ("x,a,x|00007", "[x, a]", '{"t":["a"]}', ["x"], "a", "a")
+    second = ("null|00008", None, "{}", None, None, None)
+    assert found == [
+        *[("m", 7, *first)] * 3,
+        ("m", 8, *second),
+        *[("n", 8, *first)] * 3,
+        ("n", 9, *second),
+    ]
+
+
 def test_rows_of_sliding_windows_keep_their_order(query: Callable[..., Query]) -> None:
     sql = "SELECT window(ts, '10 seconds', '5 seconds') AS w, first(qty) AS q"
     running = query(f"{sql} FROM STREAM events GROUP BY 1", "complete")

@@ -29,6 +29,7 @@ class Table:
 
     wrong: frozenset[str] = field(default_factory=frozenset)
     guards: frozenset[str] = frozenset()
+    fails: bool = False
 
     def exact(self, expression: Expression, conf: Conf) -> Expression:
         return expression
@@ -47,7 +48,7 @@ class Table:
         return part.children[1:] if isinstance(part, Call) and part.name in self.guards else ()
 
     def can_fail(self, exact: Expression, conf: Conf) -> bool:
-        return False
+        return self.fails
 
     def step_disagreements(self, step: str, types: Sequence[DataType], conf: Conf) -> Sequence[str]:
         return [f"{step} is wrong"] if step in self.wrong else []
@@ -148,6 +149,18 @@ def test_steps_and_readers_that_differ_are_refused(wrong: str) -> None:
     assert "Union" in after(sql, facts())
     with pytest.raises(RuntimeFailure, match=f"{wrong} is wrong"):
         after(sql, facts(wrong))
+
+
+def test_the_engine_computes_parts_for_arrow_above() -> None:
+    sql = "SELECT upper(soundex(user)) AS s, qty FROM STREAM events WHERE price > 1"
+    lines = re.sub("#[0-9]+", "", after(sql, facts("upper"))).split("\n")
+    assert lines[0] == "Select (in Arrow) [upper(given) AS s, qty]"
+    assert lines[1] == "+- Select [qty, soundex(user) AS given]"
+    assert "where" in "".join(lines[2:])
+    guarded = "SELECT if(price > 1, upper(soundex(user)), '') AS s, qty FROM STREAM events"
+    table = replace(Table(frozenset(("upper",)), frozenset(("if",))), fails=True)
+    with pytest.raises(RuntimeFailure, match=r"upper\(soundex\(user\)\)"):
+        after(guarded, replace(facts(), engine=replace(EMBEDDED, exactness=table)))
 
 
 def test_json_tuple_is_computed_in_arrow() -> None:

@@ -16,6 +16,7 @@ from operator import is_
 
 from ....physical.basic import GenerateExec
 from ....physical.python_operators import EvalPythonExec, MapInPythonExec
+from ....planner.model.errors import RuntimeFailure
 from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
@@ -47,7 +48,7 @@ from ..nodes import (
 )
 from ..observing_nodes import CountRows, ObserveBuffers, Observed, ObserveEventTime, ObserveMetrics
 from .exact_steps import ExactSteps, not_exact
-from .over_computed import over_computed
+from .over_computed import over_computed, over_engine
 from .share_arguments import LONGEST, share_arguments, text_size
 
 CALLED_KINDS = frozenset((101, 200, 204, 250, 251))
@@ -163,7 +164,7 @@ class _Exactly:
             return whole
         if not reasons:
             return self._shared(replace(node, columns=columns, conditions=conditions))
-        found = self._divided(node, columns, conditions) or self._fed(node)
+        found = self._divided(node, columns, conditions) or self._above(node) or self._fed(node)
         if found is None:
             self._refuse(reasons)
         return found or node
@@ -202,6 +203,34 @@ class _Exactly:
         above = tuple(column if own else to_attribute(column) for column, _, own in pairs)
         found = Select(child=below, columns=above, in_arrow=True)
         return replace(found, child=self._shared(below)) if computable(found) else None
+
+    def _above(self, node: Select) -> RuntimeNode | None:
+        """Parts of columns by the engine, below the rest of them; None: there are no such parts."""
+        if any(map(self._differs, node.conditions)):
+            return None
+        made: dict[Expression, Alias] = {}
+        above = tuple(
+            over_engine(
+                column,
+                node.child.output,
+                made,
+                self._differs,
+                self._exactness.lazy,
+                lambda part: self._exactness.can_fail(self._exact(part), self._conf),
+            )
+            if self._differs(column)
+            else column
+            for column in node.columns
+        )
+        if not made:
+            return None
+        used = frozenset[int]().union(*(column.references for column in above))
+        passed = tuple(a for a in node.child.output if a.expr_id in used)
+        given = replace(node, columns=(*passed, *made.values()))
+        try:
+            return self._select(Select(child=self._select(given), columns=above))
+        except RuntimeFailure:
+            return None  # the refusal names the user's own expression, not these columns
 
     def _fed(self, node: Select) -> RuntimeNode | None:
         """Parts of expressions in Arrow, the rest of them by the engine above; None: not possible.

@@ -1,4 +1,4 @@
-"""Parts of expressions that our own Arrow code computes, below the engine that takes the rest."""
+"""Parts of expressions that our own Arrow code computes below the engine, and the other way."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Expression,
     LambdaFunction,
+    Literal,
 )
 from ...kernels.expressions.compile import compile_program
 
@@ -45,3 +46,43 @@ def over_computed(
             for child in part.children
         )
     )
+
+
+def over_engine(
+    part: Expression,
+    columns: Sequence[AttributeReference],
+    made: dict[Expression, Alias],
+    differs: Callable[[Expression], bool],
+    lazy: Callable[[Expression], Sequence[Expression]],
+    can_fail: Callable[[Expression], bool],
+    *,
+    guarded: bool = False,
+) -> Expression:
+    """An expression that differs, over columns for the largest parts that the engine computes.
+
+    Args:
+        part: the expression.
+        columns: what it is made of.
+        made: these columns, by what they compute; new ones are put in.
+        differs: whether the engine computes a part otherwise than Spark.
+        lazy: the children of a part that Spark computes for some rows only.
+        can_fail: whether a part can fail in the engine.
+        guarded: whether Spark computes the expression for some rows only: then what can fail stays.
+    """
+    if isinstance(part, LambdaFunction | AttributeReference | Literal):
+        return part
+    some = {id(one) for one in lazy(part)}
+
+    def below(child: Expression) -> Expression:
+        skipped = guarded or id(child) in some
+        if differs(child):
+            return over_engine(child, columns, made, differs, lazy, can_fail, guarded=skipped)
+        if isinstance(child, LambdaFunction | AttributeReference | Literal):
+            return child
+        if skipped and can_fail(child):
+            return child
+        if compile_program((child,), columns) is not None or child.foldable:
+            return child
+        return made.setdefault(child, Alias(child=child, name="given")).to_attribute()
+
+    return part.with_new_children(tuple(map(below, part.children)))
