@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from ..model.catalog import Catalog, Source, TempView
 from ..model.errors import AnalysisError, StateplanError
 from ..model.expressions.core import Alias, AttributeReference, Expression, Origin
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.frozen import dataclass
 from ..model.ids import id_scope
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import WithCTE

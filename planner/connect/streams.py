@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.connect import proto
@@ -13,6 +12,7 @@ from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin
+from ..model.frozen import dataclass
 from .console import Console
 from .places import Message
 from .written import remember, written_path

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from ..incremental_execution import IncrementalExecution
 from ..model.expressions.core import Origin
+from ..model.frozen import dataclass
 from ..model.schemas.types import StructType
 from .auto_cdc import AutoCdc
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..model.errors import AnalysisError
 from ..model.expressions.base import Origin
+from ..model.frozen import dataclass
 from ..model.schemas.ddl import parse_schema
 from ..model.schemas.types import StructType
 from ..model.settings.conf import Conf

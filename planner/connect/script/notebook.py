@@ -6,10 +6,10 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...model.errors import DescriptionError
+from ...model.frozen import dataclass
 
 SQL = "_stateplan_sql"
 RUN = "_stateplan_run"

@@ -9,10 +9,12 @@ import site
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
+
+from ...model.frozen import dataclass
 
 _ROOT_MARKS = ("pyproject.toml", "setup.py", ".git")
 _LIBRARIES = tuple(
