@@ -21,7 +21,7 @@ from .refusals import bad_statement, without_condition
 from .statement_cursor import StatementCursor
 
 _STATEMENT = re.compile(
-    r"(?P<skipped>\s+|--[^\n]*|/\*.*?(?:\*/|$))|(?P<end>;)"
+    r"(?P<end>;|(?m:^)-- COMMAND -+)|(?P<skipped>\s+|--[^\n]*|/\*.*?(?:\*/|$))"
     r"|(?P<text>'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|`[^`]*`?|.)",
     re.DOTALL,
 )

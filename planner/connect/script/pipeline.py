@@ -35,6 +35,7 @@ class PipelineRun:
         program: its file, or the files that define it.
         run_file: runs a file of Python code or a notebook.
         note: tells people something.
+        tell: tells them an error after which the rest is planned.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class PipelineRun:
         program: Program,
         run_file: Callable[[str], None],
         note: Callable[[str], None],
+        tell: Callable[[Exception], None],
     ) -> None:
         self.program = program
         self.run_file = run_file
         self.note = note
+        self.tell = tell
         self._registry: Any = None
 
     def run(self, defined: Callable[[], None]) -> None:
@@ -56,6 +59,7 @@ class PipelineRun:
 
         Raises:
             PySparkException: a definition or the graph is refused.
+            Exception: a function that defines a data set fails; the others are planned.
         """
         files, pipeline, settings = self._described()
         spark = session(settings)
@@ -77,16 +81,17 @@ class PipelineRun:
                 self._define(file, spark, graph)
             defined()
             names.define()
-        for _ in start_run(
-            spark,
-            graph,
-            full_refresh=[],
-            full_refresh_all=False,
-            refresh=[],
-            dry=True,
-            storage=pipeline.get("storage", _STORAGE),
-        ):
-            pass  # events: the planner prints what there is to say
+        storage = pipeline.get("storage", _STORAGE)
+        errors = names.errors()
+        try:
+            for _ in start_run(spark, graph, [], False, [], dry=True, storage=storage):
+                pass  # events: the planner prints what there is to say
+        except PySparkException as refusal:
+            errors.append(refusal)
+        for error in errors[:-1]:
+            self.tell(error)
+        if errors:
+            raise errors[-1]
 
     def register_sql(self, text: str) -> None:
         """Statements of a notebook's cell."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import json
 import os
 import re
@@ -148,6 +149,24 @@ class Program:
                 return None
             frame = frame.f_back
         return None
+
+    def catches(self, frame: FrameType | None) -> bool:
+        """Whether a `try` of the user's is around what runs in a frame; a `with` is none."""
+        while frame is not None:
+            if self.owns(frame.f_code.co_filename):
+                code = dis.Bytecode(frame.f_code)
+                starts = {instruction.offset: instruction for instruction in code}
+                # Typeshed does not know of it.
+                for entry in getattr(code, "exception_entries", ()):
+                    handler = [starts.get(entry.target), starts.get(entry.target + 2)]
+                    within = entry.start <= frame.f_lasti < entry.end
+                    checked = any(
+                        one is not None and one.opname == "WITH_EXCEPT_START" for one in handler
+                    )
+                    if within and not checked and not entry.lasti:
+                        return True
+            frame = frame.f_back
+        return False
 
     def place(self, *, nearest: bool = False, of: FrameType | None = None) -> str:
         """`job.py:12`: the user's line that runs now, or in a frame; empty where there is none."""
