@@ -7,12 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from stateplan.planner.connect.script.notebook import read_cells
 from stateplan.planner.connect.script.program import Program
 from stateplan.planner.connect.script.report import Report
 from stateplan.planner.connect.script.stand_ins import StandInNeeded
 from stateplan.planner.connect.script.unset import Unset
+from stateplan.planner.model.errors import AnalysisError
+from stateplan.planner.pipelines.model import Pipeline
+from stateplan.planner.pipelines.statements import SqlFile, split
 
 HEAD = """\
 from pyspark.sql import SparkSession, functions as F
@@ -275,6 +281,19 @@ def test_tables_that_later_files_of_databricks_define_are_no_guesses(tmp_path: P
         assert column in guessed
 
 
+STRUCTS = """
+p = spark.table("payloads").schema
+a = spark.readStream.table("a").select("payload.after.*", "payload.op").select("id", "op")
+a.writeStream.start()
+rows = spark.readStream.format("rate").load().select(F.from_json(F.lit("{}"), p).alias("j"))
+rows.select("j.user").join(spark.table("users"), "user").writeStream.start()
+hinted = spark.readStream.format("cloudFiles").option("cloudFiles.schemaHints", "n INT")
+hinted.load("/h").select("n", "more").writeStream.start()
+books = spark.readStream.table("orders").withColumn("book", F.explode("books"))
+none = spark.createDataFrame([])
+books.join(none, books.book.id == none.isbn).select("title").writeStream.start()
+"""
+
 ELSEWHERE = """
 import os, time
 from collections import deque
@@ -323,9 +342,9 @@ r.select(vectors("value").alias("v")).writeStream.queryName("behind").start()
 """
 
 
-def test_code_that_gets_its_settings_and_streams_from_where_it_runs(tmp_path: Path) -> None:
+def test_settings_streams_and_columns_that_are_known_where_the_code_runs(tmp_path: Path) -> None:
     given = ["--catalog", "c.yaml", "--write-catalog", "--into-batches"]
-    status, out, told = explain(tmp_path, ELSEWHERE, *given, "--", "--table", "cities")
+    status, out, told = explain(tmp_path, STRUCTS + ELSEWHERE, *given, "--", "--table", "cities")
     assert status == 0, told
     assert "append mode, to foreachBatch" in out and ": write of a batch, to table cities" in out
     assert "query 'catalog'" in out and "query 'behind'" in out
@@ -334,29 +353,16 @@ def test_code_that_gets_its_settings_and_streams_from_where_it_runs(tmp_path: Pa
     assert "?os.environ['NUMBER']? is taken for 1" in told
     assert "urllib3.get(http://registry/1) is not sent" in told
     assert "--env SERVERS=... --env NUMBER=... --conf name=... --conf path=..." in told
-
-
-STRUCTS = """
-p = spark.table("payloads").schema
-a = spark.readStream.table("a").select("payload.after.*", "payload.op").select("id", "op")
-a.writeStream.start()
-rows = spark.readStream.format("rate").load().select(F.from_json(F.lit("{}"), p).alias("j"))
-rows.select("j.user").join(spark.table("users"), "user").writeStream.start()
-hinted = spark.readStream.format("cloudFiles").option("cloudFiles.schemaHints", "n INT")
-hinted.load("/h").select("n", "more").writeStream.start()
-"""
-
-
-def test_columns_that_only_structs_joins_and_hints_tell_are_guessed(tmp_path: Path) -> None:
-    status, _, told = explain(tmp_path, STRUCTS, "--catalog", "c.yaml", "--write-catalog")
-    assert status == 0, told
     lines = (tmp_path / "c.yaml").read_text(encoding="utf-8").splitlines()[1:]
     assert lines == [
         "payloads: user STRING",
         "a: 'payload STRUCT<after: STRUCT<id: STRING>, op: STRING>'",
         "users: user STRING",
         "h: {schema: 'n INT, more STRING', path: '/h'}",
+        "orders: 'books ARRAY<STRUCT<id: STRING>>'",
+        "d.t: n STRING",
     ]
+    assert "?createDataFrame? is not known: it has the columns that the code uses (isbn" in told
 
 
 FABRIC = """\
@@ -402,6 +408,10 @@ def orders_raw():
 def broken():
     return spark.readStream.table("raw").select(undefined("x"))
 @dlt.table
+def elsewhere():
+    import tempo
+    return tempo.TSDF("broken")
+@dlt.table
 def below():
     return dlt.read_stream("broken")
 @dp.table
@@ -410,11 +420,24 @@ def at_rest():
 """
 
 
+def test_statements_of_databricks() -> None:
+    text = "-- Databricks notebook source\nSELECT 1 -- one;\n-- COMMAND ----------\nSELECT 2;"
+    assert [line for line, _ in split(text)] == [2, 4]
+    found: list[Any] = []
+    query = "CREATE OR REFRESH MATERIALIZED VIEW v COMMENT 'c' SELECT 1 AS a"
+    SqlFile(text=query, name="a.sql", databricks=True).statements(found.append)
+    assert found[0].query.strip() == "SELECT 1 AS a"
+    with pytest.raises(AnalysisError, match="Syntax error at or near 'SELECT'"):
+        SqlFile(text=query.replace("OR REFRESH ", ""), name="a.sql").statements(found.append)
+    assert Pipeline(databricks=True).identifier(("LIVE", "t"))[1:] == ("default", "t")
+
+
 def test_what_a_broken_function_defines_costs_no_other_plan(tmp_path: Path) -> None:
     code = "from pyspark import pipelines as dp\n" + PARTLY
     status, out, told = explain(tmp_path, code, "--catalog", "c.yaml", "--write-catalog")
     assert status == 1 and out.count("== Physical Plan ==") == 2, told
     assert "at_rest: materialized view" in out and "orders: streaming table" in out
     assert "NameError: name 'undefined' is not defined" in told
+    assert "?tempo.TSDF('broken')? is needed to plan it" in told
     assert "'below' reads 'broken', which has no plan" in told
     assert "'snapshots' is made by comparing whole snapshots" in told

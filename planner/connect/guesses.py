@@ -188,6 +188,11 @@ class Guesses:
             for above in struct_paths(columns):
                 if changed := with_field(columns, (*above, parts[-1])):
                     yield name, changed
+        # The element of an array that `explode` gave another name.
+        for name, columns in latest if kind == "field" else ():
+            for column in (n for n, type_ in columns.items() if isinstance(type_, ArrayType)):
+                if changed := with_field(columns, (column, parts[-1])):
+                    yield name, changed
         change = {"star": with_field, "struct": as_struct}.get(kind)
         for path in (parts[i:] for i in range(len(parts))) if change else ():
             for name, columns in latest:

@@ -29,7 +29,7 @@ from pyspark.pipelines.source_code_location import (
 )
 
 from ..pipelines.resolution import PENDING, is_target
-from .stand_ins import StandIn
+from .stand_ins import StandIn, StandInNeeded
 
 _EXPECTATIONS = (
     *("expect", "expect_or_drop", "expect_or_fail"),
@@ -248,6 +248,8 @@ class DltNames:
             try:
                 with context:
                     frame = definition.function()
+                    if isinstance(frame, StandIn):
+                        raise StandInNeeded(frame._stand_in, "plan")
                     return frame, bool(frame.isStreaming)
             except PySparkException as error:
                 missing = self._missing(error)

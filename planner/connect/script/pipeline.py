@@ -50,6 +50,7 @@ class PipelineRun:
         self.note = note
         self.tell = tell
         self._registry: Any = None
+        self._errors: list[Exception] = []
 
     def run(self, defined: Callable[[], None]) -> None:
         """Define everything, then plan it.
@@ -82,7 +83,7 @@ class PipelineRun:
             defined()
             names.define()
         storage = pipeline.get("storage", _STORAGE)
-        errors = names.errors()
+        errors = [*self._errors, *names.errors()]
         try:
             for _ in start_run(spark, graph, [], False, [], dry=True, storage=storage):
                 pass  # events: the planner prints what there is to say
@@ -123,7 +124,12 @@ class PipelineRun:
     def _define(self, file: str, spark: Any, graph: str) -> None:
         if file.endswith(".sql"):
             text = Path(file).read_text(encoding="utf-8-sig")
-            self._registry.register_sql(text, Path(file))
+            try:
+                self._registry.register_sql(text, Path(file))
+            except PySparkException as error:
+                if not self.program.databricks:
+                    raise
+                self._errors.append(error)  # what other files define is planned all the same
         elif file.endswith(".py") or (file.endswith(".ipynb") and not self.program.is_spec):
             with self._reading(spark, graph):
                 self.run_file(file)

@@ -20,7 +20,6 @@ from .program import Program
 from .stand_ins import StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
-_OF_UNSET = (AssertionError, KeyError, TypeError, ValueError)
 HUNG = 1  # the exit status, as of a file that fails
 
 
@@ -148,7 +147,7 @@ class Report:
                 f"The code may need what {self.asked[-1]} answers, and nothing is sent: give the"
                 " answer to a function that --call calls, or catch this error."
             )
-        elif isinstance(error, _OF_UNSET) and (unset := self.patches.unset.needed()):
+        elif unset := self.patches.unset.needed(error):
             hint = f"Set what is not there: {unset}."
         elif empty:
             hint = "No data is read here, so tables are empty: the code needs a row of one."

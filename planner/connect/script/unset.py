@@ -53,8 +53,16 @@ class Unset:
         options = [f"--env {name}=..." for name in self.variables]
         return " ".join(options + [f"--conf {key}=..." for key in self.settings])
 
-    def needed(self) -> str:
-        """All that a file which has failed may need: what it would have asked for next, too."""
+    def needed(self, error: BaseException) -> str:
+        """All that a file may need which failed so: what it would have asked for next, too.
+
+        Nothing where the error is another's: it names nothing that is not set, and None or a key
+        that is not there are not what it is about.
+        """
+        text = str(error)
+        asked = (*self.variables, *self.settings, *self.parameters)
+        if not isinstance(error, KeyError | TypeError) and not any(name in text for name in asked):
+            return ""
         if self.variables:
             for name in self._read_below():
                 self.variables.setdefault(name)
