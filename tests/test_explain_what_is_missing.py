@@ -216,6 +216,10 @@ def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
     needed = StandInNeeded("os.environ['TOPIC'].x", "compare")
     assert hint(needed) == "Set it: --env TOPIC=VALUE."
     assert "call's brackets" in hint(StandInNeeded("args['a.b']", "compare"))
+    job = StandInNeeded("getResolvedOptions(sys.argv)['a']", "compare")
+    assert hint(job).endswith("FILE -- --NAME VALUE.")
+    assert "Put a file /x/a.json there" in hint(StandInNeeded("json(/x/a.json)['a']", "compare"))
+    assert "newer than 3." in hint(SyntaxError("f-string: unmatched '['"))
     unset.variables.clear()
     unset.parameters.clear()
     assert hint(KeyError("K")).startswith("The code looked for 'a.ini', which is not here")
@@ -331,6 +335,8 @@ number = int(os.environ["NUMBER"])
 r = spark.readStream.format("rate").load()
 q = (r.writeStream.queryName(spark.conf.get("name")).outputMode(Settings().mode)
      .trigger(processingTime=Settings().interval).start(spark.conf.get("path")))
+for _ in range(1000):
+    r.writeStream.queryName("restarted").start().awaitTermination()
 while q.lastProgress["numInputRows"] > 0:
     raise ValueError
 text = urllib3.PoolManager().request("GET", "http://registry/1").data
@@ -347,6 +353,7 @@ def test_settings_streams_and_columns_that_are_known_where_the_code_runs(tmp_pat
     status, out, told = explain(tmp_path, STRUCTS + ELSEWHERE, *given, "--", "--table", "cities")
     assert status == 0, told
     assert "append mode, to foreachBatch" in out and ": write of a batch, to table cities" in out
+    assert out.count("query 'restarted'") == 100
     assert "query 'catalog'" in out and "query 'behind'" in out
     assert "query '?spark.conf.get('name')?', append mode, to parquet ?spark.conf" in out
     assert "?Settings.topic? 7 seconds False" in out
@@ -414,10 +421,25 @@ def elsewhere():
 @dlt.table
 def below():
     return dlt.read_stream("broken")
-@dp.table
-def at_rest():
-    return spark.read.table("orders").select("id")
+if __name__ == "__main__":
+    @dp.table
+    def at_rest():
+        return spark.read.table("orders").select("id")
 """
+
+
+def test_a_file_that_lies_elsewhere_is_the_project_s_own(tmp_path: Path) -> None:
+    for name in ("data/schemas/a.avsc", "jobs/job.py", "jobs/c.json", "data/c.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    outside = Program(path=str(tmp_path / "jobs" / "job.py"))
+    assert outside.namesake("/opt/schemas/a.avsc") == ""  # it is no project
+    (tmp_path / ".git").mkdir()
+    project = Program(path=str(tmp_path / "jobs" / "job.py"))
+    assert project.namesake("/opt/schemas/a.avsc") == "data/schemas/a.avsc"
+    assert project.namesake("/opt/data/c.json") == "data/c.json"
+    assert project.namesake("/opt/c.json") == ""  # there are two
+    assert project.namesake("/opt/none.json") == ""
 
 
 def test_statements_of_databricks() -> None:

@@ -66,9 +66,13 @@ def open_missing_files(
             return opened(file, mode, *arguments, **named)
         except FileNotFoundError:
             frame = program.own_frame(_caller())
+            # ConfigParser.read goes on without a file, to a section that is not there.
+            users = frame is not None or _file_of(_caller()).endswith("configparser.py")
+            if users and "r" in mode and (found := program.namesake(str(file))):
+                note(f"'{file}' is not here: the project's {found} is read in its place")
+                return opened(program.root / found, mode, *arguments, **named)
             if frame is None or "r" not in mode or program.catches(frame):
-                # ConfigParser.read goes on without a file, to a section that is not there.
-                if frame is not None or _file_of(_caller()).endswith("configparser.py"):
+                if users:
                     missed(str(file))
                 raise
             note(f"{program.place(of=frame)}: '{file}' is not here: its content is a stand-in")

@@ -18,6 +18,7 @@ from pyspark.sql.connect.dataframe import DataFrame
 from .context import session
 from .stand_ins import StandIn
 
+_RESOLVED = "getResolvedOptions(sys.argv)"
 _TRANSFORMS = (
     *("ApplyMapping", "DropFields", "DropNullFields", "FillMissingValues", "Filter", "FlatMap"),
     *("Join", "Map", "MapToCollection", "Relationalize", "RenameField", "ResolveChoice"),
@@ -120,7 +121,7 @@ class _Options(dict[str, Any]):
     """A job's arguments; one that is not given is a stand-in."""
 
     def __missing__(self, name: str) -> Any:
-        return StandIn(f"args[{name!r}]")
+        return StandIn(f"{_RESOLVED}[{name!r}]")
 
 
 def resolved_options(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Any]:

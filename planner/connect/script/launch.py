@@ -177,7 +177,8 @@ class Launch:
 
     def _run_module(self, path: str) -> None:
         """Run one file of a pipeline as a module of its own."""
-        self.module = ModuleType(Path(path).stem)
+        # Databricks runs a pipeline's files as it runs notebooks.
+        self.module = ModuleType("__main__" if self.program.databricks else Path(path).stem)
         file = Path(path).resolve()
         package = self.program.package_of(file)
         self._set_up(self.module, path, package)

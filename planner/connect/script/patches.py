@@ -229,7 +229,7 @@ class Patches:
         def create(self: Any, data: Any, schema: Any = None, *arguments: Any, **named: Any) -> Any:
             # Plans depend on the columns alone.
             given = [] if schema is not None and _has_stand_in(data) else data
-            if schema is None and (isinstance(data, StandIn) or data == []):
+            if schema is None and isinstance(data, StandIn | list) and not len(data):
                 # Rows that are not here have the columns that the code uses.
                 return self.read.format(StandIn("createDataFrame")).load()
             return created(self, given, schema, *arguments, **named)
@@ -267,21 +267,30 @@ class Patches:
         client._handle_rpc_error = raise_
 
     def _waits(self) -> None:
-        """Nothing runs meanwhile, so nobody sleeps; a loop of sleeps is ended."""
-        slept = time.sleep
-        counts: dict[str, int] = {}
+        """Nothing runs meanwhile, so nobody sleeps; a loop of sleeps, or of starts, is ended."""
+        slept, writer = time.sleep, readwriter.DataStreamWriter
+        started = writer._start_internal
+        counts: dict[tuple[str, bytes], int] = {}
         program = self.program
+
+        def again(place: str, what: bytes = b"") -> None:
+            counts[place, what] = counts.get((place, what), 0) + 1
+            if counts[place, what] > _SLEEPS:
+                raise WaitedEnough(place)
 
         def sleep(seconds: Any) -> None:
             place = program.place(nearest=True)
             if not place or threading.current_thread() is not threading.main_thread():
                 return slept(seconds)
-            counts[place] = counts.get(place, 0) + 1
-            if counts[place] > _SLEEPS:
-                raise WaitedEnough(place)
-            return None
+            return again(place)
+
+        def start(self: Any, *arguments: Any, **named: Any) -> Any:
+            # A stream that has ended is started anew where it should run for ever.
+            again(program.place(), self._write_proto.SerializeToString())
+            return started(self, *arguments, **named)
 
         time.sleep = sleep
+        writer._start_internal = start  # type: ignore[method-assign]
 
     def _files(self) -> None:
         """Which files the file looks for that are not there."""

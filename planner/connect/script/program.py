@@ -12,6 +12,7 @@ import sysconfig
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from types import FrameType
 
@@ -149,6 +150,24 @@ class Program:
                 return None
             frame = frame.f_back
         return None
+
+    def namesake(self, path: str) -> str:
+        """The file of the project that lies where the code looks in vain, by the path's last parts.
+
+        A container mounts a project's folders elsewhere. It is nothing if several are as near.
+        """
+        if not any((self.root / mark).exists() for mark in _ROOT_MARKS):
+            return ""
+        wanted = Path(path).parts[::-1]
+        near: dict[str, int] = {}
+        for folder, folders, files in os.walk(self.root):
+            folders[:] = [f for f in folders if not f.startswith(".") and f != "site-packages"]
+            if wanted and wanted[0] in files:
+                found = os.path.relpath(os.path.join(folder, wanted[0]), self.root)
+                pairs = zip(wanted, Path(found).parts[::-1], strict=False)
+                near[found] = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+        best = [found for found, parts in near.items() if parts == max(near.values())]
+        return best[0] if len(best) == 1 else ""
 
     def catches(self, frame: FrameType | None) -> bool:
         """Whether a `try` of the user's is around what runs in a frame; a `with` is none."""

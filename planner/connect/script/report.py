@@ -20,6 +20,7 @@ from .program import Program
 from .stand_ins import StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
+_FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
 HUNG = 1  # the exit status, as of a file that fails
 
 
@@ -111,6 +112,10 @@ class Report:
         empty = "NoneType" in text or isinstance(error, IndexError | StopIteration)
         if isinstance(error, StandInNeeded) and (option := self.patches.unset.option(error.path)):
             hint = f"Set it: {option}."
+        elif isinstance(error, StandInNeeded) and error.path.startswith("getResolvedOptions("):
+            hint = "Give the job's arguments: stateplan explain FILE -- --NAME VALUE."
+        elif isinstance(error, StandInNeeded) and (found := _FILE.search(error.path)):
+            hint = f"Put a file {found[1]} there, or into the project: one of that name is read."
         elif isinstance(error, StandInNeeded) and "[" in (module := error.path.partition(".")[0]):
             hint = (
                 f"Where --call hands '{module.partition('[')[0]}' in, give its value in the call's"
@@ -127,6 +132,9 @@ class Report:
             hint = (
                 "Leave out what needs a service, or catch the error as where the service is down."
             )
+        elif isinstance(error, SyntaxError):
+            version = ".".join(map(str, sys.version_info[:2]))
+            hint = f"Correct the line; code of a Python newer than {version} needs such a Python."
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
         elif isinstance(error, NameError) and error.name in vars(functions):
@@ -137,9 +145,9 @@ class Report:
             )
         elif isinstance(error, IndexError) and "argv" in self._line_of(error):
             hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
-        elif found := _PLACEHOLDER.search(text):
+        elif placed := _PLACEHOLDER.search(text):
             hint = (
-                f"{found[0]} stands for what is not here: give the folder of its module with"
+                f"{placed[0]} stands for what is not here: give the folder of its module with"
                 " --python-path or, where --call hands it in, its value in the call's brackets."
             )
         elif self.asked:
@@ -159,11 +167,11 @@ class Report:
 
     def _taken_apart(self, error: BaseException) -> str:
         """What to do where code may need the value of a stand-in without saying so."""
-        if not self.modules.missing or not isinstance(error, KeyError | ValueError):
+        if not StandIn.made or not isinstance(error, KeyError | ValueError):
             return ""
         return (
             "Values that are not here are texts such as ?module.name? without items of their own:"
-            " name the folders of the missing modules with --python-path, or install them."
+            " name the folders of missing modules with --python-path, or hand the values in."
         )
 
     def _absent(self) -> str:

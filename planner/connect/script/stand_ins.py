@@ -63,9 +63,11 @@ class StandIn(str):
         path: how the code reaches it, such as `settings.WATERMARK` or `settings.load()`.
     """
 
+    made = False  # whether there is any
     _stand_in: str
 
     def __new__(cls, path: str) -> StandIn:
+        StandIn.made = True
         made = super().__new__(cls, f"?{path}?")
         made.__dict__["_stand_in"] = path
         return made

@@ -61,7 +61,8 @@ class Unset:
         """
         text = str(error)
         asked = (*self.variables, *self.settings, *self.parameters)
-        if not isinstance(error, KeyError | TypeError) and not any(name in text for name in asked):
+        about = isinstance(error, KeyError | TypeError) or "None" in text
+        if not about and not any(name in text for name in asked):
             return ""
         if self.variables:
             for name in self._read_below():
