@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -89,7 +90,9 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     runner = folder / "run_all.py"
     runner.write_text(RUN_ALL, encoding="utf-8")
     calls = [[str(JOBS / name), *ARGUMENTS.get(name, [])] for name in STARTED if name not in ALONE]
-    calls += [[str(STREAMING / name), *arguments] for name, arguments in PYSPARK_EXAMPLES.items()]
+    # Copied: a sleep in a library's code, where PySpark's examples lie, would be a real one.
+    examples = shutil.copytree(STREAMING, folder / "streaming")
+    calls += [[str(examples / name), *arguments] for name, arguments in PYSPARK_EXAMPLES.items()]
     options = ("--catalog", str(JOBS / "catalog.yaml"), "--python-path", str(JOBS))
     env = ("--env", "KAFKA_BROKERS=localhost:9092")
     status, out, told = explain(runner, *options, *env, "--", json.dumps(calls))
