@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,19 @@ _PLACES = ("__file__", "__module__", "__doc__", "__qualname__", "__firstlineno__
 def code_of(function: PythonUDF) -> Hashable:
     """A hashable stand-in for the function: equal for functions of the same code and closure."""
     return (function.function_name, _sent(function.options))
+
+
+def mentions(function: PythonUDF, name: str) -> bool:
+    """Whether a name is in the code that travels with a function; modules it imports do not."""
+    return any(name.encode() in sent for sent in _pickles(function.options))
+
+
+def _pickles(value: object) -> Iterator[bytes]:
+    if isinstance(value, tuple):
+        for one in value:
+            yield from _pickles(one)
+    elif isinstance(value, bytes):
+        yield value
 
 
 def _sent(value: object) -> Hashable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ _LACKS = (
     "java.lang.UnsupportedOperationException",
     "org.apache.spark.SparkRuntimeException",
 )
+_NO_SOURCE = re.compile(r"No data source found for: (\S+)")
+_STATE_SOURCES = ("statestore", "state-metadata")
+_STATE = " (`stateplan state DIRECTORY` shows the state of a checkpoint)"
 _WAY_OUT = (
     " (said by the embedded engine, which does not take all that Spark does; where Spark takes it, "
     "use --engine spark)"
@@ -38,9 +42,10 @@ def with_way_out(error: grpc.Call) -> grpc.Status | None:
     info = error_details_pb2.ErrorInfo()
     if status is None or not any(detail.Unpack(info) for detail in status.details):
         return None
-    if info.reason not in _LACKS or spark_error(status.message) is not None:
+    source = _NO_SOURCE.search(status.message)
+    if source is None and (info.reason not in _LACKS or spark_error(status.message) is not None):
         return None
-    status.message += _WAY_OUT
+    status.message += _STATE if source and source[1] in _STATE_SOURCES else _WAY_OUT
     return rpc_status.to_status(status)
 
 
