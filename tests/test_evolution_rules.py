@@ -313,6 +313,13 @@ def test_functions_hear_a_watermark_in_event_time(
     assert {f.what for f in report.findings} == ({"watermark"} if verdict == "differs" else set())
 
 
+def test_a_functions_own_variables_may_have_other_names(tmp_path: Path) -> None:
+    texts = ("[one for one in frames]", "[two for two in frames]", "[len(one) for one in frames]")
+    same, *others = (_grouped(10, "NoTimeout", f"lambda k, frames, state: {t}") for t in texts)
+    for now, verdict in zip(others, ("same", "differs"), strict=True):
+        assert checked(*queries(same, now), tmp_path / verdict).verdict == verdict
+
+
 def test_timers_in_event_time_come_with_batches_without_data(tmp_path: Path) -> None:
     """Without such batches the watermark of the data's next batch judges what is late."""
     timed = _grouped(10, "EventTimeTimeout")
