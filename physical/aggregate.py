@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..planner.model.expressions.core import (
     AggregateExpression,
@@ -11,6 +11,7 @@ from ..planner.model.expressions.core import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.schemas.types import (
     ArrayType,

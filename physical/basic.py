@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..planner.model.expressions.core import (
     AttributeReference,
     Call,
@@ -16,6 +14,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.expressions.equality import canonical
 from ..planner.model.expressions.predicates import split_conjuncts
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.text.text import plan_text
 from .distribution import (

@@ -14,7 +14,6 @@ A distribution with a required number of partitions is satisfied by exactly that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..planner.model.expressions.core import (
     Alias,
@@ -24,6 +23,7 @@ from ..planner.model.expressions.core import (
     to_attribute,
 )
 from ..planner.model.expressions.equality import Canonical, all_same, canonical
+from ..planner.model.frozen import dataclass
 from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ..planner.model.expressions.core import (
@@ -12,6 +11,7 @@ from ..planner.model.expressions.core import (
     SortOrder,
     to_attribute,
 )
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace

@@ -10,11 +10,11 @@ millisecond less where the bound is closed; longs wrap, which shows before a que
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ..planner.model.expressions.core import AttributeReference, Call, Cast, Expression, Literal
 from ..planner.model.expressions.predicates import split_conjuncts
 from ..planner.model.expressions.windows import PreciseTimestampConversion
+from ..planner.model.frozen import dataclass
 from ..planner.model.schemas.types import (
     CalendarIntervalType,
     DayTimeIntervalType,

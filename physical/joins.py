@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
 from ..planner.model.expressions.bound import bind
 from ..planner.model.expressions.core import AttributeReference, Call, Cast, Expression, SortOrder
 from ..planner.model.expressions.core import Literal as Constant
+from ..planner.model.frozen import dataclass
 from ..planner.model.plans.logical import JoinType, join_output
 from ..planner.model.schemas.types import (
     INT,

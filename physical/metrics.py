@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..planner.model.expressions.core import Expression
+from ..planner.model.frozen import dataclass
 from .plan import UnaryExec
 from .text import arguments, bracketed
 

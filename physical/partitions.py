@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..planner.model.expressions.core import AttributeReference
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from .distribution import Partitioning, SinglePartition, UnknownPartitioning
 from .plan import SparkPlan, UnaryExec

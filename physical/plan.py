@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from ..planner.model.expressions.core import AttributeReference, Origin, SortOrder
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.query_plan import QueryPlan
 from ..planner.model.schemas.types import StructField, StructType, as_nullable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from ..planner.model.expressions.core import (
     to_attribute,
 )
 from ..planner.model.expressions.python_functions import PythonUDF
+from ..planner.model.frozen import dataclass
 from ..planner.model.text.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
 from .plan import SparkPlan, UnaryExec

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..planner.model.expressions.core import AttributeReference, SortOrder
 from ..planner.model.expressions.python_functions import PythonUDF
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.python_operators import field_text
 from ..planner.model.schemas.types import BINARY, INT, LONG, StructField, StructType

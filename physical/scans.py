@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ..planner.model.expressions.core import AttributeReference, Expression
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.schemas.types import StructField, StructType
 from ..planner.model.text.text import plan_text

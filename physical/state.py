@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from ..planner.model.frozen import dataclass
 from ..planner.model.schemas.types import StructType
 
 OutputMode = Literal["append", "update", "complete"]

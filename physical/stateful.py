@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ..planner.model.expressions.core import AttributeReference, SortOrder
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.schemas.types import LONG, NULL, TIMESTAMP, StructField, StructType
 from .basic import LimitExec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..planner.model.expressions.bound import BoundReference
 from ..planner.model.expressions.core import (
@@ -14,6 +13,7 @@ from ..planner.model.expressions.core import (
     Literal,
 )
 from ..planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.logical import JoinType, join_output
 from ..planner.model.schemas.types import BOOLEAN, LONG, StructField, StructType

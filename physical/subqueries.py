@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..planner.model.expressions.bound import Written
+from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.schemas.types import DataType
 from ..planner.model.tree import replace

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
 from ..planner.model.expressions.core import AttributeReference, Expression, SortOrder, to_attribute
+from ..planner.model.frozen import dataclass
 from ..planner.model.text.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, UnspecifiedDistribution
 from .plan import UnaryExec

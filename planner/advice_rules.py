@@ -7,7 +7,7 @@ the order in which they are told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import UnionType
 
@@ -31,6 +31,7 @@ from ..physical.streaming_join import StreamingSymmetricHashJoinExec
 from ..rules.preparation.watermarks import propagate_watermarks
 from .model.expressions.core import Alias, AttributeReference
 from .model.expressions.intervals import interval_text
+from .model.frozen import dataclass
 from .model.schemas.types import (
     BOOLEAN,
     ArrayType,

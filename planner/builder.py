@@ -12,7 +12,7 @@ Columns are SQL texts, read by the SQL front end, or expression nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from .description import SourceDescription
@@ -25,6 +25,7 @@ from .model.expressions.unresolved import (
     UnresolvedAttribute,
     UnresolvedStar,
 )
+from .model.frozen import dataclass
 from .model.plans.logical import (
     Aggregate,
     Deduplicate,

@@ -20,17 +20,30 @@ from arrow_cases import COLUMNS, casts, operations, table, trees
 from stateplan.planner.model.expressions.core import (
     AttributeReference,
     Call,
+    CaseWhen,
     Cast,
     Expression,
     Literal,
     lit,
 )
-from stateplan.planner.model.schemas.types import DOUBLE, FLOAT, INT, STRING, TIMESTAMP, DecimalType
+from stateplan.planner.model.schemas.types import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    TIMESTAMP,
+    CalendarIntervalType,
+    DecimalType,
+)
 from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.model.tree import replace
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.expressions.compile import compile_program, unsupported
+from stateplan.runtime.kernels.expressions.compile import (
+    compile_program,
+    in_day_time,
+    unsupported,
+)
 from stateplan.runtime.kernels.expressions.evaluator import OPERATIONS as COMPUTED
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.supported import OPERATIONS
@@ -413,6 +426,53 @@ def test_what_is_shared_is_computed_once() -> None:
     program = compile_program([total, _call("*", total, total, ansi=False)], [A, B])
     assert program is not None
     assert [step.name for step in program.steps] == ["column", "column", "+", "*"]
+
+
+def test_the_start_of_a_window_is_one_division() -> None:
+    """As Spark's TimeWindowing writes it, with an offset and without; else it is a CASE."""
+    size = lit(7)
+    for offset, steps in ((0, ["column", "literal", "pmod"]), (2, ["column", "literal", "-"])):
+        rest = _call("%", _call("-", A, lit(offset)), size)
+        found = CaseWhen(
+            conditions=(_call("<", rest, lit(0)),),
+            values=(_call("+", rest, size),),
+            otherwise=rest,
+        )
+        program = compile_program([found], [A])
+        assert program is not None
+        assert [step.name for step in program.steps][:3] == steps
+        assert "case" not in [step.name for step in program.steps]
+        values = [-(2**31) + 2, -8, -7, -1, 0, 1, 6, 2**31 - 1, None]
+        expected = [None if value is None else (value - offset) % 7 for value in values]
+        assert _results(found, values, values) == expected
+    other = replace(found, values=(_call("+", rest, lit(8)),))
+    program = compile_program([other], [A])
+    assert program is not None and program.steps[-1].name == "case"
+
+
+def test_gaps_of_less_than_a_day_are_day_time_intervals() -> None:
+    """A day of the calendar may have 23 hours, an interval's microseconds never mean days."""
+
+    def gap(*values: tuple[int, int, int] | None) -> Expression:
+        parts = [Literal(value=value, type_=CalendarIntervalType()) for value in values]
+        return CaseWhen(
+            conditions=tuple(_call("=", A, lit(i)) for i, _ in enumerate(parts[1:])),
+            values=tuple(parts[1:]),
+            otherwise=parts[0],
+        )
+
+    seconds = gap((0, 0, 5_000_000), (0, 0, 2_000_000), None)
+    time = AttributeReference(name="t", type_=TIMESTAMP)
+    program = compile_program([_call("timestamp_add_interval", time, seconds)], [time, A])
+    assert program is not None
+    times = pa.array([0, 0, 0, None], pa.timestamp("us", "UTC"))
+    batch = pa.record_batch([times, pa.array([0, 1, 2, 0], pa.int32())], ["t", "a"])
+    found = Evaluator(program).evaluate(batch)[0].view(pa.int64()).to_pylist()
+    assert found == [2_000_000, None, 5_000_000, None]
+    for other in ((1, 0, 0), (0, 1, 0), (0, 0, 86_400_000_000)):
+        mixed = gap((0, 0, 5_000_000), other)
+        assert in_day_time(mixed) is mixed
+        assert unsupported(_call("timestamp_add_interval", time, mixed), [time, A])
 
 
 def test_what_only_spark_computes_is_named() -> None:

@@ -50,7 +50,7 @@ totals.explain()
 totals.writeStream.outputMode("complete").format("memory").queryName("totals").toTable("t")
 lines = spark.readStream.format("socket").option("host", "x").option("port", 9).load()
 lines.dropDuplicates().writeStream.format("console").start()
-print(query.isActive, query.lastProgress, spark.streams.active, sys.argv[1:])
+print(query.isActive, query.lastProgress.batchId, spark.streams.active, sys.argv[1:])
 query.awaitTermination()
 query.explain()
 spark.udf.register("twice", lambda n: 2 * n, "int")
@@ -83,7 +83,7 @@ def test_every_stream_is_printed_and_nothing_runs(tmp_path: Path) -> None:
     assert f"from:        job.py:{FIRST + 11}: lines.dropDuplicates()" in done.stdout
     assert " |-- window: struct (nullable = true)" in done.stdout
     assert "StreamingRelation FileSource[/data/events]" in done.stdout
-    assert "False None [] ['--day', '1']" in done.stdout
+    assert "False 0 [] ['--day', '1']" in done.stdout
     assert "numPartitions = 7]" in done.stdout
     # What one part of the script writes, another reads.
     assert "StreamingRelation FileSource[copies], [value#" in done.stdout

@@ -7,9 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import pytest
+
+from stateplan.planner.connect.script.notebook import read_cells
 from stateplan.planner.connect.script.program import Program
 from stateplan.planner.connect.script.report import Report
+from stateplan.planner.connect.script.stand_ins import StandInNeeded
+from stateplan.planner.connect.script.unset import Unset
+from stateplan.planner.model.errors import AnalysisError
+from stateplan.planner.pipelines.model import Pipeline
+from stateplan.planner.pipelines.statements import SqlFile, split
 
 HEAD = """\
 from pyspark.sql import SparkSession, functions as F
@@ -189,8 +198,10 @@ def test_what_a_script_looked_for_in_vain_is_named_where_it_ends_itself(tmp_path
 
 
 def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
-    patches = SimpleNamespace(absent={"a.ini": None}, unset={"TOPIC": None}, failures=[])
     program = Program(path=str(tmp_path / "job.py"))
+    unset = Unset(program)
+    unset.variables["TOPIC"] = unset.parameters["day"] = None
+    patches = SimpleNamespace(absent={"a.ini": None}, unset=unset, failures=[])
     asked: list[str] = []
     report = Report(program, patches, SimpleNamespace(missing={}), asked)  # type: ignore[arg-type]
 
@@ -201,8 +212,16 @@ def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
     assert not hint(NameError("no", name="another")).startswith("`from")
     placed = hint(ValueError("unknown url type: '?config.url?/subjects'"))
     assert placed.startswith("?config.url? stands for what is not here") and "--call" in placed
-    assert hint(KeyError("K")) == "Set what is not there: --env TOPIC=...."
-    patches.unset.clear()
+    assert hint(KeyError("K")) == "Set what is not there: --env TOPIC=... -- day=...."
+    needed = StandInNeeded("os.environ['TOPIC'].x", "compare")
+    assert hint(needed) == "Set it: --env TOPIC=VALUE."
+    assert "call's brackets" in hint(StandInNeeded("args['a.b']", "compare"))
+    job = StandInNeeded("getResolvedOptions(sys.argv)['a']", "compare")
+    assert hint(job).endswith("FILE -- --NAME VALUE.")
+    assert "Put a file /x/a.json there" in hint(StandInNeeded("json(/x/a.json)['a']", "compare"))
+    assert "newer than 3." in hint(SyntaxError("f-string: unmatched '['"))
+    unset.variables.clear()
+    unset.parameters.clear()
     assert hint(KeyError("K")).startswith("The code looked for 'a.ini', which is not here")
     asked.append("http://registry/1")
     assert "what http://registry/1 answers" in hint(ValueError("max() arg is an empty sequence"))
@@ -264,3 +283,183 @@ def test_tables_that_later_files_of_databricks_define_are_no_guesses(tmp_path: P
     assert guessed.startswith("raw.arrivals: ") and guessed.count("\n") == 1
     for column in ("id STRING", "price", "at", "note"):
         assert column in guessed
+
+
+STRUCTS = """
+p = spark.table("payloads").schema
+a = spark.readStream.table("a").select("payload.after.*", "payload.op").select("id", "op")
+a.writeStream.start()
+rows = spark.readStream.format("rate").load().select(F.from_json(F.lit("{}"), p).alias("j"))
+rows.select("j.user").join(spark.table("users"), "user").writeStream.start()
+hinted = spark.readStream.format("cloudFiles").option("cloudFiles.schemaHints", "n INT")
+hinted.load("/h").select("n", "more").writeStream.start()
+books = spark.readStream.table("orders").withColumn("book", F.explode("books"))
+none = spark.createDataFrame([])
+books.join(none, books.book.id == none.isbn).select("title").writeStream.start()
+"""
+
+ELSEWHERE = """
+import os, time
+from collections import deque
+try:
+    from collections import Iterator
+except ImportError:
+    from collections.abc import Iterator
+from awsglue import DynamicFrame
+from awsglue.context import GlueContext
+from awsglue.transforms import *
+from awsglue.utils import getResolvedOptions
+from pydantic import Field
+from pydantic_settings import BaseSettings
+from pyspark.context import SparkConf, SparkContext
+from pyspark.ml.linalg import Vectors, VectorUDT
+import sys, urllib3
+
+class Settings(BaseSettings):
+    interval: str = Field(default="7 seconds", alias="I")
+    topic: str = Field(...)
+
+args = getResolvedOptions(sys.argv, ["JOB_NAME", "table"])
+glue = GlueContext(SparkContext.getOrCreate(SparkConf()))
+s = glue.create_data_frame.from_options(
+    connection_type="kinesis", connection_options={"streamARN": "a", "inferSchema": "true"})
+def each(batch, number):
+    frame = DynamicFrame.fromDF(batch, glue, "f").toDF()
+    Filter.apply(frame=frame)
+    frame.write.saveAsTable(args["table"])
+glue.forEachBatch(frame=s, batch_function=each, options={"windowSize": "9 seconds"})
+k = glue.create_data_frame_from_catalog("d", "t", additional_options={"startingOffsets": "x"})
+k.select("n").writeStream.queryName("catalog").start()
+host, port = os.environ["SERVERS"].split(":")
+number = int(os.environ["NUMBER"])
+r = spark.readStream.format("rate").load()
+q = (r.writeStream.queryName(spark.conf.get("name")).outputMode(Settings().mode)
+     .trigger(processingTime=Settings().interval).start(spark.conf.get("path")))
+for _ in range(1000):
+    r.writeStream.queryName("restarted").start().awaitTermination()
+while q.lastProgress["numInputRows"] > 0:
+    raise ValueError
+text = urllib3.PoolManager().request("GET", "http://registry/1").data
+vectors = F.udf(lambda v: Vectors.dense(v), VectorUDT())
+while True:
+    time.sleep(9)
+print(f"{Settings().topic:.2f}", Settings().interval, Settings().topic == "")
+r.select(vectors("value").alias("v")).writeStream.queryName("behind").start()
+"""
+
+
+def test_settings_streams_and_columns_that_are_known_where_the_code_runs(tmp_path: Path) -> None:
+    given = ["--catalog", "c.yaml", "--write-catalog", "--into-batches"]
+    status, out, told = explain(tmp_path, STRUCTS + ELSEWHERE, *given, "--", "--table", "cities")
+    assert status == 0, told
+    assert "append mode, to foreachBatch" in out and ": write of a batch, to table cities" in out
+    assert out.count("query 'restarted'") == 100
+    assert "query 'catalog'" in out and "query 'behind'" in out
+    assert "query '?spark.conf.get('name')?', append mode, to parquet ?spark.conf" in out
+    assert "?Settings.topic? 7 seconds False" in out
+    assert "?os.environ['NUMBER']? is taken for 1" in told
+    assert "urllib3.get(http://registry/1) is not sent" in told
+    assert "--env SERVERS=... --env NUMBER=... --conf name=... --conf path=..." in told
+    lines = (tmp_path / "c.yaml").read_text(encoding="utf-8").splitlines()[1:]
+    assert lines == [
+        "payloads: user STRING",
+        "a: 'payload STRUCT<after: STRUCT<id: STRING>, op: STRING>'",
+        "users: user STRING",
+        "h: {schema: 'n INT, more STRING', path: '/h'}",
+        "orders: 'books ARRAY<STRUCT<id: STRING>>'",
+        "d.t: n STRING",
+    ]
+    assert "?createDataFrame? is not known: it has the columns that the code uses (isbn" in told
+
+
+FABRIC = """\
+# Fabric notebook source
+
+# METADATA ********************
+
+# META {
+# META }
+
+# CELL ********************
+
+key = notebookutils.credentials.getSecret("vault", "key")
+rates = spark.readStream.format("rate").load()
+rates.createOrReplaceTempView("r")
+
+# CELL ********************
+
+# MAGIC %%sql
+# MAGIC SELECT value, count(*) FROM r GROUP BY value
+"""
+
+
+def test_a_notebook_of_fabric(tmp_path: Path) -> None:
+    (tmp_path / "note.py").write_text(FABRIC, encoding="utf-8")
+    (cell,) = read_cells(str(tmp_path / "note.py"))
+    lines = cell.source.splitlines()
+    assert lines[9].startswith("key =") and "SELECT value, count" in lines[15]
+
+
+PARTLY = """
+import dlt
+from pyspark.sql.functions import *
+dlt.create_streaming_table("orders")
+dlt.create_auto_cdc_flow(target="orders", source="orders_raw", keys=["id"], sequence_by="at",
+                         except_column_list=["note"])
+dlt.create_streaming_table("snapshots")
+dlt.apply_changes_from_snapshot(target="snapshots", source=lambda v: None, keys=["id"])
+@dlt.table(temporary=True)
+def orders_raw():
+    return spark.readStream.format("cloudFiles").load("/d/orders")
+@dlt.table
+def broken():
+    return spark.readStream.table("raw").select(undefined("x"))
+@dlt.table
+def elsewhere():
+    import tempo
+    return tempo.TSDF("broken")
+@dlt.table
+def below():
+    return dlt.read_stream("broken")
+if __name__ == "__main__":
+    @dp.table
+    def at_rest():
+        return spark.read.table("orders").select("id")
+"""
+
+
+def test_a_file_that_lies_elsewhere_is_the_project_s_own(tmp_path: Path) -> None:
+    for name in ("data/schemas/a.avsc", "jobs/job.py", "jobs/c.json", "data/c.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    outside = Program(path=str(tmp_path / "jobs" / "job.py"))
+    assert outside.namesake("/opt/schemas/a.avsc") == ""  # it is no project
+    (tmp_path / ".git").mkdir()
+    project = Program(path=str(tmp_path / "jobs" / "job.py"))
+    assert project.namesake("/opt/schemas/a.avsc") == "data/schemas/a.avsc"
+    assert project.namesake("/opt/data/c.json") == "data/c.json"
+    assert project.namesake("/opt/c.json") == ""  # there are two
+    assert project.namesake("/opt/none.json") == ""
+
+
+def test_statements_of_databricks() -> None:
+    text = "-- Databricks notebook source\nSELECT 1 -- one;\n-- COMMAND ----------\nSELECT 2;"
+    assert [line for line, _ in split(text)] == [2, 4]
+    found: list[Any] = []
+    query = "CREATE OR REFRESH MATERIALIZED VIEW v COMMENT 'c' SELECT 1 AS a"
+    SqlFile(text=query, name="a.sql", databricks=True).statements(found.append)
+    assert found[0].query.strip() == "SELECT 1 AS a"
+    with pytest.raises(AnalysisError, match="Syntax error at or near 'SELECT'"):
+        SqlFile(text=query.replace("OR REFRESH ", ""), name="a.sql").statements(found.append)
+    assert Pipeline(databricks=True).identifier(("LIVE", "t"))[1:] == ("default", "t")
+
+
+def test_what_a_broken_function_defines_costs_no_other_plan(tmp_path: Path) -> None:
+    code = "from pyspark import pipelines as dp\n" + PARTLY
+    status, out, told = explain(tmp_path, code, "--catalog", "c.yaml", "--write-catalog")
+    assert status == 1 and out.count("== Physical Plan ==") == 2, told
+    assert "at_rest: materialized view" in out and "orders: streaming table" in out
+    assert "NameError: name 'undefined' is not defined" in told
+    assert "?tempo.TSDF('broken')? is needed to plan it" in told
+    assert "'below' reads 'broken', which has no plan" in told
+    assert "'snapshots' is made by comparing whole snapshots" in told

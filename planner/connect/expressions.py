@@ -33,7 +33,6 @@ from ..model.expressions.unresolved import (
     UnresolvedStar,
 )
 from ..model.expressions.windows import WindowExpression
-from ..model.schemas.ddl import parse_schema, parse_type
 from ..model.schemas.types import StructType
 from ..model.text.text import pretty
 from ..model.tree import replace
@@ -44,7 +43,7 @@ from .names import name_parts
 from .places import Message, origin_of
 from .python_functions import call_of
 from .scala_functions import VECTOR_FUNCTIONS, scala_call, vector_call
-from .types import from_proto, read_type
+from .types import from_proto, in_sql, read_type
 
 if TYPE_CHECKING:
     from .session import PlannerSession
@@ -137,6 +136,18 @@ class ExpressionReader:
     def variable(self, message: Message, origin: Origin | None) -> Expression:
         return UnresolvedLambdaVariable(parts=tuple(message.name_parts), origin=origin)
 
+    def _schema(self, argument: Expression) -> Expression:
+        """A schema that the client sends as JSON (a StructType in the code) as SQL has it."""
+        if not (isinstance(argument, Literal) and isinstance(argument.value, str)):
+            return argument
+        if not argument.value.lstrip().startswith("{"):
+            return argument
+        kind = read_type(argument.value)
+        if isinstance(kind, StructType):
+            kind = self.session.guesses.same_schema(kind)
+        text = in_sql(kind)
+        return argument if text is None else replace(argument, value=text)
+
     # -------------------------------------------------------------------------------------- calls
 
     def function(self, message: Message, origin: Origin | None) -> Expression:
@@ -145,7 +156,7 @@ class ExpressionReader:
         if name == "mode" and len(arguments) == 2 and _is_false(arguments[1]):
             arguments = arguments[:1]  # as Spark's own function: not deterministic
         if name in _WITH_SCHEMA and len(arguments) > 1:
-            arguments = (arguments[0], _written_schema(arguments[1]), *arguments[2:])
+            arguments = (arguments[0], self._schema(arguments[1]), *arguments[2:])
         if name == "when":
             return _case(arguments, origin)
         if name in VECTOR_FUNCTIONS and self.session.scripted:
@@ -284,29 +295,6 @@ class ExpressionReader:
 
     def merge_action(self, message: Message, origin: Origin | None) -> Expression:
         raise unsupported("MERGE", origin)
-
-
-def _written_schema(argument: Expression) -> Expression:
-    """A schema that the client sends as JSON (a StructType in the code) as SQL has it.
-
-    JSON stays where SQL has no words for it: an array whose elements are never null.
-    """
-    if not (isinstance(argument, Literal) and isinstance(argument.value, str)):
-        return argument
-    if not argument.value.lstrip().startswith("{"):
-        return argument
-    kind = read_type(argument.value)
-    if isinstance(kind, StructType):
-        fields = (
-            f"`{f.name.replace('`', '``')}` {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}"
-            for f in kind.fields
-        )
-        text = ", ".join(fields)
-        same = parse_schema(text) == kind
-    else:
-        text = kind.sql
-        same = parse_type(text) == kind
-    return replace(argument, value=text) if same else argument
 
 
 def _is_false(expression: Expression) -> bool:

@@ -11,7 +11,13 @@ from ..model.catalog import Source, TempView
 from ..model.errors import StateplanError
 from ..model.expressions.core import AttributeReference
 from ..model.functions.mismatch import ArgumentError
-from ..model.schemas.open_schemas import OpenSchemas, usual_type, with_field
+from ..model.schemas.open_schemas import (
+    OpenSchemas,
+    as_struct,
+    struct_paths,
+    usual_type,
+    with_field,
+)
 from ..model.schemas.types import (
     BINARY,
     BOOLEAN,
@@ -25,11 +31,12 @@ from ..model.schemas.types import (
 )
 
 UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
-_UNKNOWN_NAME = (
-    *("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN"),
-    "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN",
-)
+_UNKNOWN_NAME = ("UNRESOLVED_COLUMN", "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN")
+_OF_BOTH_SIDES = "UNRESOLVED_USING_COLUMN_FOR_JOIN"
+_SIDE = re.compile(r"\bon the (\w+) side\b")
 _NO_FIELDS = ("FIELD_NOT_FOUND", "INVALID_EXTRACT_BASE_FIELD_TYPE")
+# `payload.*`, where there is no such column, or it is no struct.
+_STARS = {"CANNOT_RESOLVE_STAR_EXPAND": "star", "_LEGACY_ERROR_TEMP_1050": "struct"}
 _NO_TIME = "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE"
 # Types that an expression may need of a column, the likeliest first.
 _TYPES = (
@@ -69,6 +76,16 @@ class Guesses:
     def schema(self, source: str) -> StructType | None:
         """The guessed columns of a directory or a format; None if nothing is guessed of it."""
         return self.schemas.schema(source) if source in self.sources else None
+
+    def hinted(self, source: str, hints: StructType) -> StructType:
+        """The columns of a directory of which some are told; those alone unless one may guess."""
+        if not self.accepted or not source:
+            return hints
+        if source not in self.sources:
+            self.sources.setdefault(source)
+            told = {field.name: field.data_type for field in hints.fields}
+            self.schemas.columns[source] = told | self.schemas.columns.get(source, {})
+        return self.schemas.schema(source)
 
     def same_schema(self, given: StructType) -> StructType:
         """The columns of a schema that the code has taken from a source whose columns are guessed.
@@ -141,6 +158,11 @@ class Guesses:
             return ()
         if condition.startswith(_UNKNOWN_NAME):
             return "name", *error.subject
+        if condition == _OF_BOTH_SIDES:
+            # One side may lack it still when the other has been given it.
+            return _SIDE.findall(error.message)[-1], *error.subject
+        if condition in _STARS:
+            return _STARS[condition], *error.subject
         if condition.startswith(_NO_FIELDS):
             return "field", *error.subject
         return ("time", *error.subject) if condition == _NO_TIME else ()
@@ -152,7 +174,7 @@ class Guesses:
         kind, *parts = problem
         latest = [(n, self.schemas.columns[n]) for n in reversed(self.schemas.used)]
         for name, columns in latest:
-            if kind in ("name", "field") and parts[-1] not in columns:
+            if kind not in ("type", "time", "star", "struct") and parts[-1] not in columns:
                 yield name, {**columns, parts[-1]: usual_type(parts[-1])}
         # The first part is a table's name, or else a struct's.
         for path in (parts[1:], parts) if kind in ("name", "field") else ():
@@ -160,6 +182,21 @@ class Guesses:
                 if len(path) < 2 or (kind == "field" and path[0] not in columns):
                     continue
                 if changed := with_field(columns, path):
+                    yield name, changed
+        # What `payload.*` gave is a field of the struct.
+        for name, columns in latest if kind == "name" else ():
+            for above in struct_paths(columns):
+                if changed := with_field(columns, (*above, parts[-1])):
+                    yield name, changed
+        # The element of an array that `explode` gave another name.
+        for name, columns in latest if kind == "field" else ():
+            for column in (n for n, type_ in columns.items() if isinstance(type_, ArrayType)):
+                if changed := with_field(columns, (column, parts[-1])):
+                    yield name, changed
+        change = {"star": with_field, "struct": as_struct}.get(kind)
+        for path in (parts[i:] for i in range(len(parts))) if change else ():
+            for name, columns in latest:
+                if change and (changed := change(columns, path)):
                     yield name, changed
         for name, columns in latest:
             for part in parts if kind == "type" else ():

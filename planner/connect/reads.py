@@ -58,6 +58,10 @@ def _described(
     if known is None and not path:
         described = reader.session.tables.get(format_)
         known = described if isinstance(described, Source) else None
+    if schema is not None and "cloudfiles.schemahints" in map(str.lower, message.options):
+        # Hints say the types of some columns; a catalog says what the files have besides.
+        found = reader.session.guesses.hinted(path, schema)
+        schema = found if known is None else known.schema
     if schema is None and known is not None:
         schema = known.schema
     if schema is None and is_placeholder(format_):

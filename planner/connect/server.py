@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import grpc
 from pyspark.sql.connect.proto import base_pb2_grpc
 
 from ..model.errors import DescriptionError, InternalError, StateplanError
+from ..model.frozen import dataclass
 from .errors import ErrorBook
 from .places import Message
 

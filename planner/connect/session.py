@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from ..model.catalog import Catalog, Source, TempView
 from ..model.errors import AnalysisError, StateplanError
 from ..model.expressions.core import Alias, AttributeReference, Expression, Origin
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.frozen import dataclass
 from ..model.ids import id_scope
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import WithCTE
@@ -337,7 +337,10 @@ class PlannerSession:
         return source
 
     def known_path(self, path: str) -> Source | None:
-        """The catalog's entry for a directory: of the same path, or named as its last part."""
+        """The catalog's entry for a directory: of the same path, or named as its last part.
+
+        A table that the code makes may have the name of a directory that it is made from.
+        """
         sources = [s for s in self.tables.values() if isinstance(s, Source)]
         wanted = path.rstrip("/")
         for source in sources:
@@ -345,7 +348,8 @@ class PlannerSession:
                 return source
         stem = PurePosixPath(wanted).name
         stems = (stem, stem.split(".")[0])
-        return next((s for s in sources if s.name in stems and not s.location), None)
+        entries = (s for s in sources if not s.location and not s.identifier)
+        return next((s for s in entries if s.name in stems), None)
 
     def source_plan(self, source: Source) -> LogicalPlan:
         """A source as a plan, with column ids of its own."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.connect import proto
@@ -13,6 +13,7 @@ from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin
+from ..model.frozen import dataclass
 from .console import Console
 from .places import Message
 from .written import remember, written_path
@@ -112,7 +113,8 @@ def query(
         case "status":
             result.status.status_message = "Planned only: nothing runs"
         case "last_progress" | "recent_progress":
-            result.recent_progress.SetInParent()
+            started = session.queries[message.query_id.id]
+            result.recent_progress.recent_progress_json.append(_progress(started))
         case "explain":
             mode = "extended" if message.explain.extended else "simple"
             started = session.queries[message.query_id.id]
@@ -122,6 +124,28 @@ def query(
         case "await_termination":
             result.await_termination.terminated = True
     return [answer]
+
+
+def _progress(started: StartedQuery) -> str:
+    """What a stream reports whose only batch had no rows."""
+    fields: dict[str, object] = {
+        "id": started.id,
+        "runId": started.run_id,
+        "name": started.name,
+        "timestamp": "1970-01-01T00:00:00.000Z",
+        "batchId": 0,
+        "batchDuration": 0,
+        "durationMs": {},
+        "eventTime": {},
+        "stateOperators": [],
+        "sources": [],
+        "sink": {"description": "", "numOutputRows": 0, "metrics": {}},
+        "numInputRows": 0,
+        "inputRowsPerSecond": 0.0,
+        "processedRowsPerSecond": 0.0,
+        "observedMetrics": {},
+    }
+    return json.dumps(fields)
 
 
 def manager(

@@ -38,7 +38,7 @@ def from_proto(message: Message) -> DataType:
     """Our type for a `DataType` message.
 
     Raises:
-        AnalysisError: a type that stateplan does not know (variant, geometry, a Python UDT, ...).
+        AnalysisError: a type that stateplan does not know (variant, geometry, ...).
     """
     kind = message.WhichOneof("kind")
     value = getattr(message, kind)
@@ -71,6 +71,8 @@ def from_proto(message: Message) -> DataType:
             )
         case "unparsed":
             return read_type(value.data_type_string)
+        case "udt" if value.HasField("sql_type"):
+            return from_proto(value.sql_type)  # what it is stored as, which is what plans show
         case _ if kind in _SIMPLE:
             return _SIMPLE[kind]
     raise unsupported(f"The type {kind}")
@@ -132,6 +134,24 @@ def read_schema(text: str) -> StructType:
     if not isinstance(found, StructType):
         raise unsupported(f"The schema '{text}', which has no columns,")
     return found
+
+
+def in_sql(kind: DataType) -> str | None:
+    """A type, or the columns of a schema, as SQL has it; None where that has no words for it.
+
+    It has none for no columns, and none for an array whose elements are never null.
+    """
+    if isinstance(kind, StructType):
+        fields = (
+            f"`{f.name.replace('`', '``')}` {f.data_type.sql}{'' if f.nullable else ' NOT NULL'}"
+            for f in kind.fields
+        )
+        text = ", ".join(fields)
+        same = bool(text) and parse_schema(text) == kind
+    else:
+        text = kind.sql
+        same = parse_type(text) == kind
+    return text if same else None
 
 
 def _from_json(text: str) -> DataType:

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from .session import Planned, PlannerSession
 
 
+_NOT_GUESSED = (
+    "The columns that --write-catalog guesses do not fit here: put the right ones into the file of"
+    " --catalog. Guessed are those of: {}."
+)
+
+
 class Widening:
     """Adds columns to a session's open schemas.
 
@@ -69,6 +75,8 @@ class Widening:
                 # Planned anew, the relation tells which open schemas it is made of.
                 mended = self._mended(error) if again else self.guesses.mends(error)
                 if not mended:
+                    if self.guesses.accepted and self.guesses.sources and self.guesses.mends(error):
+                        error.hint = _NOT_GUESSED.format(", ".join(self.guesses.sources))
                     raise self._with_guesses(error, relation) from None
                 if not again:
                     session.plan_again()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from ..model.frozen import dataclass
 from .operators import Fact, OperatorMeaning
 from .report import Finding, Verdict
 

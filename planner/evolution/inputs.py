@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ...physical.explain.plan_json import from_json
 from ..description import load_description, read_file, read_text
 from ..model.errors import DescriptionError
+from ..model.frozen import dataclass
 from ..model.settings.conf import Conf
 from ..query import Query
 from .check import Asked

@@ -8,10 +8,11 @@ The names, and which id each has in a checkpoint, are in a file of ours beside S
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...physical.plan import StatefulOperator, StateStoreWriter
+from ..model.frozen import dataclass
 from ..model.tree import replace as replace_node
 from .change import NEW_CHECKPOINT
 from .report import Finding

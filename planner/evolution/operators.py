@@ -7,7 +7,6 @@ on the state of an operator if they agree on its facts. One handler per operator
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
@@ -31,6 +30,7 @@ from ...physical.stateful import (
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ..model.expressions.core import Expression, Origin
 from ..model.expressions.python_functions import PythonUDF
+from ..model.frozen import dataclass
 from ..model.text.text import pretty
 from .python_code import code_of, mentions
 from .relations import Relation, Watermark, relation_of

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from ..model.errors import DescriptionError
+from ..model.frozen import dataclass
 from .names import NAMES_FILE, names_from
 from .schema_files import schemas_in, unreadable
 from .stored import StoredCheckpoint, StoredOperator, StoredSchema, StoredSource

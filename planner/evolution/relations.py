@@ -9,7 +9,7 @@ the steps of an aggregation leave no trace.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import singledispatch
 
 from ...physical.basic import (
@@ -42,6 +42,7 @@ from ...physical.stateful import (
 )
 from ...physical.subqueries import PlannedSubquery
 from ..model.expressions.core import Alias, AttributeReference, Expression
+from ..model.frozen import dataclass
 from ..model.memo import remembered
 from ..model.plans.query_plan import QueryPlan
 from ..model.schemas.types import StructType

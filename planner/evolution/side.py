@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ...physical.basic import StreamingRelationExec
@@ -16,6 +16,7 @@ from ...physical.scans import FileSourceScanExec
 from ..description import SourceDescription
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Source, TempView
+from ..model.frozen import dataclass
 from ..model.memo import Memo, memo_scope
 from ..model.plans.relations import StreamingRelation
 from ..model.settings.conf import Conf

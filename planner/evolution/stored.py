@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..model.frozen import dataclass
 from ..model.settings.pinned import PROVIDER
 
 Field = dict[str, Any]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from .frozen import dataclass
 from .plans.query_plan import LogicalPlan
 from .schemas.types import StructType
 

@@ -9,9 +9,10 @@ with Spark's own table. The file is read when the first error is raised.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from .frozen import dataclass
 
 _PARAMETER = re.compile("<([A-Za-z][A-Za-z0-9_]*)>")
 # Spark fills this one in by itself.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from .frozen import dataclass
 from .schemas.types import ArrayType, DataType
 from .tree import replace
 

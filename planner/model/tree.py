@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache, lru_cache
 from operator import is_
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, cast
 
+from .frozen import dataclass
 from .lazy import cached_property
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
 from ...physical.basic import FilterExec
@@ -15,6 +15,7 @@ from ...physical.plan import SparkPlan, StatefulOperator, StateStoreWriter
 from ...physical.text import cut
 from ..advice import Advice, advice_on_execution
 from ..incremental_execution import IncrementalExecution
+from ..model.frozen import dataclass
 from ..model.text.text import pretty
 from .shell import facts_list, page
 

@@ -6,10 +6,10 @@ The stream itself is read as it is; each micro-batch is merged into the target.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..model.expressions.core import Expression
 from ..model.expressions.unresolved import UnresolvedAttribute
+from ..model.frozen import dataclass
 from ..model.schemas.types import DataType, StructField, StructType
 from ..model.text.text import pretty
 from .refusals import columns_not_found, key_not_selected, multipart_column, not_a_column

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..model.expressions.core import Expression
+from ..model.frozen import dataclass
 from ..sql import parse_expression
 from ..sql.errors import fragment_error, origin_at
 from .auto_cdc import AutoCdc

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from ..incremental_execution import IncrementalExecution
 from ..model.expressions.core import Origin
+from ..model.frozen import dataclass
 from ..model.schemas.types import StructType
 from .auto_cdc import AutoCdc
 
@@ -148,6 +149,7 @@ class Pipeline:
 
     def identifier(self, parts: Identifier, *, database: str | None = None) -> Identifier:
         """A name with the catalog and the database that it leaves out."""
+        parts = self._without_live(parts)
         if len(parts) > 2:
             return parts
         if len(parts) == 2:
@@ -159,11 +161,14 @@ class Pipeline:
 
         Letters compare without their case. Nobody reads a sink.
         """
-        if self.databricks and len(parts) > 1 and parts[0].lower() == "live":
-            parts = parts[1:]
+        parts = self._without_live(parts)
         wanted = (folded(parts), folded(self.identifier(parts, database=database)))
         readable = [d for d in self.datasets if d.kind is not DatasetKind.SINK]
         return next((d for one in wanted for d in readable if folded(d.identifier) == one), None)
+
+    def _without_live(self, parts: Identifier) -> Identifier:
+        named_so = self.databricks and len(parts) > 1 and parts[0].lower() == "live"
+        return parts[1:] if named_so else parts
 
     def target_of(self, flow: Flow) -> Dataset | None:
         """The data set that a flow writes: a sink, where no table or view has the name."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..model.errors import AnalysisError
 from ..model.expressions.base import Origin
+from ..model.frozen import dataclass
 from ..model.schemas.ddl import parse_schema
 from ..model.schemas.types import StructType
 from ..model.settings.conf import Conf
@@ -21,7 +22,7 @@ from .refusals import bad_statement, without_condition
 from .statement_cursor import StatementCursor
 
 _STATEMENT = re.compile(
-    r"(?P<skipped>\s+|--[^\n]*|/\*.*?(?:\*/|$))|(?P<end>;)"
+    r"(?P<end>;|(?m:^)-- COMMAND -+)|(?P<skipped>\s+|--[^\n]*|/\*.*?(?:\*/|$))"
     r"|(?P<text>'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|`[^`]*`?|.)",
     re.DOTALL,
 )
@@ -262,7 +263,8 @@ def _dataset(
     format_ = comment = ""
     partitioning: tuple[str, ...] = ()
     clustering: tuple[str, ...] = ()
-    while not at.at_end and not at.looks_at("AS") and not at.looks_at("FLOW"):
+    bare = ("SELECT", "WITH") if databricks else ()  # a query without AS
+    while not at.at_end and not any(map(at.looks_at, ("AS", "FLOW", *bare))):
         if kind.is_table and at.takes("USING"):
             format_ = ".".join(at.name()).lower()
         elif at.takes("COMMENT"):
@@ -280,7 +282,7 @@ def _dataset(
     if kind is DatasetKind.STREAMING_TABLE and at.takes("FLOW"):
         at.needs("AUTO", "CDC")
         change_flow = read_change_flow(at, databricks=databricks)
-    elif at.takes("AS"):
+    elif at.takes("AS") or any(map(at.looks_at, bare)):
         query = at.rest()
     elif kind is not DatasetKind.STREAMING_TABLE:
         raise at.misfit()

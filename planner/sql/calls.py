@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..model.expressions.core import Cast, EvalMode, Expression, Literal, SortOrder, lit
@@ -14,6 +13,7 @@ from ..model.expressions.unresolved import (
     UnresolvedStar,
 )
 from ..model.expressions.windows import WindowExpression
+from ..model.frozen import dataclass
 from ..model.registry import find
 from ..model.schemas.types import STRING
 from ..model.settings.conf import Conf

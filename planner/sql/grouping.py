@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 from ..model.expressions.core import Alias, Expression
+from ..model.frozen import dataclass
 from .errors import named_key
 from .primary import row_values
 from .relations import RelationParser

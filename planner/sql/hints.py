@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NoReturn
 
 from ..model.expressions.core import Expression, Literal, Origin, lit
 from ..model.expressions.unresolved import UnresolvedAttribute
+from ..model.frozen import dataclass
 from ..model.plans.hints import RawParameter, UnresolvedHint
 from ..model.plans.partitions import PARTITION_HINTS
 from ..model.plans.query_plan import LogicalPlan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from decimal import Decimal
 from math import isinf
 
@@ -17,6 +16,7 @@ from ..model.expressions.intervals import (
     read_range,
     singular,
 )
+from ..model.frozen import dataclass
 from ..model.schemas.types import (
     BINARY,
     BYTE,

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Expression
+from ..model.frozen import dataclass
 
 # A question mark outside strings and quoted names.
 _MARK = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|(\?)""", re.DOTALL)

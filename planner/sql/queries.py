@@ -5,7 +5,7 @@ Pipe operators stand among the set operations; pipes.py reads what follows `|>`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..model.expressions.core import Alias, Expression, Origin
 from ..model.expressions.unresolved import (
@@ -16,6 +16,7 @@ from ..model.expressions.unresolved import (
     UnresolvedStar,
 )
 from ..model.expressions.windows import WindowExpression
+from ..model.frozen import dataclass
 from ..model.plans.logical import (
     Aggregate,
     Deduplicate,

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
+
+from ..model.frozen import dataclass
 
 _SIGNS = ("/*+", "==", "::", "||", ">=", "<=", "<>", "!=", "<=>", "->", "=>")
 _OWN_SIGNS = ("*/", "|>")  # the end of a hint, and the operator of pipes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ...physical.aggregate import (
@@ -34,6 +33,7 @@ from ..model.expressions.core import (
     to_attribute,
 )
 from ..model.expressions.equality import Canonical, canonical
+from ..model.frozen import dataclass
 from ..model.plans.logical import Aggregate
 from ..model.registry import Buffer
 from ..model.schemas.types import BINARY

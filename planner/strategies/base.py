@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...physical.plan import SparkPlan
 from ...physical.stateful import OutputMode
 from ..model.errors import PlanningError
 from ..model.expressions.core import Expression, Origin
+from ..model.frozen import dataclass
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
 from ..model.tree import replace

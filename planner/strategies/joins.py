@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from typing import Literal as Choice
 
@@ -21,6 +20,7 @@ from ..model.errors import PlanningError
 from ..model.expressions.core import Call, Expression, Literal
 from ..model.expressions.equality import canonical
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ..model.frozen import dataclass
 from ..model.plans.logical import Join, JoinType
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.statistics import size_in_bytes

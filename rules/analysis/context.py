@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ...planner.model import registry
@@ -18,6 +18,7 @@ from ...planner.model.expressions.core import (
     Origin,
 )
 from ...planner.model.expressions.subqueries import SubqueryExpression
+from ...planner.model.frozen import dataclass
 from ...planner.model.functions.coercion import implicit
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.schemas.types import DataType

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions.core import Call, CaseWhen, Cast, Origin
 from ...planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
+from ...planner.model.frozen import dataclass
 from ...planner.model.text.quoting import SEARCH_PATH, in_quotes, to_sql_id
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 
 from ...physical.basic import AdaptiveSparkPlanExec
 from ...physical.plan import SparkPlan
@@ -14,6 +13,7 @@ from ...physical.subqueries import PlannedSubquery, ReusedSubqueryExec, Subquery
 from ...planner.model.expressions.core import Expression
 from ...planner.model.expressions.equality import signature
 from ...planner.model.expressions.subqueries import ScalarSubquery, SubqueryExpression
+from ...planner.model.frozen import dataclass
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.settings.conf import Conf
 from ...planner.model.tree import replace

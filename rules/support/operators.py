@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...planner.model.errors import StreamingCheckError
 from ...planner.model.expressions.core import AggregateExpression, Alias, Call
 from ...planner.model.expressions.windows import WindowExpression
+from ...planner.model.frozen import dataclass
 from ...planner.model.plans.logical import (
     Aggregate,
     Deduplicate,

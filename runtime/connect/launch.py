@@ -69,7 +69,8 @@ class RunLaunch(Launch):
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         record()
         self.patches.sessions()
-        workspace.provide(session, RunContext.__new__(RunContext), self.program.arguments)
+        context = RunContext.__new__(RunContext)
+        workspace.provide(session, context, self.program.arguments, {})
         self._enter()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from string import Formatter
 
 from ...planner.model.expressions.bound import Written
 from ...planner.model.expressions.core import Expression
+from ...planner.model.frozen import dataclass
 from ...planner.model.schemas.types import DataType
 
 COMPARABLE = "comparable"

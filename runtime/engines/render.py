@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from ...physical.exchange import BroadcastExchangeExec
+from ...physical.joins import BaseJoinExec
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import Alias, Expression, to_attribute
 from ...planner.model.text.spark_sql import quote, spark_sql
@@ -16,6 +18,7 @@ from ..kernels.observed import ObservedRows
 from ..plan.nodes import (
     Aggregate,
     Apart,
+    AsIs,
     Exchange,
     Expand,
     Kernel,
@@ -173,10 +176,24 @@ def _(node: Aggregate, batch: Batch) -> DataFrame:
 
 
 def _lies_anyhow(node: RuntimeNode, batch: Batch) -> bool:
-    """Whether rows come straight from files: no engine knows of any order in which they lie."""
-    while isinstance(node, Select | Expand | ObserveEventTime | CountRows):
-        node = node.child
-    return isinstance(node, ReadSource) and node.name in batch.context.readers
+    """Whether rows come from files without an exchange: no engine knows of an order of theirs.
+
+    A join with rows that are broadcast leaves the others where they are.
+    """
+    match node:
+        case Select() | Expand() | ObserveEventTime() | CountRows():
+            return _lies_anyhow(node.child, batch)
+        case Union():
+            return all(_lies_anyhow(rows, batch) for rows in node.inputs)
+        case AsIs(operator=BaseJoinExec()):
+            stay = [rows for rows in node.inputs if not _is_broadcast(rows)]
+            return len(stay) == 1 and _lies_anyhow(stay[0], batch)
+        case _:
+            return isinstance(node, ReadSource) and node.name in batch.context.readers
+
+
+def _is_broadcast(node: RuntimeNode) -> bool:
+    return isinstance(node, AsIs) and isinstance(node.operator, BroadcastExchangeExec)
 
 
 @render.register(ObserveEventTime)

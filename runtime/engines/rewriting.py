@@ -6,20 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ...planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Literal
 from ...planner.model.schemas.types import (
-    DAY_TIME_FIELDS,
     CalendarIntervalType,
-    DayTimeIntervalType,
     IntegralType,
     LongType,
     TimestampType,
 )
 from ...planner.model.tree import replace
+from ..kernels.expressions.compile import in_day_time
 from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
 from .exact import ExactForm
 from .rewrites import GUARDED, REWRITES, Rewrite, normalized
-
-_SECOND = DAY_TIME_FIELDS.index("second")
-_SECONDS = DayTimeIntervalType(_SECOND, _SECOND)
 
 
 def exact_form(expression: Expression, *, ansi: bool, time_zone: str) -> Expression:
@@ -81,8 +77,8 @@ def _moved(addition: Call, time: Expression, interval: Expression) -> Expression
     match interval:
         case Literal(value=None):
             return Literal(value=None, type_=addition.data_type)
-        case Literal(type_=CalendarIntervalType(), value=(0, 0, micros)):
-            return replace(addition, arguments=(time, Literal(value=micros, type_=_SECONDS)))
+        case _ if (shown := in_day_time(interval)) is not interval:
+            return replace(addition, arguments=(time, shown))
         case _ if interval is addition.arguments[1]:
             return addition
     return replace(addition, arguments=(time, interval))

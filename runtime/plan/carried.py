@@ -8,7 +8,6 @@ alone goes. A year-month interval goes as its months, for which Arrow has a type
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...planner.model.expressions.core import (
     Alias,
@@ -21,6 +20,7 @@ from ...planner.model.expressions.core import (
 )
 from ...planner.model.expressions.literal import Literal
 from ...planner.model.expressions.windows import PreciseTimestampConversion
+from ...planner.model.frozen import dataclass
 from ...planner.model.schemas.types import (
     INT,
     LONG,

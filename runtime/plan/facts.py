@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from ...planner.model.expressions.core import Expression
+from ...planner.model.frozen import dataclass
 from ...planner.model.schemas.types import DataType, StructType
 from ...planner.model.settings.conf import Conf
 

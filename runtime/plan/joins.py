@@ -16,7 +16,6 @@ row has nulls in the columns of the other side. A key that is a column of its si
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...physical.join_state import event_time, wrapped
 from ...physical.plan import SparkPlan
@@ -31,6 +30,7 @@ from ...planner.model.expressions.core import (
     Literal,
     lit,
 )
+from ...planner.model.frozen import dataclass
 from ...planner.model.schemas.types import BOOLEAN, StructType, as_nullable
 from ...planner.model.text.text import pretty
 from ...planner.model.tree import replace

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ...physical.exchange import expand_reused_exchanges
 from ...physical.plan import SparkPlan
 from ...physical.subqueries import PlannedSubquery
 from ...planner.model.errors import InternalError
+from ...planner.model.frozen import dataclass
 from ...planner.model.ids import id_scope
 from . import aggregation as aggregation  # their operators register themselves
 from . import joins as joins

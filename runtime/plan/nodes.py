@@ -18,13 +18,13 @@ Columns are known by their ids: names are for reading, and mean nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import is_
 from typing import ClassVar, Literal
 
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...planner.model.expressions.core import AttributeReference, Expression, to_attribute
 from ...planner.model.expressions.python_functions import PythonUDF
+from ...planner.model.frozen import dataclass
 from ...planner.model.lazy import cached_property
 from ...planner.model.plans.query_plan import QueryPlan
 from ...planner.model.tree import replace

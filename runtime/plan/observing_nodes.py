@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...planner.model.expressions.core import Expression
+from ...planner.model.frozen import dataclass
 from .nodes import Columns, RuntimeNode, UnaryRuntimeNode
 from .specs import BufferedFunction
 

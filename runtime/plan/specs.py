@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...physical.aggregate import BaseAggregateExec
 from ...physical.state import NO_WATERMARK, OutputMode
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions.core import AggregateExpression, AttributeReference, Expression
 from ...planner.model.expressions.python_functions import PythonUDF
+from ...planner.model.frozen import dataclass
 from ...planner.model.plans.logical import JoinType
 from ...planner.model.registry import AggregateForms
 from ...planner.model.schemas.types import StructType

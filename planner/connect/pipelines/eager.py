@@ -8,13 +8,13 @@ steps these are was asked of a live Spark (tests/pipelines/cases.yaml).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pyspark.sql.connect import proto
 
 from ....rules.analysis.refusals.checks import unknown_table
 from ...model.errors import AnalysisError
 from ...model.expressions.core import Origin
+from ...model.frozen import dataclass
 from ...model.plans.relations import UnresolvedRelation
 from ...pipelines.model import Dataset, Flow, Pipeline
 from ..names import name_parts

@@ -6,14 +6,13 @@ pipelines they may look into their inputs. Expectations check rows, so no plan s
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import pyspark.pipelines as spark_pipelines
 from pyspark.errors import PySparkException
@@ -30,12 +29,16 @@ from pyspark.pipelines.source_code_location import (
 )
 
 from ..pipelines.resolution import PENDING, is_target
-from .stand_ins import StandIn
+from .stand_ins import StandIn, StandInNeeded
 
 _EXPECTATIONS = (
     *("expect", "expect_or_drop", "expect_or_fail"),
     *("expect_all", "expect_all_or_drop", "expect_all_or_fail"),
 )
+_OWN = {
+    name: getattr(spark_pipelines, name)
+    for name in ("create_streaming_table", "create_auto_cdc_flow", "create_sink")
+}
 _TABLE_OPTIONS = ("table_properties", "partition_cols", "cluster_by", "schema", "format")
 
 
@@ -48,7 +51,7 @@ class _Definition:
     function: Callable[[], Any]
     location: Any
     options: dict[str, Any] = field(default_factory=dict)
-    view: bool = False
+    kind: type[Output] | None = None  # else what the query makes of it
 
 
 class DltNames:
@@ -59,6 +62,9 @@ class DltNames:
         spark: the session.
         graph: the graph's id.
         note: tells people something.
+
+    Attributes:
+        failed: errors of functions, by what these would have defined.
     """
 
     def __init__(self, registry: Any, spark: Any, graph: str, note: Callable[[str], None]) -> None:
@@ -66,27 +72,30 @@ class DltNames:
         self.spark = spark
         self.graph = graph
         self.note = note
+        self.failed: dict[str, Exception] = {}
         self._pending: dict[str, _Definition] = {}
         self._under_way: set[str] = set()
+        self._tables: dict[str, Callable[[], None]] = {}
 
     def provide(self) -> None:
-        """Let files import `dlt`, unless there is such a module, and find the names in Spark's."""
+        """Let files import `dlt`, and find its names in Spark's module.
+
+        Spark's own are Databricks' there, too: `@table` over a query at rest is no mistake.
+        """
         names = self._names()
         target: Any = spark_pipelines
-        for name in (*_EXPECTATIONS, "view", "read", "read_stream", "readStream"):
-            if not hasattr(target, name):
-                setattr(target, name, names[name])
-        if importlib.util.find_spec("dlt") is None:
-            sys.modules["dlt"] = _DltModule(names)
+        for name, value in names.items():
+            setattr(target, name, value)
+        sys.modules["dlt"] = _DltModule(names)  # another library may have the name
 
     def _names(self) -> dict[str, Any]:
         names: dict[str, Any] = {
-            "table": self._decorator(view=False),
-            "view": self._decorator(view=True),
-            "temporary_view": self._decorator(view=True),
-            "materialized_view": self._decorator(view=False),
+            "table": self._decorator(),
+            "view": self._decorator(TemporaryView),
+            "temporary_view": self._decorator(TemporaryView),
+            "materialized_view": self._decorator(MaterializedView),
             "append_flow": self._append_flow,
-            "create_sink": spark_pipelines.create_sink,
+            "create_sink": _OWN["create_sink"],
             "read": lambda name: self.spark.read.table(name),
         }
         for name in ("read_stream", "readStream"):
@@ -98,6 +107,8 @@ class DltNames:
             names[name] = self._create_table
         for name in ("apply_changes", "create_auto_cdc_flow"):
             names[name] = self._apply_changes
+        for name in ("apply_changes_from_snapshot", "create_auto_cdc_from_snapshot_flow"):
+            names[name] = self._apply_snapshots
         for name in _EXPECTATIONS:
             names[name] = self._expectation
         return names
@@ -106,14 +117,14 @@ class DltNames:
         self.note("expectations check rows when a pipeline runs: no plan shows them")
         return lambda function: function
 
-    def _decorator(self, *, view: bool) -> Callable[..., Any]:
+    def _decorator(self, kind: type[Output] | None = None) -> Callable[..., Any]:
         def decorate(function: Any = None, *, name: str | None = None, **options: Any) -> Any:
             location = get_caller_source_code_location(stacklevel=1)
 
             def define(decorated: Callable[[], Any]) -> Callable[[], Any]:
                 own = name or decorated.__name__
-                as_view = view or bool(options.get("temporary"))
-                self._add(_Definition(own, own, decorated, location, options, as_view))
+                made = TemporaryView if options.get("temporary") else kind
+                self._add(_Definition(own, own, decorated, location, options, made))
                 return decorated
 
             return define if function is None else define(function)
@@ -138,14 +149,23 @@ class DltNames:
     ) -> None:
         named.pop("apply_as_truncates", None)
         with self._at(get_caller_source_code_location(stacklevel=1)):
-            spark_pipelines.create_auto_cdc_flow(*arguments, **named)
+            _OWN["create_auto_cdc_flow"](*arguments, **named)
 
     def _create_table(self, name: str, **options: Any) -> None:
         known = {
             key: value for key, value in options.items() if key in (*_TABLE_OPTIONS, "comment")
         }
-        with self._at(get_caller_source_code_location(stacklevel=1)):
-            spark_pipelines.create_streaming_table(name, **known)
+        location = get_caller_source_code_location(stacklevel=1)
+
+        def create() -> None:
+            with self._at(location):
+                _OWN["create_streaming_table"](name, **known)
+
+        self._tables[name] = create
+
+    def _apply_snapshots(self, target: str, *arguments: Any, **named: Any) -> None:
+        self._tables.pop(target, None)
+        self.note(f"'{target}' is made by comparing whole snapshots: that is no stream, no plan")
 
     @contextmanager
     def _at(self, location: SourceCodeLocation) -> Iterator[None]:
@@ -162,19 +182,26 @@ class DltNames:
     # -------------------------------------------------------------------------------------- define
 
     def define(self) -> None:
-        """Call all functions and send what they define.
-
-        Raises:
-            PySparkException: one is refused.
-        """
+        """Call all functions and send what they define; errors are kept in `failed`."""
+        for create in self._tables.values():
+            create()
         while self._pending:
-            self._define(next(iter(self._pending)))
+            with suppress(_Failed):
+                self._define(next(iter(self._pending)))
+
+    def errors(self) -> list[Exception]:
+        """What functions have failed for, without those that only read what others define."""
+        return [error for error in self.failed.values() if not isinstance(error, _Failed)]
 
     def _define(self, key: str) -> None:
         definition = self._pending[key]
         self._under_way.add(key)
         try:
             frame, streaming = self._called(definition)
+        except _Failed:
+            self._fail(key, None)
+        except Exception as error:
+            self._fail(key, error)
         finally:
             self._under_way.discard(key)
         if self._pending.pop(key, None) is None:
@@ -188,11 +215,10 @@ class DltNames:
             }
             table: dict[str, Any] = {name: options.get(name) for name in _TABLE_OPTIONS}
             table["table_properties"] = table["table_properties"] or {}
-            if definition.view:
-                self.registry.register_output(TemporaryView(**common))
-            else:
-                kind = StreamingTable if streaming else MaterializedView
-                self.registry.register_output(kind(**common, **table))
+            usual = StreamingTable if streaming else MaterializedView
+            kind: Any = definition.kind or usual
+            columns = {} if kind is TemporaryView else table
+            self.registry.register_output(kind(**common, **columns))
         self.registry.register_flow(
             Flow(
                 name=definition.name,
@@ -203,10 +229,18 @@ class DltNames:
             )
         )
 
+    def _fail(self, key: str, error: Exception | None) -> NoReturn:
+        """Leave a definition out: what does not read it is planned all the same."""
+        definition = self._pending.pop(key)
+        if error is not None or definition.target not in self.failed:
+            self.failed[definition.target] = error or _Failed()
+        raise _Failed from error
+
     def _called(self, definition: _Definition) -> tuple[Any, bool]:
         """What a function gives, and whether it is a stream; those that it reads come first."""
         while True:
             waiting = [one.target for k, one in self._pending.items() if k not in self._under_way]
+            waiting += self.failed
             self.spark.conf.set(PENDING, "\n".join(waiting))
             context = add_pipeline_analysis_context(
                 spark=self.spark, dataflow_graph_id=self.graph, flow_name=definition.name
@@ -214,11 +248,17 @@ class DltNames:
             try:
                 with context:
                     frame = definition.function()
+                    if isinstance(frame, StandIn):
+                        raise StandInNeeded(frame._stand_in, "plan")
                     return frame, bool(frame.isStreaming)
             except PySparkException as error:
                 missing = self._missing(error)
                 if missing is None:
                     raise
+                if missing in self.failed:
+                    error.expected = True  # type: ignore[attr-defined]
+                    self.note(f"'{definition.name}' reads '{missing}', which has no plan")
+                    raise _Failed from None
                 error.expected = True  # type: ignore[attr-defined]
                 self._define(missing)
 
@@ -227,10 +267,17 @@ class DltNames:
         if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
             return None
         name = (error.getMessageParameters() or {}).get("subject", "")
+        for target in self.failed:
+            if is_target(target, name):
+                return target
         for key, definition in self._pending.items():
             if is_target(definition.target, name):
                 return None if key in self._under_way else key
         return None
+
+
+class _Failed(Exception):
+    """A definition, or one that it reads, has failed."""
 
 
 class _DltModule(ModuleType):

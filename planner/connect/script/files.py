@@ -7,7 +7,6 @@ ready for a file that is missing, by a `try` around the call, gets the error tha
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
 import sys
 from collections.abc import Callable
@@ -67,9 +66,13 @@ def open_missing_files(
             return opened(file, mode, *arguments, **named)
         except FileNotFoundError:
             frame = program.own_frame(_caller())
-            if frame is None or "r" not in mode or _is_caught(frame, program):
-                # ConfigParser.read goes on without a file, to a section that is not there.
-                if frame is not None or _file_of(_caller()).endswith("configparser.py"):
+            # ConfigParser.read goes on without a file, to a section that is not there.
+            users = frame is not None or _file_of(_caller()).endswith("configparser.py")
+            if users and "r" in mode and (found := program.namesake(str(file))):
+                note(f"'{file}' is not here: the project's {found} is read in its place")
+                return opened(program.root / found, mode, *arguments, **named)
+            if frame is None or "r" not in mode or program.catches(frame):
+                if users:
                     missed(str(file))
                 raise
             note(f"{program.place(of=frame)}: '{file}' is not here: its content is a stand-in")
@@ -118,22 +121,3 @@ def _caller() -> FrameType | None:
 
 def _file_of(frame: FrameType | None) -> str:
     return "" if frame is None else frame.f_code.co_filename
-
-
-def _is_caught(frame: FrameType | None, program: Program) -> bool:
-    """Whether a `try` of the user's is around what runs now; a `with` is none."""
-    while frame is not None:
-        if program.owns(frame.f_code.co_filename):
-            code = dis.Bytecode(frame.f_code)
-            starts = {instruction.offset: instruction for instruction in code}
-            # Typeshed does not know of it.
-            for entry in getattr(code, "exception_entries", ()):
-                handler = [starts.get(entry.target), starts.get(entry.target + 2)]
-                within = entry.start <= frame.f_lasti < entry.end
-                checked = any(
-                    one is not None and one.opname == "WITH_EXCEPT_START" for one in handler
-                )
-                if within and not checked and not entry.lasti:
-                    return True
-        frame = frame.f_back
-    return False

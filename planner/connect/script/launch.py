@@ -9,20 +9,22 @@ exits with.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import linecache
 import os
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from pyspark.errors import PySparkException
 
 from ...pipelines.statements import defines_datasets
-from . import workspace
+from . import glue, workspace
 from .calls import planned_batches, planned_call
 from .context import PlannedContext, session
 from .files import open_missing_files, read_stand_ins
@@ -37,6 +39,8 @@ from .sql_cells import statements
 from .stand_ins import Rules, StandIn
 
 FAILED, BAD_INPUT = 1, 2
+# What a stand-in is taken for, by what the code does with it.
+_TAKEN = {"session": "the SparkSession", "number": "1", "outputMode": "append mode"}
 
 
 class _Builtins(dict[str, Any]):
@@ -64,6 +68,7 @@ class Launch:
         self.names = _Builtins(vars(builtins))
         self.names.modules = self.modules
         self.pipeline: PipelineRun | None = None
+        self._ended_at = 0  # the line of the file's own code that waited for ever
 
     def run(self) -> int:
         """Run the file as `python file arguments` would; gives the exit status."""
@@ -72,7 +77,9 @@ class Launch:
         try:
             with self._waiting():
                 if self.program.is_pipeline:
-                    self.pipeline = PipelineRun(self.program, self._run_module, self.report.note)
+                    self.pipeline = PipelineRun(
+                        self.program, self._run_module, self.report.note, self.report.tell
+                    )
                     self.pipeline.run(self._call)
                 else:
                     self._run_file(self.program.path)
@@ -80,17 +87,14 @@ class Launch:
                 self._call()
             if self.program.into_batches:
                 planned_batches(self.patches.batches)
-        except PySparkException as error:
-            self.report.refused(error)
-            status = BAD_INPUT
         except SystemExit as error:
             self.report.exited(error)
             status = error.code if isinstance(error.code, int) else int(error.code is not None)
             if error.code is not None and not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)
         except Exception as error:
-            self.report.failed(error)
-            status = FAILED
+            self.report.tell(error)
+            status = BAD_INPUT if isinstance(error, PySparkException) else FAILED
         self.report.closing()
         return status
 
@@ -107,6 +111,10 @@ class Launch:
             yield
         except WaitedEnough as error:
             self.report.note(f"{error}: this waits for ever; it was ended here")
+            own = self.module.__dict__
+            steps = traceback.walk_tb(error.__traceback__)
+            lines = (line for frame, line in steps if frame.f_locals is own)
+            self._ended_at = next(lines, sys.maxsize)
 
     def _prepare(self) -> None:
         self.patches.apply()
@@ -121,7 +129,9 @@ class Launch:
         read_stand_ins()
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
-        workspace.provide(session, context, self.program.arguments)
+        empty = self.patches.unset.parameters
+        workspace.provide(session, context, self.program.arguments, empty)
+        glue.provide()
         self._enter()
 
     def _enter(self) -> None:
@@ -143,24 +153,32 @@ class Launch:
 
     def _seen(self, path: str, attribute: str) -> None:
         where = self.program.place()
-        if attribute == "session":
-            self.report.note(f"{where}: ?{path}? is taken for the SparkSession")
-        else:
-            self.report.note(
-                f"{where}: a DataFrame comes from ?{path}?, which is not here: no plan of it."
-                " Give the folder of its module with --python-path"
-            )
+        taken = _TAKEN.get(attribute)
+        self.report.note(
+            f"{where}: ?{path}? is taken for {taken}"
+            if taken
+            else f"{where}: a DataFrame comes from ?{path}?, which is not here: no plan of it."
+            " Give the folder of its module with --python-path"
+        )
 
     # --------------------------------------------------------------------------------------- files
 
     def _run_file(self, path: str) -> None:
         self.names.update(vars(builtins))
         for cell in read_cells(os.path.abspath(path), self._skipped):
-            exec(self._compiled(cell), self.module.__dict__)
+            self._remember(cell)
+            rest = ast.parse(cell.source, cell.file)
+            while rest.body:
+                with self._waiting():
+                    exec(compile(rest, cell.file, "exec", dont_inherit=True), self.module.__dict__)
+                    break
+                # What follows a statement that waits for ever may start more streams.
+                rest.body = [one for one in rest.body if one.lineno > self._ended_at]
 
     def _run_module(self, path: str) -> None:
         """Run one file of a pipeline as a module of its own."""
-        self.module = ModuleType(Path(path).stem)
+        # Databricks runs a pipeline's files as it runs notebooks.
+        self.module = ModuleType("__main__" if self.program.databricks else Path(path).stem)
         file = Path(path).resolve()
         package = self.program.package_of(file)
         self._set_up(self.module, path, package)
@@ -168,11 +186,10 @@ class Launch:
         sys.path[:0] = dict.fromkeys((str(file.parent), str(above)))
         self._run_file(path)
 
-    def _compiled(self, cell: Cell) -> CodeType:
+    def _remember(self, cell: Cell) -> None:
         if not os.path.exists(cell.file):
             lines = cell.source.splitlines(keepends=True)
             linecache.cache[cell.file] = (len(cell.source), None, lines, cell.file)
-        return compile(cell.source, cell.file, "exec", dont_inherit=True)
 
     def _skipped(self, file: str, line: int, what: str) -> None:
         self.report.note(f"{os.path.basename(file)}:{line}: {what}")
@@ -184,8 +201,10 @@ class Launch:
             for ending in ("", ".py", ".ipynb", ".sql"):
                 path = os.path.join(folder, name + ending)
                 if os.path.isfile(path):
+                    self.patches.absent.clear()  # the other places were looked at here
                     self._run_file(path)
                     return
+        self.patches.absent.clear()
         self.names.unknown = True
         self.report.note(f"%run {name} is not here: names that it defines are stand-ins")
 

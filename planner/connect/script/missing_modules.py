@@ -32,6 +32,9 @@ class StandInModule(ModuleType):
         base = StandIn(self.__name__)
         return getattr(base, name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StandIn, (self.__name__,)
+
 
 class _Partly(StandInModule):
     """A library's module that lacks names which the user's code imports: another version's."""
@@ -145,7 +148,10 @@ class MissingModules(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """A stand-in, where nobody else has the module and the user's code asks for it."""
-        parent = sys.modules.get(fullname.rpartition(".")[0])
+        above = fullname.rpartition(".")[0]
+        parent = sys.modules.get(above)
+        if above.partition(".")[0] in sys.stdlib_module_names:
+            return None  # `from collections import Iterator` fails where it really runs, too
         if not isinstance(parent, StandInModule) and not self._asked_by_user():
             return None
         # A folder of the project is real: what it lacks is missing.

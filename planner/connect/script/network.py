@@ -20,6 +20,12 @@ from .stand_ins import StandIn
 
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
 _GOOD = 200
+# Modules of libraries, and their classes that send what `request(method, url)` says.
+_CLIENTS = {
+    "requests.sessions": ("requests", "Session"),
+    "urllib3.poolmanager": ("urllib3", "PoolManager"),
+    "httpx._client": ("httpx", "Client"),
+}
 
 
 class Answer:
@@ -76,7 +82,7 @@ class Network:
         self._sockets()
         opener: Any = urllib.request.OpenerDirector
         opener.open = self._opened(opener.open)
-        change_when_imported({"requests.sessions": self.answer_requests})
+        change_when_imported({module: self._answer(*kind) for module, kind in _CLIENTS.items()})
 
     def _sockets(self) -> None:
         kind: Any = socket.socket
@@ -128,10 +134,10 @@ class Network:
 
         return open_
 
-    def answer_requests(self, module: Any) -> None:
-        """Answer what the library `requests` would send."""
+    def _answer(self, library: str, kind: str) -> Callable[[Any], None]:
+        """A change of a library's module: what it would send is answered."""
 
-        def request(session: Any, method: str, url: Any, *_: Any, **named: Any) -> Answer:
-            return self.answered(f"requests.{str(method).lower()}", url)
+        def request(client: Any, method: str, url: Any, *_: Any, **named: Any) -> Answer:
+            return self.answered(f"{library}.{str(method).lower()}", url)
 
-        module.Session.request = request
+        return lambda module: setattr(getattr(module, kind), "request", request)

@@ -1,4 +1,4 @@
-"""Notebooks as Python: Jupyter's .ipynb, and Databricks' source files."""
+"""Notebooks as Python: Jupyter's .ipynb, and the source files of Databricks and Fabric."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...model.errors import DescriptionError
+from ...model.frozen import dataclass
 
 SQL = "_stateplan_sql"
 RUN = "_stateplan_run"
@@ -17,6 +17,9 @@ Note = Callable[[str, int, str], None]
 
 _MAGIC = "# MAGIC"
 _CELL_END = "# COMMAND ----------"
+_SOURCES = ("# Databricks notebook source", "# Fabric notebook source")
+# Fabric marks where a cell begins: code, text, or what is known of the cell above.
+_CELL_MARK = re.compile(r"# (COMMAND -{10}|(PARAMETERS )?CELL \*+|MARKDOWN \*+|METADATA \*+)\s*")
 _PYTHON_CELLS = ("python", "pyspark", "spark", "time", "timeit", "capture", "local", "prun")
 _TEXTS = ("md", "md-sandbox", "markdown", "html", "latex")
 _MAGIC_LINE = re.compile(r"(?P<indent>\s*)(?:\w[\w, ]*=\s*)?(?P<sign>%%?|!|\?)(?P<rest>.*)")
@@ -35,11 +38,11 @@ class Cell:
 
 
 def is_notebook(path: str) -> bool:
-    """Whether a file is one by its name or, for Databricks' source files, by what it holds."""
+    """Whether a file is one by its name or, for a notebook's source file, by what it holds."""
     if path.endswith(".ipynb"):
         return True
     text = _text(path)
-    return text.startswith("# Databricks notebook source") or f"\n{_CELL_END}" in text
+    return text.startswith(_SOURCES) or f"\n{_CELL_END}" in text
 
 
 def read_cells(path: str, note: Note | None = None) -> list[Cell]:
@@ -58,7 +61,7 @@ def read_cells(path: str, note: Note | None = None) -> list[Cell]:
     text = _text(path)
     if not is_notebook(path) and _is_python(text):
         return [Cell(path, text)]
-    return [Cell(path, "\n".join(_databricks(path, text.split("\n"), tell)))]
+    return [Cell(path, "\n".join(_source_lines(path, text.split("\n"), tell)))]
 
 
 def _text(path: str) -> str:
@@ -77,22 +80,22 @@ def _jupyter(path: str) -> Iterator[str]:
         raise DescriptionError.of("STATEPLAN_BAD_NOTEBOOK", path=path) from None
 
 
-def _databricks(path: str, lines: list[str], note: Note) -> list[str]:
+def _source_lines(path: str, lines: list[str], note: Note) -> list[str]:
     """The lines of a source file, as many as there were: cells of other languages are replaced."""
     result: list[str] = []
     start = 0
     while start < len(lines):
         end = start
-        while end < len(lines) and lines[end].rstrip() != _CELL_END:
+        while end < len(lines) and not _CELL_MARK.fullmatch(lines[end]):
             end += 1
-        result += _databricks_cell(path, lines[start:end], start, note)
+        result += _source_cell(path, lines[start:end], start, note)
         if end < len(lines):
             result.append("")
         start = end + 1
     return result
 
 
-def _databricks_cell(path: str, lines: list[str], start: int, note: Note) -> list[str]:
+def _source_cell(path: str, lines: list[str], start: int, note: Note) -> list[str]:
     """A cell behind its `# MAGIC` marks; a cell of mere Python as it stands."""
     if not any(line.startswith(_MAGIC) for line in lines):
         return _converted(path, lines, start, note)

@@ -35,9 +35,9 @@ from .context import PlannedContext, session
 from .models import plan_models
 from .program import Program
 from .stand_ins import Rules, StandIn
+from .unset import Unset, asking
 
 _JVM = ("_jvm", "_jsparkSession", "_jsc", "_sc", "_wrapped")
-_ASKING = ("os.py", "_collections_abc.py", "pathlib.py", "genericpath.py", "genericpath>")
 _SLEEPS = 100  # of one line, until it is taken for a loop that waits for ever
 
 
@@ -54,7 +54,7 @@ class Patches:
 
     Attributes:
         failures: errors of the planner in the order they came, caught by the file or not.
-        unset: environment variables that the file asked for and that are not set.
+        unset: variables and settings that the file asked for and that are not set.
         batches: the schema of each foreachBatch and its function.
         absent: files and folders that the file looked for and that are not here, the latest last.
     """
@@ -63,7 +63,7 @@ class Patches:
         self.program = program
         self.context = context
         self.failures: list[BaseException] = []
-        self.unset: dict[str, None] = {}
+        self.unset = Unset(program)
         self.batches: list[tuple[Any, Callable[..., Any]]] = []
         self.absent: dict[str, None] = {}
 
@@ -83,7 +83,7 @@ class Patches:
         self._placeholders()
         self._errors()
         self._waits()
-        self._environment()
+        self.unset.stand_in()
         self._files()
         plan_models()
 
@@ -128,7 +128,8 @@ class Patches:
             if not hasattr(package, name):
                 setattr(package, name, StandIn(f"pyspark.{name}"))
         module: Any = ModuleType("pyspark.context")
-        module.SparkContext = self.context
+        for name in ("SparkContext", "SparkConf", "RDD", "SparkFiles", "Broadcast"):
+            setattr(module, name, getattr(package, name))
         package.context = sys.modules["pyspark.context"] = module
 
         def old_context(*arguments: Any, **named: Any) -> Any:
@@ -228,6 +229,9 @@ class Patches:
         def create(self: Any, data: Any, schema: Any = None, *arguments: Any, **named: Any) -> Any:
             # Plans depend on the columns alone.
             given = [] if schema is not None and _has_stand_in(data) else data
+            if schema is None and isinstance(data, StandIn | list) and not len(data):
+                # Rows that are not here have the columns that the code uses.
+                return self.read.format(StandIn("createDataFrame")).load()
             return created(self, given, schema, *arguments, **named)
 
         sessions: Any = ConnectSession
@@ -236,6 +240,16 @@ class Patches:
         frame.withWatermark = with_watermark
         frame.withColumn, frame.withColumns, frame.filter = with_one, with_many, filter_
         frame.where = filter_
+        writer: Any = readwriter.DataStreamWriter
+        with_mode = writer.outputMode
+
+        def output_mode(self: Any, mode: Any) -> Any:
+            if not isinstance(mode, StandIn):
+                return with_mode(self, mode)
+            Rules.seen(mode._stand_in, "outputMode")
+            return self
+
+        writer.outputMode = output_mode
 
     def _errors(self) -> None:
         """Errors that the file catches are told all the same."""
@@ -253,37 +267,30 @@ class Patches:
         client._handle_rpc_error = raise_
 
     def _waits(self) -> None:
-        """Nothing runs meanwhile, so nobody sleeps; a loop of sleeps is ended."""
-        slept = time.sleep
-        counts: dict[str, int] = {}
+        """Nothing runs meanwhile, so nobody sleeps; a loop of sleeps, or of starts, is ended."""
+        slept, writer = time.sleep, readwriter.DataStreamWriter
+        started = writer._start_internal
+        counts: dict[tuple[str, bytes], int] = {}
         program = self.program
+
+        def again(place: str, what: bytes = b"") -> None:
+            counts[place, what] = counts.get((place, what), 0) + 1
+            if counts[place, what] > _SLEEPS:
+                raise WaitedEnough(place)
 
         def sleep(seconds: Any) -> None:
             place = program.place(nearest=True)
             if not place or threading.current_thread() is not threading.main_thread():
                 return slept(seconds)
-            counts[place] = counts.get(place, 0) + 1
-            if counts[place] > _SLEEPS:
-                raise WaitedEnough(place)
-            return None
+            return again(place)
+
+        def start(self: Any, *arguments: Any, **named: Any) -> Any:
+            # A stream that has ended is started anew where it should run for ever.
+            again(program.place(), self._write_proto.SerializeToString())
+            return started(self, *arguments, **named)
 
         time.sleep = sleep
-
-    def _environment(self) -> None:
-        """Which variables the file asks for that are not there."""
-        kind: Any = type(os.environ)
-        found = kind.__getitem__
-        program, unset = self.program, self.unset
-
-        def get(self: Any, name: str) -> str:
-            try:
-                return str(found(self, name))
-            except KeyError:
-                if program.own_frame(_caller()) is not None:
-                    unset.setdefault(name)
-                raise
-
-        kind.__getitem__ = get
+        writer._start_internal = start  # type: ignore[method-assign]
 
     def _files(self) -> None:
         """Which files the file looks for that are not there."""
@@ -293,7 +300,7 @@ class Patches:
             try:
                 return looked(path, *arguments, **named)
             except FileNotFoundError:
-                if program.own_frame(_caller()) is not None:
+                if program.own_frame(asking()) is not None:
                     self.missed(path)
                 raise
 
@@ -304,16 +311,6 @@ class Patches:
         """The file looked for another that is not there."""
         self.absent.pop(str(path), None)
         self.absent[str(path)] = None
-
-
-def _caller() -> Any:
-    """The frame that asked for a variable or a file: not that of `os.getenv` or `Path.exists`."""
-    frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.endswith(_ASKING):
-        frame = frame.f_back
-    if frame is not None and "<frozen" in frame.f_code.co_filename:
-        return frame.f_back
-    return frame
 
 
 def _has_column(frame: Any, name: str) -> bool:

@@ -35,6 +35,7 @@ class PipelineRun:
         program: its file, or the files that define it.
         run_file: runs a file of Python code or a notebook.
         note: tells people something.
+        tell: tells them an error after which the rest is planned.
     """
 
     def __init__(
@@ -42,11 +43,14 @@ class PipelineRun:
         program: Program,
         run_file: Callable[[str], None],
         note: Callable[[str], None],
+        tell: Callable[[Exception], None],
     ) -> None:
         self.program = program
         self.run_file = run_file
         self.note = note
+        self.tell = tell
         self._registry: Any = None
+        self._errors: list[Exception] = []
 
     def run(self, defined: Callable[[], None]) -> None:
         """Define everything, then plan it.
@@ -56,6 +60,7 @@ class PipelineRun:
 
         Raises:
             PySparkException: a definition or the graph is refused.
+            Exception: a function that defines a data set fails; the others are planned.
         """
         files, pipeline, settings = self._described()
         spark = session(settings)
@@ -77,16 +82,17 @@ class PipelineRun:
                 self._define(file, spark, graph)
             defined()
             names.define()
-        for _ in start_run(
-            spark,
-            graph,
-            full_refresh=[],
-            full_refresh_all=False,
-            refresh=[],
-            dry=True,
-            storage=pipeline.get("storage", _STORAGE),
-        ):
-            pass  # events: the planner prints what there is to say
+        storage = pipeline.get("storage", _STORAGE)
+        errors = [*self._errors, *names.errors()]
+        try:
+            for _ in start_run(spark, graph, [], False, [], dry=True, storage=storage):
+                pass  # events: the planner prints what there is to say
+        except PySparkException as refusal:
+            errors.append(refusal)
+        for error in errors[:-1]:
+            self.tell(error)
+        if errors:
+            raise errors[-1]
 
     def register_sql(self, text: str) -> None:
         """Statements of a notebook's cell."""
@@ -118,7 +124,12 @@ class PipelineRun:
     def _define(self, file: str, spark: Any, graph: str) -> None:
         if file.endswith(".sql"):
             text = Path(file).read_text(encoding="utf-8-sig")
-            self._registry.register_sql(text, Path(file))
+            try:
+                self._registry.register_sql(text, Path(file))
+            except PySparkException as error:
+                if not self.program.databricks:
+                    raise
+                self._errors.append(error)  # what other files define is planned all the same
         elif file.endswith(".py") or (file.endswith(".ipynb") and not self.program.is_spec):
             with self._reading(spark, graph):
                 self.run_file(file)

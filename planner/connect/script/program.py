@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import json
 import os
 import re
@@ -9,10 +10,13 @@ import site
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from types import FrameType
+
+from ...model.frozen import dataclass
 
 _ROOT_MARKS = ("pyproject.toml", "setup.py", ".git")
 _LIBRARIES = tuple(
@@ -148,6 +152,42 @@ class Program:
                 return None
             frame = frame.f_back
         return None
+
+    def namesake(self, path: str) -> str:
+        """The file of the project that lies where the code looks in vain, by the path's last parts.
+
+        A container mounts a project's folders elsewhere. It is nothing if several are as near.
+        """
+        if not any((self.root / mark).exists() for mark in _ROOT_MARKS):
+            return ""
+        wanted = Path(path).parts[::-1]
+        near: dict[str, int] = {}
+        for folder, folders, files in os.walk(self.root):
+            folders[:] = [f for f in folders if not f.startswith(".") and f != "site-packages"]
+            if wanted and wanted[0] in files:
+                found = os.path.relpath(os.path.join(folder, wanted[0]), self.root)
+                pairs = zip(wanted, Path(found).parts[::-1], strict=False)
+                near[found] = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+        best = [found for found, parts in near.items() if parts == max(near.values())]
+        return best[0] if len(best) == 1 else ""
+
+    def catches(self, frame: FrameType | None) -> bool:
+        """Whether a `try` of the user's is around what runs in a frame; a `with` is none."""
+        while frame is not None:
+            if self.owns(frame.f_code.co_filename):
+                code = dis.Bytecode(frame.f_code)
+                starts = {instruction.offset: instruction for instruction in code}
+                # Typeshed does not know of it.
+                for entry in getattr(code, "exception_entries", ()):
+                    handler = [starts.get(entry.target), starts.get(entry.target + 2)]
+                    within = entry.start <= frame.f_lasti < entry.end
+                    checked = any(
+                        one is not None and one.opname == "WITH_EXCEPT_START" for one in handler
+                    )
+                    if within and not checked and not entry.lasti:
+                        return True
+            frame = frame.f_back
+        return False
 
     def place(self, *, nearest: bool = False, of: FrameType | None = None) -> str:
         """`job.py:12`: the user's line that runs now, or in a frame; empty where there is none."""

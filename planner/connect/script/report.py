@@ -20,6 +20,7 @@ from .program import Program
 from .stand_ins import StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
+_FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
 HUNG = 1  # the exit status, as of a file that fails
 
 
@@ -70,6 +71,13 @@ class Report:
         timer.daemon = True
         timer.start()
 
+    def tell(self, error: Exception) -> None:
+        """An error that ends the file, or a part of it."""
+        if isinstance(error, PySparkException):
+            self.refused(error)
+        else:
+            self.failed(error)
+
     def refused(self, error: PySparkException) -> None:
         """What the planner or PySpark's client refuses, with the user's line."""
         self._told.append(error)
@@ -102,8 +110,18 @@ class Report:
     def _hint(self, error: BaseException) -> str:
         text = str(error)
         empty = "NoneType" in text or isinstance(error, IndexError | StopIteration)
-        if isinstance(error, StandInNeeded):
-            module = error.path.partition(".")[0]
+        if isinstance(error, StandInNeeded) and (option := self.patches.unset.option(error.path)):
+            hint = f"Set it: {option}."
+        elif isinstance(error, StandInNeeded) and error.path.startswith("getResolvedOptions("):
+            hint = "Give the job's arguments: stateplan explain FILE -- --NAME VALUE."
+        elif isinstance(error, StandInNeeded) and (found := _FILE.search(error.path)):
+            hint = f"Put a file {found[1]} there, or into the project: one of that name is read."
+        elif isinstance(error, StandInNeeded) and "[" in (module := error.path.partition(".")[0]):
+            hint = (
+                f"Where --call hands '{module.partition('[')[0]}' in, give its value in the call's"
+                " brackets; else name the folder of its module with --python-path."
+            )
+        elif isinstance(error, StandInNeeded):
             hint = f"Install '{module}', or name the folder that it lies in with --python-path."
         elif isinstance(error, TypeError) and StandIn.__name__ in text:
             hint = (
@@ -114,6 +132,9 @@ class Report:
             hint = (
                 "Leave out what needs a service, or catch the error as where the service is down."
             )
+        elif isinstance(error, SyntaxError):
+            version = ".".join(map(str, sys.version_info[:2]))
+            hint = f"Correct the line; code of a Python newer than {version} needs such a Python."
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
         elif isinstance(error, NameError) and error.name in vars(functions):
@@ -124,9 +145,9 @@ class Report:
             )
         elif isinstance(error, IndexError) and "argv" in self._line_of(error):
             hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
-        elif found := _PLACEHOLDER.search(text):
+        elif placed := _PLACEHOLDER.search(text):
             hint = (
-                f"{found[0]} stands for what is not here: give the folder of its module with"
+                f"{placed[0]} stands for what is not here: give the folder of its module with"
                 " --python-path or, where --call hands it in, its value in the call's brackets."
             )
         elif self.asked:
@@ -134,15 +155,24 @@ class Report:
                 f"The code may need what {self.asked[-1]} answers, and nothing is sent: give the"
                 " answer to a function that --call calls, or catch this error."
             )
-        elif self.patches.unset and isinstance(error, KeyError | TypeError | ValueError):
-            hint = f"Set what is not there: {self._settings()}."
+        elif unset := self.patches.unset.needed(error):
+            hint = f"Set what is not there: {unset}."
         elif empty:
             hint = "No data is read here, so tables are empty: the code needs a row of one."
         elif isinstance(error, FileNotFoundError):
             hint = "Run stateplan explain in the folder that the script is started in."
         else:
-            hint = self._absent()
+            hint = self._absent() or self._taken_apart(error)
         return hint
+
+    def _taken_apart(self, error: BaseException) -> str:
+        """What to do where code may need the value of a stand-in without saying so."""
+        if not StandIn.made or not isinstance(error, KeyError | ValueError):
+            return ""
+        return (
+            "Values that are not here are texts such as ?module.name? without items of their own:"
+            " name the folders of missing modules with --python-path, or hand the values in."
+        )
 
     def _absent(self) -> str:
         """What to do about a file that the code looked for in vain."""
@@ -158,9 +188,6 @@ class Report:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame.line for frame in frames if self.program.owns(frame.filename)]
         return (own[-1] or "") if own else ""
-
-    def _settings(self) -> str:
-        return " ".join(f"--env {name}=..." for name in self.patches.unset)
 
     def place_of(self, error: BaseException) -> str | None:
         """`job.py:12`: the innermost of the user's own lines that an error went through."""
@@ -207,5 +234,5 @@ class Report:
                 f"stand-ins were used for what is not installed here: {names}."
                 " Modules of your own are found with --python-path."
             )
-        if self.patches.unset:
-            self.note(f"these variables are not set: {self._settings()}.")
+        if unset := self.patches.unset.options():
+            self.note(f"these are not set, give them with: {unset}")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType
 from typing import Any
 
+_WITH_DEFAULT = re.compile(r"(?<!secrets)\.get(env)?$")
 _ERROR_NAME = re.compile(r"[A-Z]\w*(Error|Exception|Timeout|Warning)")
 
 
@@ -62,9 +63,11 @@ class StandIn(str):
         path: how the code reaches it, such as `settings.WATERMARK` or `settings.load()`.
     """
 
+    made = False  # whether there is any
     _stand_in: str
 
     def __new__(cls, path: str) -> StandIn:
+        StandIn.made = True
         made = super().__new__(cls, f"?{path}?")
         made.__dict__["_stand_in"] = path
         return made
@@ -110,7 +113,7 @@ class StandIn(str):
         # What the code gives for the case that nothing is set.
         if "default" in named:
             return named["default"]
-        if self._stand_in.endswith((".get", ".getenv")) and len(arguments) == 2:
+        if _WITH_DEFAULT.search(self._stand_in) and len(arguments) == 2:
             return arguments[1]
         first = repr(arguments[0]) if arguments and type(arguments[0]) is str else ""
         return StandIn(f"{self._stand_in}({first})")
@@ -128,17 +131,18 @@ class StandIn(str):
     def __bool__(self) -> bool:
         return True
 
+    def __format__(self, spec: str) -> str:
+        try:
+            return super().__format__(spec)
+        except ValueError:
+            return str(self)  # the format of a number
+
     def __len__(self) -> int:
         return 0
 
     def __iter__(self) -> Iterator[Any]:
         """Nothing, or as many values as `a, b = ...` unpacks."""
-        frame = sys._getframe(1)
-        at = frame.f_lasti
-        code = frame.f_code.co_code
-        if dis.opname[code[at]] != "UNPACK_SEQUENCE":
-            return iter(())
-        return iter([StandIn(f"{self._stand_in}[{place}]") for place in range(code[at + 1])])
+        return iter(_parts(self._stand_in, _unpacked(sys._getframe(1))))
 
     def __next__(self) -> Any:
         raise StopIteration
@@ -193,6 +197,8 @@ class StandIn(str):
         return self._compared(other, "__ge__")
 
     def _compared(self, other: object, method: str) -> Any:
+        if other == "" and method in ("__eq__", "__ne__"):
+            return method == "__ne__"  # it is something
         plain = other is None or isinstance(other, str | int | float | list | tuple | dict)
         if plain and Rules.users(sys._getframe(2).f_code.co_filename):
             raise StandInNeeded(self._stand_in, "compare")
@@ -219,7 +225,15 @@ class StandIn(str):
         raise StandInNeeded(self._stand_in, "calculate with")
 
     __sub__ = __rsub__ = __mul__ = __rmul__ = __rtruediv__ = __pow__ = __mod__ = _calculated
-    __floordiv__ = __rfloordiv__ = __neg__ = __int__ = __float__ = __index__ = _calculated
+    __floordiv__ = __rfloordiv__ = __neg__ = __index__ = _calculated
+
+    def __int__(self) -> int:
+        """A number that nobody knows is 1, as `Rules.seen` tells: a plan hardly depends on it."""
+        Rules.seen(self._stand_in, "number")
+        return 1
+
+    def __float__(self) -> float:
+        return float(int(self))
 
 
 class _TextMethod(StandIn):
@@ -232,8 +246,28 @@ class _TextMethod(StandIn):
             found = getattr(str, name)(text, *arguments, **named)
         except (TypeError, ValueError):
             return super().__call__(*arguments, **named)
+        if isinstance(found, list):
+            wanted = _unpacked(sys._getframe(1))
+            if wanted not in (0, len(found)):
+                return _parts(f"{self._stand_in}()", wanted)
+            return [StandIn(owner) if one == text else one for one in found]
         # What leaves the text as it is may as well be a writer's `format("delta")`.
-        return super().__call__(*arguments, **named) if found == text else found
+        may_be = found == text and Rules.users(sys._getframe(1).f_code.co_filename)
+        return super().__call__(*arguments, **named) if may_be else found
+
+
+def _unpacked(frame: FrameType) -> int:
+    """How many values the line unpacks that runs in a frame, `a, b = ...`; 0 if it does not."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if dis.opname[code[at]].startswith("CALL"):
+        at += 2
+        while dis.opname[code[at]] == "CACHE":
+            at += 2
+    return code[at + 1] if dis.opname[code[at]] == "UNPACK_SEQUENCE" else 0
+
+
+def _parts(path: str, number: int) -> list[StandIn]:
+    return [StandIn(f"{path}[{place}]") for place in range(number)]
 
 
 def _text_method(name: str) -> property:
@@ -251,6 +285,16 @@ for _name in dir(str):
 
 class StandInBase:
     """The base of a class whose base is missing: takes any arguments, lacks no attribute."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        # `topic: str = Field("orders")` below a base that would make a value of it.
+        for name, field in list(vars(cls).items()):
+            if type(field).__name__ in ("FieldInfo", "Field"):
+                default = field.get_default(call_default_factory=True)
+                if default is ... or type(default).__name__ == "PydanticUndefinedType":
+                    delattr(cls, name)
+                else:
+                    setattr(cls, name, default)
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self.__dict__.update(named)

@@ -24,9 +24,10 @@ class Widgets:
     One that is not declared is given by the job that runs the notebook: it is a stand-in here.
     """
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], empty: dict[str, None]) -> None:
         self.given = dict(one.lstrip("-").split("=", 1) for one in arguments if "=" in one)
         self.defaults: dict[str, str] = {}
+        self.empty = empty
 
     def text(self, name: str, defaultValue: str = "", *rest: Any, **named: Any) -> None:
         """Declare a parameter and its default."""
@@ -37,6 +38,8 @@ class Widgets:
     def get(self, name: str, *rest: Any) -> str:
         """A parameter's value."""
         known = self.given.get(name, self.defaults.get(name))
+        if known == "":
+            self.empty.setdefault(name)
         return StandIn(f"widgets.{name}") if known is None else known
 
     getArgument = get
@@ -78,13 +81,13 @@ class _Jobs:
 
 
 class Utilities:
-    """`dbutils`: widgets have values; secrets and files are stand-ins."""
+    """`dbutils`, or Fabric's and Synapse's: widgets have values; all else is a stand-in."""
 
     notebook = _Notebooks()
     jobs = _Jobs()
 
-    def __init__(self, arguments: Sequence[str]) -> None:
-        self.widgets = Widgets(arguments)
+    def __init__(self, arguments: Sequence[str], empty: dict[str, None]) -> None:
+        self.widgets = Widgets(arguments, empty)
 
     def __getattr__(self, name: str) -> Any:
         return StandIn(f"dbutils.{name}")
@@ -103,15 +106,24 @@ def show(shown: Any = None, *arguments: Any, **named: Any) -> None:
         writer.outputMode("complete").start()
 
 
-def provide(session: Callable[[], Any], context: Any, arguments: Sequence[str]) -> None:
-    """Put the names where every module of the user finds them that does not make them itself."""
-    utilities = Utilities(arguments)
+def provide(
+    session: Callable[[], Any], context: Any, arguments: Sequence[str], empty: dict[str, None]
+) -> None:
+    """Put the names where every module of the user finds them that does not make them itself.
+
+    Args:
+        session: gives the session.
+        context: the SparkContext.
+        arguments: of the notebook.
+        empty: takes the parameters that the code asks for and that are empty.
+    """
+    utilities = Utilities(arguments, empty)
     spark = session()
     found = {
         "spark": spark,
         "sc": context,
         "sqlContext": spark,
-        "dbutils": utilities,
+        **dict.fromkeys(("dbutils", "mssparkutils", "notebookutils"), utilities),
         "display": show,
         "displayHTML": show,
         "get_ipython": lambda: StandIn("get_ipython()"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal as Lit
 
+from ..frozen import dataclass
 from ..lazy import cached_property
 from ..schemas.types import DataType
 from ..tree import TreeNode

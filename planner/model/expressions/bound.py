@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ..frozen import dataclass
 from ..schemas.types import DataType
 from .core import AttributeReference, Expression
 

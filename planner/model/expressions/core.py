@@ -7,10 +7,11 @@ means (types, nullability, its texts) is in the function registry (`registry.py`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal as Lit
 
 from .. import registry
+from ..frozen import dataclass
 from ..ids import fresh_id
 from ..lazy import cached_property
 from ..schemas.casts import may_be_null

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal
 
+from ..frozen import dataclass
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show
 from ..schemas.types import DataType, LongType, NullType, NumericType, StringType

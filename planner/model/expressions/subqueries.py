@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..frozen import dataclass
 from ..ids import fresh_id
 from ..lazy import cached_property
 from ..plans.logical import JoinType, join_output

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..frozen import dataclass
 from ..lazy import cached_property
 from ..schemas.types import TIMESTAMP, WINDOW, DataType
 from .core import Expression

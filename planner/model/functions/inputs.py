@@ -6,9 +6,9 @@ A parameter is written as Spark names types, in lower case: `string`, `int|small
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from ..frozen import dataclass
 from ..schemas.casts import can_store_assign, decimal_for
 from ..schemas.types import (
     BINARY,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .. import registry
 from ..expressions.core import AttributeReference, Call, Expression, Literal, lit
+from ..frozen import dataclass
 from ..registry import FunctionSpec, Kind, Show
 from ..schemas.types import STRING, DataType, NullType
 from ..settings.conf import Conf

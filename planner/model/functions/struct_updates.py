@@ -7,10 +7,10 @@ the order in which they are made. SQL has no syntax for them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from ..expressions.core import Call, Expression, GetStructField, Literal, lit
+from ..frozen import dataclass
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import DataType, StructField, StructType
 from ..settings.conf import Conf

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..expressions.bound import Written
 from ..expressions.core import Expression
+from ..frozen import dataclass
 from .query_plan import UnaryNode
 
 JOIN_STRATEGIES = {

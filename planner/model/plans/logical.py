@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from ..expressions.core import AttributeReference, Expression, Metadata, SortOrder, to_attribute
 from ..expressions.unresolved import UnresolvedAttribute
+from ..frozen import dataclass
 from ..lazy import cached_property
 from ..schemas.types import BooleanType, same_shape
 from ..tree import replace

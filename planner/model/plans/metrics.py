@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..expressions.core import Expression
+from ..frozen import dataclass
 from .query_plan import UnaryNode
 
 

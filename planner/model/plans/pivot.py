@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..expressions.core import Expression
+from ..frozen import dataclass
 from .query_plan import UnaryNode
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
 from ..expressions.core import AttributeReference, Expression, Metadata
 from ..expressions.python_functions import PythonUDF
+from ..frozen import dataclass
 from ..schemas.types import StructField, StructType
 from ..tree import replace
 from .query_plan import LogicalPlan, UnaryNode

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import is_
 from typing import ClassVar, Self
 
 from ..expressions.core import AttributeReference, Expression, Origin
+from ..frozen import dataclass
 from ..lazy import cached_property
 from ..tree import TreeNode, includes, rebuilt
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..expressions.core import AttributeReference, Expression
 from ..expressions.core import Literal as LiteralExpression
+from ..frozen import dataclass
 from ..lazy import cached_property
 from ..schemas.types import DataType
 from .query_plan import LogicalPlan, UnaryNode

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from ..expressions.core import AttributeReference
+from ..frozen import dataclass
 from ..schemas.types import same_shape
 from .query_plan import LogicalPlan
 

@@ -74,6 +74,30 @@ def with_field(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str
     return {**columns, first: ArrayType(made) if isinstance(inner, ArrayType) else made}
 
 
+def as_struct(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str, DataType] | None:
+    """The columns with a struct, still without fields, for a text; None if none has that path."""
+    first, *rest = path
+    known = columns.get(first)
+    if not rest and known == STRING:
+        return {**columns, first: StructType(())}
+    if not (rest and isinstance(known, StructType)):
+        return None
+    fields = as_struct({f.name: f.data_type for f in known.fields}, rest)
+    if fields is None:
+        return None
+    made = StructType(tuple(StructField(n, type_) for n, type_ in fields.items()))
+    return {**columns, first: made}
+
+
+def struct_paths(columns: Mapping[str, DataType]) -> Iterator[tuple[str, ...]]:
+    """Where there are structs, the inner ones first."""
+    for name, type_ in columns.items():
+        if isinstance(type_, StructType):
+            inner = struct_paths({f.name: f.data_type for f in type_.fields})
+            yield from ((name, *path) for path in inner)
+            yield (name,)
+
+
 _CURRENT: ContextVar[OpenSchemas | None] = ContextVar("_CURRENT", default=None)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
+
+from ..frozen import dataclass
 
 
 def quote_if_needed(name: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..errors import SettingError
+from ..frozen import dataclass
 
 NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 DEFAULTS: dict[str, str] = {

@@ -49,12 +49,14 @@ def _fields(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
             "_LEGACY_ERROR_TEMP_1050",
             origin=star.origin,
             attributes=f"List({', '.join(star.target)})",
+            subject=tuple(star.target),
         )
     target = ".".join("`" + part + "`" for part in star.target)
     names = sorted({c.name for c in resolver.scope.columns})
     raise failure(
         "CANNOT_RESOLVE_STAR_EXPAND",
         origin=star.origin,
+        subject=tuple(star.target),
         hint=f"Select * or one of: {', '.join(quote_if_needed(n) for n in names)}.",
         targetString=target,
         columns=", ".join(to_sql_id(n) for n in names),

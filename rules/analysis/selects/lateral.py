@@ -12,8 +12,6 @@ Over an aggregation the lowest Project reads grouping columns and aggregates onl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
@@ -25,6 +23,7 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.unresolved import UnresolvedAlias, UnresolvedAttribute
+from ....planner.model.frozen import dataclass
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import STRING

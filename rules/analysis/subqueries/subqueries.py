@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ....planner.model.errors import AnalysisError
@@ -20,6 +20,7 @@ from ....planner.model.expressions.subqueries import (
     SubqueryExpression,
     subqueries_in,
 )
+from ....planner.model.frozen import dataclass
 from ....planner.model.functions.coercion import wider_type
 from ....planner.model.plans.logical import Aggregate, Filter, Join, Project, UnresolvedHaving
 from ....planner.model.plans.query_plan import LogicalPlan

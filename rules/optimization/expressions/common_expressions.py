@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 
 from ....planner.model.expressions.core import (
@@ -19,6 +18,7 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.python_functions import PythonUDF
+from ....planner.model.frozen import dataclass
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import DataType

@@ -8,7 +8,6 @@ Bottom-up every operator keeps the columns that the ties mention.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ....planner.model.errors import PlanningError
 from ....planner.model.expressions.core import (
@@ -24,6 +23,7 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.predicates import conjunction, split_conjuncts
 from ....planner.model.expressions.subqueries import DomainJoin, OuterReference, is_outer
 from ....planner.model.expressions.windows import WindowExpression
+from ....planner.model.frozen import dataclass
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,

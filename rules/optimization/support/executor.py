@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ....planner.model.errors import InternalError
+from ....planner.model.frozen import dataclass
 from ....planner.model.memo import is_marked, mark
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import same_type

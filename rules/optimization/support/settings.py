@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
+from ....planner.model.frozen import dataclass
 from ....planner.model.settings.conf import Conf
 
 EXCLUDED = "spark.sql.optimizer.excludedRules"

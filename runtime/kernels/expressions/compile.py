@@ -6,7 +6,6 @@ Nothing here needs Arrow: a pass asks `unsupported`, and `compile_program` gives
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ....planner.model.expressions.core import (
     Alias,
@@ -21,9 +20,12 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.expressions.windows import PreciseTimestampConversion
 from ....planner.model.schemas.types import (
+    DAY_TIME_FIELDS,
     ArrayType,
+    CalendarIntervalType,
     DataType,
     DayTimeIntervalType,
+    IntegralType,
     MapType,
     StructType,
     YearMonthIntervalType,
@@ -31,6 +33,7 @@ from ....planner.model.schemas.types import (
 )
 from ....planner.model.text.fragments import fragment_context
 from ....planner.model.text.literal_text import session_time_zone
+from ....planner.model.tree import replace
 from ..json_support import is_written
 from ..json_support import unsupported as json_unsupported
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
@@ -39,6 +42,9 @@ from .zone_names import known_zone
 
 _BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
 """Operations that reckon in the session's time zone over values that are no timestamps."""
+_SECOND = DAY_TIME_FIELDS.index("second")
+_SECONDS = DayTimeIntervalType(_SECOND, _SECOND)
+_DAY = 86_400_000_000
 
 
 class Unsupported(Exception):
@@ -129,6 +135,9 @@ class _Compiler:
             case Cast():
                 return self._cast(expression)
             case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+                divided = _positive_remainder(expression)
+                if divided is not None:
+                    return self._operation("pmod", expression, divided)
                 rest = otherwise or Literal(value=None, type_=expression.data_type)
                 pairs = zip(conditions, values, strict=True)
                 inputs = [part for pair in pairs for part in pair]
@@ -192,6 +201,8 @@ class _Compiler:
             if call.spec.replacement is None:
                 raise Unsupported(f"function {name}")
             return self.place(call.spec.replacement(call))
+        if name in ("+", "-") and _is_zero(call.arguments[-1]):
+            return self.place(call.arguments[0])  # so a time window without an offset begins
         if name in ("if", "coalesce", "and", "or"):
             return self._branches(name, call, call.arguments)
         if name == "from_json":
@@ -202,7 +213,10 @@ class _Compiler:
         options = () if mode == "TRY" or name in ("negative",) else call.options
         if name == "gettimestamp":
             mode, options = "ANSI" if options[2] else "LEGACY", options[1:2]
-        return self._operation(name, call, call.arguments, mode, call.time_zone, options)
+        arguments = call.arguments
+        if name == "timestamp_add_interval":
+            arguments = (arguments[0], in_day_time(arguments[1]))
+        return self._operation(name, call, arguments, mode, call.time_zone, options)
 
     def _to_json(self, call: Call) -> int:
         (value,) = call.arguments
@@ -309,6 +323,50 @@ class _Compiler:
         """The value of a literal; `...` for anything else."""
         step = self.steps[place]
         return step.options[0] if step.name == "literal" else ...
+
+
+def in_day_time(interval: Expression) -> Expression:
+    """An interval of months, days and microseconds as a day-time one, if it is constant; or itself.
+
+    Also CASE over such constants. Those of a day and more stay as they are: their days would be
+    days of the calendar.
+    """
+    match interval:
+        case Literal(type_=CalendarIntervalType(), value=None):
+            return Literal(value=None, type_=_SECONDS)
+        case Literal(type_=CalendarIntervalType(), value=(0, 0, int(micros))) if abs(micros) < _DAY:
+            return Literal(value=micros, type_=_SECONDS)
+        case CaseWhen(data_type=CalendarIntervalType(), values=values, otherwise=otherwise):
+            parts = tuple(map(in_day_time, (*values, *([] if otherwise is None else [otherwise]))))
+            if all(isinstance(part.data_type, DayTimeIntervalType) for part in parts):
+                rest = None if otherwise is None else parts[-1]
+                return replace(interval, values=parts[: len(values)], otherwise=rest)
+    return interval
+
+
+def _is_zero(expression: Expression) -> bool:
+    """Whether a number is a whole 0."""
+    match expression:
+        case Literal(value=0, type_=IntegralType()):
+            return True
+    return False
+
+
+def _positive_remainder(case: CaseWhen) -> tuple[Expression, Expression] | None:
+    """What `CASE WHEN x % n < 0 THEN x % n + n ELSE x % n END` divides, and by what.
+
+    So Spark's TimeWindowing finds out how far behind the start of its window a time is.
+    """
+    match case:
+        case CaseWhen(
+            conditions=(Call(name="<", arguments=(first, zero)),),
+            values=(Call(name="+", arguments=(second, moved)),),
+            otherwise=Call(
+                name="%", arguments=(value, Literal(value=int(size)) as divisor)
+            ) as rest,
+        ) if size > 0 and moved == divisor and first == rest == second and _is_zero(zero):
+            return value, divisor
+    return None
 
 
 def _leaves(kind: Kind) -> Iterator[Kind]:
