@@ -219,7 +219,7 @@ class Checkpoint:
             with failing(self.root):
                 self.claim.check()
 
-    def superseded(self, error: Exception) -> StateplanError | None:
+    def superseded(self, error: BaseException) -> StateplanError | None:
         """See `Claim.superseded`."""
         return None if self.claim is None else self.claim.superseded(error)
 

@@ -110,7 +110,7 @@ class Claim:
         if newer is not None:
             raise superseded(self.root, _content(self._folder / newer))
 
-    def superseded(self, error: Exception) -> StateplanError | None:
+    def superseded(self, error: BaseException) -> StateplanError | None:
         """What to tell instead of an error if a newer run has claimed the checkpoint; else None."""
         if isinstance(error, StateplanError) and error.condition == SUPERSEDED:
             return None

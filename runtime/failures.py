@@ -66,7 +66,9 @@ class UsersFunctionFailed(Exception):
         return self.reason
 
 
-def batch_failure(error: Exception, batch_id: int, *, in_function: bool = False) -> StateplanError:
+def batch_failure(
+    error: BaseException, batch_id: int, *, in_function: bool = False
+) -> StateplanError:
     """The error for people behind an exception that ended a batch.
 
     Args:

@@ -238,7 +238,7 @@ class MicroBatchExecution:
                 with contextlib.suppress(RanAgain):
                     return self._run_batch(position, durations, in_sink)
             return self._run_batch(position, durations, in_sink)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # also what a user's function exits by
             in_function = in_sink[0] and self._sink.calls_function
             cause = self._checkpoint.superseded(error) or self.engine.failure(error)
             failure = batch_failure(cause, position.batch_id, in_function=in_function)

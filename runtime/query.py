@@ -201,7 +201,7 @@ class StreamingQuery:
                 self._loop()
         except StateplanError as error:
             self._end(error)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # also what a user's function exits by
             self._end(batch_failure(error, self.next_batch))
         except BaseException:
             self._end(None)

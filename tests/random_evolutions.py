@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from check_evolutions import side
 from evolution_shapes import EVENTS, LEFT, NAMES, RIGHT, SHAPES, WATERMARKS, WINDOWS, Side
+from evolution_state_shapes import STATE_SHAPES
 
 from stateplan.planner.model.errors import StateplanError
 
@@ -49,24 +50,29 @@ _TABLE = [
     {"k": "x", "label": "four", "factor": 7},
 ]
 _WEIGHTS = {"agg": 8, "join": 6, "dedup": 4, "session": 3, "union": 2, "chain": 3, "table": 2}
+_WEIGHTS |= {"grouped": 3, "processed": 3}
+_OFTEN = ("state", "timeout", "variable", "other", "ttl")
+_ALL = {**SHAPES, **STATE_SHAPES}
 
 
 # ------------------------------------------------------------------------------------ the changes
 
 
-def case(number: int, seed: int, steps: Mapping[str, Any]) -> dict[str, Any]:
+def case(
+    number: int, seed: int, steps: Mapping[str, Any], names: Sequence[str] = tuple(_ALL)
+) -> dict[str, Any]:
     """A change without expectation; `steps` are the rows for `events` and for the two sides."""
     rng = random.Random(f"evolution-{seed}-{number}")
-    names = list(SHAPES)
     shape = rng.choices(names, [_WEIGHTS.get(name, 1) for name in names])[0]
-    build, slots = SHAPES[shape]
+    build, slots = _ALL[shape]
     was = {name: rng.choice(values) for name, values in slots.items()}
     if was.get("mode") == "append" and "watermark" in was:
         was["watermark"] = rng.choice(WATERMARKS[:3])
         if "window" in was:
             was["window"] = rng.choice(WINDOWS[:5])
     now, changed = dict(was), []
-    for name in rng.sample(list(slots), rng.choice([0, 1, 1, 1, 1, 2])):
+    likely = [*slots, *(name for name in _OFTEN for _ in range(3) if name in slots)]
+    for name in dict.fromkeys(rng.sample(likely, rng.choice([0, 1, 1, 1, 1, 2]))):
         others = [value for value in slots[name] if value != was[name]]
         if others:
             now[name] = rng.choice(others)
@@ -74,7 +80,7 @@ def case(number: int, seed: int, steps: Mapping[str, Any]) -> dict[str, Any]:
     sides = {"before": build(was), "after": build(now)}
     both = _settings(rng, 0.15)
     for one in sides.values():
-        one["conf"] = dict(both)
+        one["conf"] = {**both, **one.get("conf", {})}
     if not changed or rng.random() < 0.12:
         added = _settings(rng, 1)
         sides[rng.choice(["before", "after", "after"])]["conf"] |= added
@@ -126,6 +132,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--corpus", type=Path, required=True, help="where the rows are taken from")
+    parser.add_argument("--shapes", nargs="+", choices=_ALL, default=tuple(_ALL), metavar="SHAPE")
     options = parser.parse_args()
     steps = {
         name: yaml.safe_load((options.corpus / f"{like}.yaml").read_text(encoding="utf-8"))["steps"]
@@ -134,7 +141,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     number = written = 0
     while written < options.count:
-        content = case(number, options.seed, steps)
+        content = case(number, options.seed, steps, options.shapes)
         number += 1
         try:
             _ = side(content, "before").execution.executed_plan

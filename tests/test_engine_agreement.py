@@ -210,6 +210,18 @@ def test_a_rewrite_is_used_where_the_table_says_that_it_is_equal(known: dict[str
     assert "raise_error(concat('[ARITHMETIC_OVERFLOW] integer overflow." in sql(exact)
 
 
+def test_a_small_number_of_seconds_is_formatted_as_a_timestamp() -> None:
+    """The engine has no time for every BIGINT, which `from_unixtime` takes."""
+    pattern = Literal(value="yyyy", type_=STRING)
+    for seconds, form in (
+        (Cast(child=column("a", INT), type_=LONG, implicit=True), "date_format"),
+        (column("b", LONG), "from_unixtime"),
+    ):
+        exact = exact_form(call("from_unixtime", seconds, pattern), **UTC)
+        assert sql(exact).startswith(f"{form}(")
+        assert bool(disagreements(exact, **UTC)) is (form == "from_unixtime")
+
+
 def test_the_arguments_of_an_exact_form_are_asked_for_as_well(known: dict[str, Any]) -> None:
     known["expressions"] = {"+": {"int, int": "differs: x"}}
     known["rewritten"] = {"+": {"int, int": "checked"}}

@@ -151,10 +151,13 @@ def test_a_function_of_each_batch(connect: Connect, tmp_path: Path) -> None:
         more = frame.sparkSession.range(1).selectExpr("'z' AS k", f"{batch_id} AS v")
         frame.union(more).write.mode("append").parquet(out)
 
-    query = _stream(spark, tmp_path / "in", ("a", 1)).writeStream.foreachBatch(save).start()
+    rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 1)).where("k = 'a'")
+    query = rows.writeStream.foreachBatch(save).start()
+    query.processAllAvailable()
+    _rows(tmp_path / "in", ("b", 2))  # a batch that no row is left of
     query.processAllAvailable()
     query.stop()
-    assert sorted(map(tuple, spark.read.parquet(out).collect())) == [("a", 1), ("z", 0)]
+    assert sorted(map(tuple, spark.read.parquet(out).collect())) == [("a", 1), ("z", 0), ("z", 1)]
 
 
 def test_a_function_that_fails_ends_the_query_and_names_its_line(
@@ -218,6 +221,66 @@ def test_a_function_of_rows_that_fails_ends_the_query(connect: Connect, tmp_path
         assert text in str(raised.value)
     assert f"(test_run_endpoint.py:{line})" in str(raised.value)
     assert out.read_text() == "RuntimeError('no such luck')"
+
+
+def test_a_function_that_exits_fails_the_query(connect: Connect, tmp_path: Path) -> None:
+    """Its process would end with it in Spark, and no row be written; here it is our process."""
+    from pyspark.errors import StreamingQueryException
+
+    spark = connect()
+
+    def leave(row: Any) -> None:
+        raise SystemExit(3)
+
+    def leave_group(key: Any, frames: Any, state: Any) -> Any:
+        raise SystemExit(4)
+
+    rows = _stream(spark, tmp_path / "in", ("a", 1))
+    groups = rows.groupBy("k").applyInPandasWithState(
+        leave_group, "k string", "n int", "update", "NoTimeout"
+    )
+    writers = (
+        rows.writeStream.foreach(leave),
+        groups.writeStream.outputMode("update").format("noop"),
+    )
+    for number, writer in enumerate(writers, 3):
+        query = writer.start()
+        with pytest.raises(StreamingQueryException, match=f"SystemExit: {number}"):
+            query.awaitTermination()
+
+
+def test_tables_as_sinks_and_sources(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the engine's tables are in the current directory
+    spark = connect()
+
+    def run() -> Any:
+        writer = _stream(spark, tmp_path / "in", ("a", 1)).writeStream.trigger(availableNow=True)
+        options = {"format": "parquet", "checkpointLocation": str(tmp_path / "checkpoint")}
+        return writer.toTable("arrived", **options)
+
+    for _ in range(2):
+        assert run().awaitTermination(60)
+    assert list(map(tuple, spark.table("arrived").collect())) == [("a", 1)] * 2
+    copy = spark.readStream.table("arrived").writeStream.format("noop").start()
+    copy.processAllAvailable()
+    assert copy.lastProgress.sink.numOutputRows == 2
+    copy.stop()
+    spark.sql("DROP TABLE arrived")
+    with pytest.raises(Exception, match="The table 'arrived' that batches 0 to 1 were written to"):
+        run()
+
+
+def test_the_engines_own_errors_name_the_way_out(connect: Connect) -> None:
+    spark = connect()
+    with pytest.raises(Exception, match=r"(?s)SHOW CREATE TABLE.* use --engine spark"):
+        spark.sql("SHOW CREATE TABLE t").collect()
+    with pytest.raises(Exception, match="`stateplan state DIRECTORY` shows"):
+        spark.read.format("statestore").load("checkpoint").collect()
+    with pytest.raises(Exception, match="divide by zero") as raised:
+        spark.sql("SELECT 1 / 0").collect()
+    assert "--engine spark" not in str(raised.value)
 
 
 def test_listeners_hear_of_start_progress_and_end(connect: Connect, tmp_path: Path) -> None:

@@ -155,3 +155,15 @@ def test_progress_for_people_and_machines() -> None:
     out = io.StringIO()
     json_lines(out)(progress)
     assert out.getvalue().startswith('{"batchId": 3, "numInputRows": 1200')
+
+
+def test_a_process_of_a_function_ends_with_the_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stateplan.runtime.connect import batch_worker
+
+    parents, ended = iter([7, 7, 1]), []
+    monkeypatch.setattr("os.getppid", lambda: next(parents))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("os._exit", ended.append)
+    batch_worker.end_with(7)
+    assert ended == [1]
+    assert next(parents, None) is None

@@ -126,7 +126,7 @@ def planned(
 
 def _findings(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
     """Refusals first, each kind only where Spark gets that far; then the meaning."""
-    for check in (refusals.names, refusals.sources, refusals.operators, refusals.schemas):
+    for check in refusals.ORDER:
         found = list(check(stored, now, was))
         yield from found
         if any(f.verdict == "refused" for f in found):
@@ -146,7 +146,7 @@ def _not_its_query(stored: StoredCheckpoint, was: Side) -> Iterator[Finding]:
     """The old query as it is given, where its own state is not what the checkpoint has."""
     if stored.names is not None:
         return  # known by name, operators may have come since
-    for check in (refusals.operators, refusals.schemas):
+    for check in (refusals.operators, refusals.schemas, refusals.properties):
         for found in check(stored, was, None):
             yield Finding(
                 verdict="differs",

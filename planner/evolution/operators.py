@@ -32,7 +32,7 @@ from ..model.expressions.core import Expression, Origin
 from ..model.expressions.python_functions import PythonUDF
 from ..model.frozen import dataclass
 from ..model.text.text import pretty
-from .python_code import code_of
+from .python_code import code_of, mentions
 from .relations import Relation, Watermark, relation_of
 from .symbols import Symbol, conjuncts
 from .words import columns_text, key_text, rows_text
@@ -60,6 +60,7 @@ class OperatorMeaning:
         hears_watermark: whether the watermark decides about its rows or its state.
         event_times: delays of watermarks by the columns that have one, milliseconds; columns of
             the two sides of a join may have one name.
+        fixed: settings of it that Spark keeps, and lets no restart change.
     """
 
     id: int
@@ -70,6 +71,7 @@ class OperatorMeaning:
     evicts: bool
     hears_watermark: bool
     event_times: dict[str, set[int]]
+    fixed: dict[str, str]
 
 
 def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
@@ -92,6 +94,7 @@ def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
                 evicts=evicts(writer),
                 hears_watermark=hears,
                 event_times=_event_times(writer),
+                fixed=fixed(writer),
             )
         )
     return tuple(sorted(found, key=lambda operator: operator.id))
@@ -123,8 +126,14 @@ def meaning(writer: StateStoreWriter) -> dict[str, Fact]:
 
 
 @singledispatch
+def fixed(writer: StateStoreWriter) -> dict[str, str]:
+    """Settings of the operator that Spark keeps, by its names, in the order in which it looks."""
+    return {}
+
+
+@singledispatch
 def evicts(writer: StateStoreWriter) -> bool:
-    """Whether the watermark lets rows of the operator's state go."""
+    """Whether the watermark lets rows of the operator's state go, or says that they are due."""
     return False
 
 
@@ -305,6 +314,25 @@ def _(writer: PythonStatefulExec) -> dict[str, Fact]:
     return facts
 
 
+@fixed.register
+def _(writer: TransformWithStateInPySparkExec) -> dict[str, str]:
+    return {"timeMode": writer.time_mode, "outputMode": writer.function_mode.capitalize()}
+
+
+@evicts.register
+def _(writer: PythonStatefulExec) -> bool:
+    """In event time late rows are dropped, and timeouts and timers come with the watermark."""
+    if isinstance(writer, TransformWithStateInPySparkExec):
+        timed = writer.time_mode == "EventTime"
+    else:
+        assert isinstance(writer, FlatMapGroupsInPandasWithStateExec)
+        timed = writer.timeout == "EventTimeTimeout"
+    return timed and event_time(writer.children[0].output) is not None
+
+
 @hears_watermark.register
 def _(writer: PythonStatefulExec) -> bool:
-    return event_time(writer.children[0].output) is not None
+    """A group's state tells the watermark in any case; timers do so in event time alone."""
+    assert isinstance(writer.function, PythonUDF)
+    asks = mentions(writer.function, "getCurrentWatermarkMs")
+    return evicts(writer) or (asks and event_time(writer.children[0].output) is not None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from types import MappingProxyType
 from typing import Any
 
@@ -19,12 +19,26 @@ _CODE = "('CodeType',)"
 # What it calls to make a class of the user's, with a number that it has in one process alone.
 _CLASSES = ("._make_skeleton_class", "._make_skeleton_enum")
 _MOST = 50_000
+_TELL_VARIABLES = ("locals", "vars", "eval", "exec", "dir")
 _PLACES = ("__file__", "__module__", "__doc__", "__qualname__", "__firstlineno__")
 
 
 def code_of(function: PythonUDF) -> Hashable:
     """A hashable stand-in for the function: equal for functions of the same code and closure."""
     return (function.function_name, _sent(function.options))
+
+
+def mentions(function: PythonUDF, name: str) -> bool:
+    """Whether a name is in the code that travels with a function; modules it imports do not."""
+    return any(name.encode() in sent for sent in _pickles(function.options))
+
+
+def _pickles(value: object) -> Iterator[bytes]:
+    if isinstance(value, tuple):
+        for one in value:
+            yield from _pickles(one)
+    elif isinstance(value, bytes):
+        yield value
 
 
 def _sent(value: object) -> Hashable:
@@ -153,11 +167,15 @@ def _plain(value: Any, seen: dict[int, int]) -> Hashable:
 
 
 def _without_place(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A code object's arguments but for its file, its first line and its table of lines.
+    """A code object's arguments but for its file, its lines, and what its own variables are called.
 
-    In the order of Python 3.11's constructor: 10 is the file, 13 the first line, 14 the lines.
+    In the order of Python 3.11's constructor: 0 and 2 are the numbers of parameters, 8 the names
+    that it uses, 9 its variables with the parameters first, 10 the file, 13 the first line, 14 the
+    lines.
     """
     if len(arguments) < 16:
         return arguments
-    kept = [a for i, a in enumerate(arguments) if i not in (10, 13, 14)]
-    return tuple(kept)
+    kept = [a for i, a in enumerate(arguments) if i not in (9, 10, 13, 14)]
+    tells = any(name in _TELL_VARIABLES for name in arguments[8])
+    own = None if tells else arguments[0] + arguments[2]
+    return (*kept, arguments[9][:own])

@@ -210,7 +210,14 @@ def _operators(folder: Folder, place: str) -> Iterator[StoredOperator]:
         )
         if info is None and not stores and not folder.names(f"state/{name}"):
             continue
-        yield StoredOperator(operator, known, stores, partitions[0] if partitions else None)
+        stores_known = partitions[0] if partitions else None
+        properties = _properties(info or {}, f"{place}/state/{name}/_metadata")
+        yield StoredOperator(operator, known, stores, stores_known, properties)
+
+
+def _properties(info: Mapping[str, Any], path: str) -> dict[str, Any]:
+    written = info.get("operatorPropertiesJson")
+    return _json(str(written).encode(), path) if written else {}
 
 
 def _operator_metadata(folder: Folder, place: str, operator: str) -> dict[str, Any] | None:

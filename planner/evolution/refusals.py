@@ -27,11 +27,20 @@ _NOT_MATCH = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
 _NO_STATE = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
 
 
-def refused(what: str, was: str, now: str, why: str, action: str, condition: str) -> Finding:
+def refused(
+    what: str,
+    was: str,
+    now: str,
+    why: str,
+    action: str,
+    condition: str,
+    operator: int | None = None,
+) -> Finding:
     """A finding that Spark raises as it plans the first batch."""
     return Finding(
         verdict="refused",
         what=what,
+        operator=operator,
         was=was,
         now=now,
         why=why,
@@ -244,6 +253,28 @@ def _schemas(
             return
 
 
+def properties(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
+    """The time mode and the output mode of a processor stay as they are."""
+    before = {o.id: o.fixed for o in was.operators} if was is not None else {}
+    for operator in now.operators:
+        known = stored.operators.get(operator.id)
+        if known is None:
+            continue
+        kept = known.properties or before.get(operator.id, {})
+        for name, mode in operator.fixed.items():
+            if name in kept and kept[name] != mode:
+                yield refused(
+                    name,
+                    str(kept[name]),
+                    mode,
+                    f"Spark keeps the {name} of a processor in the checkpoint",
+                    f"set it to {kept[name]}, or {NEW_CHECKPOINT}",
+                    "STATE_STORE_INVALID_CONFIG_AFTER_RESTART",
+                    operator.id,
+                )
+                return
+
+
 def _difference(added: int) -> str:
     if added:
         return (
@@ -294,3 +325,7 @@ def shape(value: Any) -> Any:
             return ["map", shape(key), shape(item)]
         case _:
             return value
+
+
+ORDER = (names, sources, operators, schemas, properties)
+"""The checks in Spark's order: each only where those before it refuse nothing."""

@@ -30,12 +30,14 @@ class StoredOperator:
         name: Spark's name for it; None where an old Spark wrote no metadata.
         stores: by store (or column family) name.
         partitions: the number of stores.
+        properties: what else Spark keeps of it, such as the time mode of a processor.
     """
 
     id: int
     name: str | None
     stores: Mapping[str, StoredSchema]
     partitions: int | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,19 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
+import time
 import traceback
 from typing import IO, Any
 
 from pyspark.serializers import CloudPickleSerializer
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent is gone: calls of a dead endpoint are tried for ever."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def main(answers: IO[str], url: str, root: str) -> None:
@@ -56,5 +65,6 @@ def main(answers: IO[str], url: str, root: str) -> None:
 
 if __name__ == "__main__":
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
     with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8") as out:
         main(out, *sys.argv[2:])

@@ -148,12 +148,16 @@ class BatchFunctionSink(Sink):
 
 
 def rows_relation(rows: Any) -> Any:
-    """An Arrow table as a relation of the protocol."""
+    """An Arrow table as a relation of the protocol.
+
+    A batch is written in any case: the engine takes no relation of a schema alone.
+    """
     import pyarrow as pa
 
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, rows.schema) as stream:
-        stream.write_table(rows)
+        for batch in rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]:
+            stream.write_batch(batch)
     local = proto.LocalRelation(data=out.getvalue().to_pybytes())
     return proto.Relation(local_relation=local)
 

@@ -30,6 +30,7 @@ from ...planner.model.text.spark_sql import quote
 from ...planner.table_size import files_size
 from ..failures import innermost
 from ..options import Options
+from ..sinks.tables import table_files
 from ..sources import PythonSource, Source, make_source
 from ..sources.python import data_source
 from ..sources.tables import Table
@@ -274,17 +275,15 @@ class StreamReading(PlannerSession):
             RuntimeFailure: it is no table of files.
         """
         table = read.named_table.unparsed_identifier
-        rows = self._spark.sql(f"DESCRIBE FORMATTED {table}").collect()
-        known = {row["col_name"]: row["data_type"] for row in rows}
-        format_ = str(known.get("Provider", "")).lower()
-        if format_ not in (*FILE_FORMATS, "delta") or "Location" not in known:
+        format_, location = table_files(self._spark, table)
+        if format_ not in (*FILE_FORMATS, "delta") or location is None:
             raise RuntimeFailure(
                 "STATEPLAN_TABLE_NOT_OF_FILES",
                 f"The table '{name}' cannot be read as a stream: its provider is '{format_}'.",
                 hint="Read a table of files, or of Delta.",
             )
         options = dict(read.named_table.options)
-        return make_source(format_, path=known["Location"], schema=schema, options=options)
+        return make_source(format_, path=location, schema=schema, options=options)
 
 
 def _path(message: Message) -> str:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import grpc
 from pyspark.errors import PySparkException
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.connect import proto
@@ -21,7 +22,7 @@ from ...planner.connect.sql_commands import created_view
 from .backend import Backend
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
-from .messages import put_rows, relations
+from .messages import put_rows, relations, with_way_out
 from .starting import start
 
 # The client asks for it and compresses large plans by it; they are to be read here.
@@ -262,6 +263,10 @@ class RunService(SparkConnectServiceServicer):
         future = call.future(request, metadata=metadata)
         context.add_callback(future.cancel)
         return future.result()
+
+    def told(self, error: grpc.Call) -> grpc.Status | None:
+        """An error of the embedded engine's own with the way out; None: it goes on as it is."""
+        return with_way_out(error) if self._backend.embedded else None
 
     def close(self) -> None:
         """Stop the streams of all clients."""

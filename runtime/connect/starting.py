@@ -113,7 +113,7 @@ def _sink(
         options = Options(_options(message), f"the sink '{format_}'")
         path = written_path(message) or None
         return PythonSink(data_source(session.data_sources[format_], options, path))
-    if format_ == "noop" and not session.backend.embedded:
+    if format_ == "noop":
         return NoopSink(counts=True)
     if format_ == "memory":
         if name is None:

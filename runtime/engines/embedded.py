@@ -273,7 +273,7 @@ class EmbeddedEngine(Engine):
         kind = schema_of(columns)
         return cast("DataFrame", self._here(frame, kind).over_parts(kind, made))
 
-    def failure(self, error: Exception) -> Exception:
+    def failure(self, error: BaseException) -> BaseException:
         from .embedded_channel import is_gone
 
         failures = list(self._failures)

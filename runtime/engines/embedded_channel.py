@@ -96,7 +96,7 @@ def default_session(address: tuple[str, int], channel: SharedChannel) -> SparkSe
     return _unretried(ConnectSession.builder.channelBuilder(_Builder(address, channel)).create())
 
 
-def is_gone(error: Exception) -> bool:
+def is_gone(error: BaseException) -> bool:
     """Whether an error of the client's says that the engine does not answer any more."""
     return (
         isinstance(error, SparkConnectGrpcException)

@@ -211,7 +211,7 @@ class Engine(ABC):
         """
         raise InternalError(f"{self.facts.name} calls Python functions itself")
 
-    def failure(self, error: Exception) -> Exception:
+    def failure(self, error: BaseException) -> BaseException:
         """What was really raised, where the engine knows more of it than an error that it gave."""
         return error
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ...planner.model.expressions.core import Call, CaseWhen, Expression, Literal
-from ...planner.model.schemas.types import CalendarIntervalType
+from ...planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Literal
+from ...planner.model.schemas.types import (
+    CalendarIntervalType,
+    IntegralType,
+    LongType,
+    TimestampType,
+)
 from ...planner.model.tree import replace
 from ..kernels.expressions.compile import in_day_time
 from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
@@ -24,7 +29,23 @@ def exact_form(expression: Expression, *, ansi: bool, time_zone: str) -> Express
         time_zone: the session's `spark.sql.session.timeZone`.
     """
     setting = Setting(ansi, time_zone)
-    return _rebuilt(expression.transform_up(lambda part: _by_branches(part, setting)), setting)
+    changed = expression.transform_up(lambda part: _unix_time(_by_branches(part, setting)))
+    return _rebuilt(changed, setting)
+
+
+def _unix_time(part: Expression) -> Expression:
+    """`from_unixtime(n, format)` of an INT or less as `date_format(CAST(n AS TIMESTAMP), format)`.
+
+    The engine has no time for every BIGINT.
+    """
+    match part:
+        case Call(
+            name="from_unixtime",
+            arguments=(Cast(child=Expression(data_type=IntegralType())) as wide, format_),
+        ) if not isinstance(wide.child.data_type, LongType):
+            time = replace(wide, type_=TimestampType(), time_zone=part.time_zone)
+            return replace(part, name="date_format", arguments=(time, format_))
+    return part
 
 
 def _by_branches(part: Expression, setting: Setting) -> Expression:

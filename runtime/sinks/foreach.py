@@ -92,7 +92,7 @@ def _processing(writer: Any, schema: Any, batch_id: int) -> Work:
     def told(partition: int, batches: Iterator[Any]) -> Iterator[bytes]:
         try:
             yield from work(partition, batches)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             condition = "FOREACH_USER_FUNCTION_ERROR"
             reason = f"{type(error).__name__}: {error}"
             raise KernelError(

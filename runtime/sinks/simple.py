@@ -7,7 +7,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..engines.embedded_session import is_embedded
 from .base import OutputMode, Sink, SinkRequest
+from .tasks import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +38,8 @@ class NoopSink(Sink):
         return "NoopTable"
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        if self._counts and is_embedded(frame.sparkSession):
+            return counted(frame)
         rows = None
         if self._counts:
             from pyspark.sql import Observation

@@ -12,7 +12,7 @@ from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
 from .files import FORMATS, FileSink
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class TableSink(Sink):
@@ -24,19 +24,12 @@ class TableSink(Sink):
         request: the format and partition columns of a new table, and the writer's options.
         name: the table's, as SQL has it.
 
-    Raises:
-        RuntimeFailure: the engine has no catalog.
     """
 
     one_action = True
 
     def __init__(self, request: SinkRequest, name: str) -> None:
-        if request.spark is None or is_embedded(request.spark):
-            raise RuntimeFailure(
-                "STATEPLAN_NO_CATALOG",
-                f"The table '{name}' cannot be written: the embedded engine has no catalog.",
-                hint="Run the query with --engine spark, or name a path instead of a table.",
-            )
+        assert request.spark is not None
         self._request = request
         self._spark = request.spark
         self.name = name
@@ -48,11 +41,23 @@ class TableSink(Sink):
         return f"Table[{self.name}]" if self._files is None else self._files.description
 
     def attach(self, query_id: str, next_batch: int, output_mode: OutputMode) -> None:
+        """Take the table, if there is one.
+
+        Raises:
+            RuntimeFailure: the mode is not append, or the table went with the process that made it.
+        """
         if output_mode != "append":
             raise refuse_output_mode("toTable", output_mode)
         self._attached = query_id, next_batch, output_mode
         if self._spark.catalog.tableExists(self.name):
             self._open()
+        elif next_batch > 0 and is_embedded(self._spark):
+            raise RuntimeFailure(
+                "STATEPLAN_TABLE_GONE",
+                f"The table '{self.name}' that batches 0 to {next_batch - 1} were written to is "
+                "not there: tables of the embedded engine end with its process.",
+                hint="Run the query with --engine spark, or name a path instead of a table.",
+            )
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
         if self._files is None:
@@ -64,7 +69,8 @@ class TableSink(Sink):
     def publish(self) -> None:
         if self._files is not None:
             self._files.publish()
-            self._spark.catalog.refreshTable(self.name)
+            if not is_embedded(self._spark):  # which keeps no list of files
+                self._spark.catalog.refreshTable(self.name)
 
     def stop(self) -> None:
         if self._files is not None:
@@ -84,10 +90,8 @@ class TableSink(Sink):
     def _open(self) -> None:
         """Take the directory of the table that is there."""
         assert self._attached is not None
-        rows = self._spark.sql(f"DESCRIBE FORMATTED {self.name}").collect()
-        known = {row["col_name"]: row["data_type"] for row in rows}
-        format_ = str(known.get("Provider", "")).lower()
-        if format_ not in FORMATS or "Location" not in known:
+        format_, location = table_files(self._spark, self.name)
+        if format_ not in FORMATS or location is None:
             raise RuntimeFailure(
                 "STATEPLAN_TABLE_NOT_OF_FILES",
                 f"The table '{self.name}' is no table of files: its provider is '{format_}'.",
@@ -96,5 +100,12 @@ class TableSink(Sink):
         columns = self._spark.catalog.listColumns(self.name)
         partition_by = [column.name for column in columns if column.isPartition]
         options = {k: v for k, v in self._request.options.written.items() if k.lower() != "path"}
-        self._files = FileSink(format_, known["Location"], options, partition_by)
+        self._files = FileSink(format_, location, options, partition_by)
         self._files.attach(*self._attached)
+
+
+def table_files(spark: SparkSession, name: str) -> tuple[str, str | None]:
+    """A table's format, in small letters, and where its files are, if that is known."""
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+    known = {row["col_name"]: row["data_type"] for row in rows}
+    return str(known.get("Provider", "")).lower(), known.get("Location")

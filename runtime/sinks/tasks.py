@@ -26,13 +26,26 @@ def in_tasks(frame: DataFrame, work: Work) -> list[bytes]:
     if run_here(frame):
         with as_in_a_task():
             return list(work(0, iter(frame.toArrow().to_batches())))
-    told = frame.mapInArrow(_task(work), "told binary").toArrow()
-    return [bytes(one) for one in told.column(0).to_pylist()]
+    return _told_by_tasks(frame, work)
+
+
+def counted(frame: DataFrame) -> int:
+    """How many rows a batch has, which tasks compute in every column; one action."""
+
+    def work(_: int, batches: Iterator[Any]) -> Iterator[bytes]:
+        yield str(sum(batch.num_rows for batch in batches)).encode()
+
+    return sum(map(int, _told_by_tasks(frame, work)))
 
 
 def run_here(frame: DataFrame) -> bool:
     """Whether it is this process that takes the rows, not tasks."""
     return isinstance(frame, LocalRows) or is_embedded(frame.sparkSession)
+
+
+def _told_by_tasks(frame: DataFrame, work: Work) -> list[bytes]:
+    told = frame.mapInArrow(_task(work), "told binary").toArrow()
+    return [bytes(one) for one in told.column(0).to_pylist()]
 
 
 def _task(work: Work) -> Callable[[Iterator[Any]], Iterator[Any]]:
