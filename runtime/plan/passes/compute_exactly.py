@@ -81,6 +81,8 @@ class _Exactly:
             case Aggregate():
                 self._checks.step("group by", [e.data_type for e in node.keys])
                 return node.map_expressions(self._own)
+            case Kernel():
+                self._checks.kernel(node)
             case Union() if not self._is_here(node):
                 self._checks.step("union", [a.data_type for a in node.output])
             case ObserveMetrics():

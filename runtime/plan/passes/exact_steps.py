@@ -12,8 +12,9 @@ from ....planner.model.expressions.core import AttributeReference, Call, Express
 from ....planner.model.schemas.types import BOOLEAN, DataType, StructType
 from ....planner.model.tree import replace
 from ..facts import BatchFacts, Exactness
-from ..nodes import AsIs, Exchange, Kernel, RuntimeNode
+from ..nodes import AsIs, Exchange, Kernel, RuntimeNode, Union
 from ..observing_nodes import ObserveEventTime
+from ..specs import SessionSpec
 
 _HOW = {
     "Inner": "inner",
@@ -73,6 +74,24 @@ class ExactSteps:
             case ShuffleExchangeExec():
                 return
 
+    def kernel(self, node: Kernel) -> None:
+        """Check an operator of ours that takes rows in the order in which Spark reads them.
+
+        Where sessions are made, Spark puts the rows of one partition behind those of another.
+
+        Raises:
+            RuntimeFailure: the engine does not number partitions (STATEPLAN_NOT_EXACT).
+        """
+        if not isinstance(node.spec, SessionSpec) or not _joins_streams(node):
+            return
+        for function in (one.aggregate.function for one in node.spec.functions):
+            if function.spec.order_sensitive:
+                raise not_exact(
+                    f"{function.name} of sessions over a union",
+                    "it depends on the order of rows of several partitions",
+                    function,
+                )
+
     def _sort(self, order: Iterable[SortOrder]) -> None:
         for one in order:
             way = "asc" if one.ascending else "desc"
@@ -103,6 +122,17 @@ class ExactSteps:
             reader = replace(reader, schema=StructType(fields))
         for reason in self._exactness.reader_disagreements(reader, self._facts.conf):
             raise not_exact(f"reading '{name}'", reason)
+
+
+def _joins_streams(node: RuntimeNode) -> bool:
+    """Whether rows of several inputs come together right below a kernel."""
+    below = [child for child in node.children if not isinstance(child, Kernel)]
+    return any(
+        isinstance(child, Union)
+        or (isinstance(child, AsIs) and isinstance(child.operator, UnionExec))
+        or _joins_streams(child)
+        for child in below
+    )
 
 
 def _stops_observing(node: RuntimeNode) -> bool:
