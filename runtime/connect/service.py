@@ -22,7 +22,8 @@ from ...planner.connect.sql_commands import created_view
 from .backend import Backend
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
-from .messages import put_rows, relations, with_way_out
+from .engine_errors import with_way_out
+from .messages import put_rows, relations
 from .starting import start
 
 # The client asks for it and compresses large plans by it; they are to be read here.
