@@ -13,7 +13,7 @@ from stateplan.runtime.kernels.expressions.patterns import (
     translated,
 )
 from stateplan.runtime.kernels.expressions.time_formats import is_read, is_shown
-from stateplan.runtime.kernels.json_support import path_names
+from stateplan.runtime.kernels.json_support import path_steps
 
 
 def test_parts_are_written_out() -> None:
@@ -88,7 +88,8 @@ def test_times_that_java_may_show_otherwise_are_refused(pattern: str) -> None:
     assert not is_shown(pattern)
 
 
-def test_paths_of_names() -> None:
-    assert path_names("$.a.b") == path_names("$['a'].b") == ("a", "b")
-    for path in ("$", "a", "$.a[0]", "$.*", "$..a", "$.a b", None):
-        assert path_names(path) is None
+def test_steps_of_paths() -> None:
+    assert path_steps("$.a.b") == path_steps("$['a'].b") == ("a", "b")
+    assert path_steps("$.a[0]") == ("a", 0)
+    for path in ("$.*", "$..a", None):
+        assert path_steps(path) is None

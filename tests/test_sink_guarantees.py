@@ -302,8 +302,26 @@ def test_what_is_no_foreach_writer(writer: Any) -> None:
         query.run(engine="embedded", sources={"t": []}, foreach=writer)
 
 
-def test_tables_are_those_of_sparks_catalog() -> None:
+def test_a_table_of_the_embedded_engine_that_is_gone_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    monkeypatch.chdir(tmp_path)  # where its tables' files are
     query = stateplan.sql("SELECT n FROM STREAM t", {"t": "n INT"})
-    sink = {"format": "parquet", "table": "streamed"}
-    with pytest.raises(stateplan.RuntimeFailure, match="has no catalog"):
-        query.run(engine="embedded", sources={"t": []}, sink=sink)
+    how: dict[str, Any] = {
+        "engine": "embedded",
+        "sink": {"format": "parquet", "table": "streamed"},
+        "checkpoint": tmp_path / "checkpoint",
+        "trigger": "available_now",
+    }
+    place = tmp_path / "rows"
+    place.mkdir()
+    how["sources"] = {"t": {"format": "json", "path": str(place)}}
+    (place / "1.json").write_text('{"n": 1}\n')
+    query.run(**how).await_termination()
+    assert [row.n for row in session().table("streamed").collect()] == [1]
+    session().sql("DROP TABLE streamed")
+    (place / "2.json").write_text('{"n": 2}\n')
+    with pytest.raises(stateplan.RuntimeFailure, match=r"'streamed' .* is not there"):
+        query.run(**how)
