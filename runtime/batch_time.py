@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from zoneinfo import ZoneInfo
 
 from ..physical.plan import SparkPlan
 from ..physical.python_state import PythonStatefulExec
 from ..physical.subqueries import PlannedSubquery, with_plan
 from ..planner.model.expressions.core import Call, Expression, Literal
 from ..planner.model.schemas.types import DateType, TimestampNTZType, TimestampType
+from ..planner.model.text.time_zones import zone
 from ..planner.model.tree import replace
 
 
@@ -34,7 +34,7 @@ def with_batch_time(plan: SparkPlan, timestamp_ms: int) -> SparkPlan:
 def _constant(call: Call, timestamp_ms: int) -> Literal:
     """Local times and dates are those of the call's time zone."""
     epoch = dt.datetime(1970, 1, 1)
-    moment = dt.datetime.fromtimestamp(timestamp_ms / 1000, ZoneInfo(call.time_zone or "UTC"))
+    moment = dt.datetime.fromtimestamp(timestamp_ms / 1000, zone(call.time_zone or "UTC"))
     local = moment.replace(tzinfo=None) - epoch
     match call.data_type:
         case TimestampType():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from ..planner.described_sources import described_sources
 from ..planner.description import SinkDescription, SourceDescription, parse_description
@@ -13,6 +12,7 @@ from ..planner.model.catalog import Source as Known
 from ..planner.model.errors import DescriptionError
 from ..planner.model.schemas.ddl import parse_schema
 from ..planner.model.schemas.types import StructType, as_nullable
+from ..planner.model.text.time_zones import zone as time_zone
 from .options import Options
 from .rows import read_rows
 from .sinks import SINKS, ForeachBatchSink, PythonSink, Sink, make_sink
@@ -129,7 +129,7 @@ def source_of(name: str, given: object, known: Known, zone: str) -> Source | Tab
     if isinstance(given, type | str | Mapping | bytes) or not _has_rows(given):
         raise _unusable("STATEPLAN_BAD_SOURCE", what, given, _SOURCES)
     fields = known.schema.fields
-    rows = read_rows(given, fields, ZoneInfo(zone), what)
+    rows = read_rows(given, fields, time_zone(zone), what)
     if not known.streaming:
         return ValuesTable(rows, known.schema)
     memory = MemorySource(known.schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -52,6 +53,7 @@ from stateplan.planner.model.schemas.types import (
 )
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.model.text.literal_text import time_zone_scope
+from stateplan.planner.model.text.time_zones import fixed_offset, known_zone, zone
 from stateplan.planner.model.text.text import automatic_name, plan_text, pretty
 
 CONF = Conf()
@@ -168,3 +170,17 @@ def test_automatic_names_of_casts_and_fields() -> None:
     assert automatic_name(GetStructField(child=struct, ordinal=0, name="a")) == "a"
     assert automatic_name(call("upper", USER)) == "upper(user)"
     assert automatic_name(Literal(value=None, type_=NULL)) == "NULL"
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [("+05:30", 19_800), ("-3", -10_800), ("UTC+01:15", 4_500), ("+1:5", 3_900), ("Z", 0)],
+)
+def test_zones_by_their_distance_from_utc(name: str, seconds: int) -> None:
+    assert zone(name).utcoffset(None) == timedelta(seconds=seconds)
+    assert fixed_offset(name) == seconds
+
+
+def test_names_of_zones_that_there_are() -> None:
+    assert known_zone("Asia/Kolkata") and fixed_offset("Asia/Kolkata") is None
+    assert not known_zone("Asia/Nowhere") and not known_zone("+25:00")

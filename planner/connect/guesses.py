@@ -78,13 +78,13 @@ class Guesses:
         return self.schemas.schema(source) if source in self.sources else None
 
     def hinted(self, source: str, hints: StructType) -> StructType:
-        """The columns of a directory of which some are told; those alone unless one may guess."""
+        """The columns of a directory of which hints name some; those alone unless one may guess."""
         if not self.accepted or not source:
             return hints
         if source not in self.sources:
             self.sources.setdefault(source)
-            told = {field.name: field.data_type for field in hints.fields}
-            self.schemas.columns[source] = told | self.schemas.columns.get(source, {})
+            hinted = {field.name: field.data_type for field in hints.fields}
+            self.schemas.columns[source] = hinted | self.schemas.columns.get(source, {})
         return self.schemas.schema(source)
 
     def same_schema(self, given: StructType) -> StructType:

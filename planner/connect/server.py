@@ -75,11 +75,11 @@ class _Served(base_pb2_grpc.SparkConnectServiceServicer):
         return streamed
 
     def _abort(self, error: Exception, context: Any) -> None:
-        """End a call with an error; one of a server behind this one as the service tells it."""
+        """End a call with an error; one of a server behind this one as the service words it."""
         if isinstance(error, grpc.RpcError) and isinstance(error, grpc.Call):
-            told: Any = getattr(self._service, "told", lambda _: None)(error)
-            if told is not None:
-                context.abort_with_status(told)
+            worded: Any = getattr(self._service, "worded", lambda _: None)(error)
+            if worded is not None:
+                context.abort_with_status(worded)
             context.set_trailing_metadata(error.trailing_metadata() or ())
             context.abort(error.code(), error.details())
         context.abort_with_status(self.book.status(_told(error)))

@@ -332,7 +332,7 @@ def _(writer: PythonStatefulExec) -> bool:
 
 @hears_watermark.register
 def _(writer: PythonStatefulExec) -> bool:
-    """A group's state tells the watermark in any case; timers do so in event time alone."""
+    """The watermark reaches a function through its timers, or where its code asks for it."""
     assert isinstance(writer.function, PythonUDF)
     asks = mentions(writer.function, "getCurrentWatermarkMs")
     return evicts(writer) or (asks and event_time(writer.children[0].output) is not None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+
+from ..model.text.time_zones import zone
 
 _DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 _TIMESTAMP = re.compile(
@@ -11,7 +13,6 @@ _TIMESTAMP = re.compile(
     r"(?:T?(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<part>\d*))?)?)?"
     r"\s*(?P<zone>[A-Za-z+\-].*)?"
 )
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
 _EPOCH = datetime(1970, 1, 1)
 _DAY_MICROS = 86_400_000_000
 
@@ -38,11 +39,14 @@ def parse_timestamp(text: str, time_zone: str) -> tuple[int, bool] | None:
         return None
     days = parse_date(match["date"])
     micros = _time_of_day(match)
-    zone = _zone((match["zone"] or time_zone).strip())
-    if days is None or micros is None or zone is None:
+    try:
+        at = zone((match["zone"] or time_zone).strip())
+    except (KeyError, ValueError, OSError):
+        return None
+    if days is None or micros is None:
         return None
     local = days * _DAY_MICROS + micros
-    return local - _offset_micros(zone, local), match["zone"] is not None
+    return local - _offset_micros(at, local), match["zone"] is not None
 
 
 def _time_of_day(match: re.Match[str]) -> int | None:
@@ -53,25 +57,9 @@ def _time_of_day(match: re.Match[str]) -> int | None:
     return ((hour * 60 + minute) * 60 + second) * 1_000_000 + part
 
 
-def _zone(name: str) -> tzinfo | None:
-    if name in ("UTC", "Z", "GMT", "z"):
-        return UTC
-    offset = _OFFSET.fullmatch(name)
-    if offset is not None:
-        sign, hours, minutes, seconds = offset.groups()
-        span = timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
-        return timezone(-span if sign == "-" else span)
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, KeyError):
-        return None
-
-
-def _offset_micros(zone: tzinfo, local_micros: int) -> int:
-    if zone is UTC:
+def _offset_micros(at: tzinfo, local_micros: int) -> int:
+    if at is UTC:
         return 0
-    local = (_EPOCH + timedelta(microseconds=local_micros)).replace(tzinfo=zone)
+    local = (_EPOCH + timedelta(microseconds=local_micros)).replace(tzinfo=at)
     offset = local.utcoffset() or timedelta()
     return offset // timedelta(microseconds=1)

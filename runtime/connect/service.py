@@ -265,7 +265,7 @@ class RunService(SparkConnectServiceServicer):
         context.add_callback(future.cancel)
         return future.result()
 
-    def told(self, error: grpc.Call) -> grpc.Status | None:
+    def worded(self, error: grpc.Call) -> grpc.Status | None:
         """An error of the embedded engine's own with the way out; None: it goes on as it is."""
         return with_way_out(error) if self._backend.embedded else None
 

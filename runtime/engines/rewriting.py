@@ -56,14 +56,14 @@ def _by_branches(part: Expression, setting: Setting) -> Expression:
     """
     match part:
         case Call(name="timestamp_add_interval", arguments=(time, Literal() as interval)):
-            return _moved(part, time, interval)
+            return _moved(part, time, interval, setting)
         case Call(
             name="timestamp_add_interval",
             arguments=(time, CaseWhen(data_type=CalendarIntervalType()) as case),
         ) if all(isinstance(v, Literal) for v in (*case.values, case.otherwise) if v is not None):
             mode, zone = setting.ansi, setting.time_zone
             if not any(can_fail(c, ansi=mode, time_zone=zone) for c in case.conditions):
-                return _case_over(case, lambda interval: _moved(part, time, interval))
+                return _case_over(case, lambda interval: _moved(part, time, interval, setting))
     return part
 
 
@@ -73,11 +73,11 @@ def _case_over(case: CaseWhen, change: Callable[[Expression], Expression]) -> Ca
     return replace(case, values=tuple(map(change, case.values)), otherwise=otherwise)
 
 
-def _moved(addition: Call, time: Expression, interval: Expression) -> Expression:
+def _moved(addition: Call, time: Expression, interval: Expression, setting: Setting) -> Expression:
     match interval:
         case Literal(value=None):
             return Literal(value=None, type_=addition.data_type)
-        case _ if (shown := in_day_time(interval)) is not interval:
+        case _ if (shown := in_day_time(interval, setting.time_zone)) is not interval:
             return replace(addition, arguments=(time, shown))
         case _ if interval is addition.arguments[1]:
             return addition

@@ -20,6 +20,18 @@ class KernelError(Exception):
         return self.message
 
 
+def not_exact(what: str, *, of_rows: bool = False) -> KernelError:
+    """What Spark computes and our own code does not, as a sentence.
+
+    Args:
+        what: the sentence.
+        of_rows: whether the query runs without the rows that hold it.
+    """
+    condition = "STATEPLAN_NOT_EXACT"
+    rest = ", or leave such rows out." if of_rows else "."
+    return KernelError(condition, f"[{condition}] {what} Run the query with --engine spark{rest}")
+
+
 def failed_read(path: str, why: str = "") -> KernelError:
     """A file cannot be read, for a reason that has no condition of its own."""
     condition = "FAILED_READ_FILE.NO_HINT"

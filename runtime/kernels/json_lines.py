@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .errors import KernelError
+from .errors import KernelError, not_exact
 from .json_errors import BadValue, Partial, Uncertain
 from .json_filters import PushedFilter, SkippedRecords
 from .json_malformed import malformed
@@ -183,11 +183,8 @@ class LineReader:
             at = space(text, at + 1)
 
     def _failure(self, number: int, reason: str) -> KernelError:
-        condition = "STATEPLAN_NOT_EXACT"
-        return KernelError(
-            condition,
-            f"[{condition}] Line {number} of '{self._path}' {reason} and is not read as Spark "
-            "would here. Run the query with --engine spark.",
+        return not_exact(
+            f"Line {number} of '{self._path}' {reason} and is not read as Spark would here."
         )
 
 

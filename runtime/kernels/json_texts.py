@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .errors import KernelError
+from .errors import KernelError, not_exact
 from .json_errors import Uncertain
 from .json_files import UNLIKE, BlockReader
 from .json_lines import LineReader
@@ -81,12 +81,7 @@ def _at(values: Any, path: Sequence[str | int]) -> Any:
 
 
 def _not_exact(name: str, what: object) -> KernelError:
-    condition = "STATEPLAN_NOT_EXACT"
-    return KernelError(
-        condition,
-        f"[{condition}] A text that {name} takes has {what} and is not read as Spark "
-        "would here. Run the query with --engine spark.",
-    )
+    return not_exact(f"A text that {name} takes has {what} and is not read as Spark would here.")
 
 
 class _Texts:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...planner.model.text.time_zones import fixed_offset, known_zone
 from .expressions.dates import SPACES, read_date
 from .expressions.vectors import numbers, spread
-from .expressions.zone_names import fixed_offset, known_zone
 from .expressions.zones import DAY, MICROS, zone_of
 from .json_errors import BadValue, Uncertain
 

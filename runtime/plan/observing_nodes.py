@@ -72,6 +72,3 @@ class CountRows(UnaryRuntimeNode):
     """Counts the rows of a source, where nothing else does."""
 
     source: str
-
-
-# ------------------------------------------------------------------------------------ across tasks

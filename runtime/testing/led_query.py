@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
-from zoneinfo import ZoneInfo
 
 from ...physical.basic import EventTimeWatermarkExec
 from ...planner.described_sources import described_sources
@@ -19,6 +18,7 @@ from ...planner.model.errors import DescriptionError, StateplanError
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.schemas.types import TIMESTAMP, StructField
 from ...planner.model.settings.conf import Conf
+from ...planner.model.text.time_zones import zone
 from ...planner.query import Query
 from ..comparison import unmatched
 from ..engines.opening import open_session
@@ -251,8 +251,8 @@ class LedQuery:
         return time.time_ns() // 1_000_000 if self._clock_ms is None else self._clock_ms
 
     @property
-    def _zone(self) -> ZoneInfo:
-        return ZoneInfo(self._query.conf.time_zone)
+    def _zone(self) -> dt.tzinfo:
+        return zone(self._query.conf.time_zone)
 
     @property
     def _states(self) -> StoredStates:

@@ -35,7 +35,7 @@ class PipelineRun:
         program: its file, or the files that define it.
         run_file: runs a file of Python code or a notebook.
         note: tells people something.
-        tell: tells them an error after which the rest is planned.
+        tell: prints an error after which the rest is planned.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Variables and settings that a file asks for and nobody has set: stand-ins, each told at the end.
+"""Variables and settings that a file asks for and nobody has set: stand-ins, listed at the end.
 
 They are given where the job really runs: by a cluster, a job's definition, a pipeline. Code that is
 ready for one that is missing, by a default or a `try`, goes on as it does there.

@@ -32,7 +32,8 @@ from ..schemas.types import (
     YearMonthIntervalType,
     same_type,
 )
-from ..text.literal_text import float_text, value_text, zone
+from ..text.literal_text import float_text, value_text
+from ..text.time_zones import zone
 
 MICROS = 1_000_000
 DAY_MICROS = 86_400 * MICROS

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import SettingError
-from ..text.literal_text import zone
 from ..text.quoting import in_quotes
+from ..text.time_zones import zone
 from .conf import DEFAULTS, Conf
 
 Check = Callable[[Conf, str], object]

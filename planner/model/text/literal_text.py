@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, cast
-from zoneinfo import ZoneInfo
 
 from ..expressions.packed_arrays import PackedArray, packed_text
 from ..schemas.types import (
@@ -34,6 +32,7 @@ from ..schemas.types import (
     TimestampType,
     YearMonthIntervalType,
 )
+from .time_zones import zone
 
 if TYPE_CHECKING:
     from ..expressions.core import Literal
@@ -241,19 +240,6 @@ def date_text(days: int) -> str:
         return (_EPOCH + timedelta(days=days)).strftime("%Y-%m-%d").rjust(10, "0")
     except OverflowError:
         return str(days)
-
-
-_SHIFTED = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?")
-
-
-def zone(time_zone: str) -> tzinfo:
-    """A session time zone: by name, or by its distance from UTC (`+02:00`, `GMT+2`)."""
-    found = _SHIFTED.fullmatch(time_zone)
-    if found is None:
-        return ZoneInfo(time_zone)
-    hours, minutes, seconds = (int(found[i] or 0) for i in (2, 3, 4))
-    shift = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    return timezone(-shift if found[1] == "-" else shift)
 
 
 def timestamp_text(micros: int, time_zone: str) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....planner.model.text.time_zones import known_zone
 from ..json_support import path_steps
 from . import patterns, time_formats
 from .program import Kind, decimal_of
-from .zone_names import known_zone
 
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
 CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"))

@@ -21,6 +21,7 @@ from .vectors import (
     numbers,
     plain_type,
     repeated,
+    row_count,
     unscaled_words,
 )
 
@@ -77,7 +78,7 @@ def _decimal_quotient(step: Step, left: Value, right: Value) -> Any:
     """`/` of two decimals that fit in longs: long division, then rounded half up."""
     scale = (decimal_of(step.kind) or (0, 0))[1]
     (_, one), (digits, other) = (decimal_of(kind) or (0, 0) for kind in step.kinds)
-    count = max(len(v) for v in (left, right) if not isinstance(v, pa.Scalar))
+    count = row_count(left, right)
     a, b = (unscaled_words(_nulls_as_zero(repeated(v, count))) for v in (left, right))
     zero = b == 0
     if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
@@ -161,7 +162,7 @@ def _divided(step: Step, left: Value, right: Value, error: Any) -> tuple[Any, An
         if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
             raise error(step)
         b = np.where(zero, b.dtype.type(1), b)
-    count = max(len(v) for v in (left, right) if not isinstance(v, pa.Scalar))
+    count = row_count(left, right)
     return a, b, np.broadcast_to(zero, (count,))
 
 

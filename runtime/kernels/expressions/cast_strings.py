@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import KernelError
+from ..errors import KernelError, not_exact
 from . import messages
 from .dates import SPACES, days_of, read_date, shown_date
 from .java_numbers import shown_floats
@@ -89,12 +89,12 @@ def _decimals(step: Step, value: Any) -> Any:
     def read(text: str) -> Decimal | None:
         number = text.strip(_JAVA_SPACES)
         if any(sign.isdecimal() and not sign.isascii() for sign in number):
-            raise not_exact("A string with digits beyond ASCII", "to a decimal")
+            raise _not_cast("A string with digits beyond ASCII", "to a decimal")
         if not _DECIMAL.fullmatch(number):
             raise Malformed(text)
         exact = Decimal(number)
         if abs(exact.adjusted()) > 1000:
-            raise not_exact("A string with a very long number", "to a decimal")
+            raise _not_cast("A string with a very long number", "to a decimal")
         return rounded(exact)
 
     return pc.replace_with_mask(found, others, _each(step, value.filter(others), read))
@@ -133,17 +133,12 @@ def _text_of_bytes(value: Any) -> Any:
     try:
         return value.cast(pa.string())
     except pa.ArrowInvalid:
-        raise not_exact("Bytes that are no UTF-8", "to STRING") from None
+        raise _not_cast("Bytes that are no UTF-8", "to STRING") from None
 
 
-def not_exact(what: str, target: str) -> KernelError:
+def _not_cast(what: str, target: str) -> KernelError:
     """A value that Spark casts and the embedded engine does not."""
-    condition = "STATEPLAN_NOT_EXACT"
-    return KernelError(
-        condition,
-        f"[{condition}] {what} cannot be cast {target} here as Spark does it. Run the query with "
-        "--engine spark, or leave such rows out.",
-    )
+    return not_exact(f"{what} cannot be cast {target} here as Spark does it.", of_rows=True)
 
 
 def to_string(step: Step, value: Any) -> Any:

@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import KernelError
+from ..errors import not_exact
 from ..lists import lists_of
 from ..ordering import list_parts, spread
 from .program import Step
 from .texts import each
-from .vectors import Value, nulled, plain_type, repeated
+from .vectors import Value, nulled, plain_type, repeated, row_count
 
 
 def map_of(step: Step, *parts: Value) -> Any:
     """`map(key, value, ...)` of constant keys, each another one."""
-    count = next(len(part) for part in parts if not isinstance(part, pa.Scalar))
+    count = row_count(*parts)
     kind, size = plain_type(step.kind), len(parts) // 2
     keys = pa.array([key.as_py() for key in parts[::2]], kind.key_type)
     rows = np.arange(count * size)
@@ -31,7 +31,7 @@ def map_of(step: Step, *parts: Value) -> Any:
 
 def array_of(step: Step, *parts: Value) -> Any:
     """`array(value, ...)`."""
-    count = next(len(part) for part in parts if not isinstance(part, pa.Scalar))
+    count = row_count(*parts)
     kind, size, rows = plain_type(step.kind), len(parts), np.arange(count * len(parts))
     items = pa.concat_arrays([repeated(v, count).cast(kind.value_type) for v in parts])
     items = items.take(pa.array(rows % size * count + rows // size))
@@ -76,10 +76,9 @@ def map_of_text(step: Step, text: Any, pairs: Value, parts: Value) -> Any:
         fields = [pair.split(behind, 1) for pair in one.split(between)]
         entries = [(field[0], field[1] if len(field) > 1 else None) for field in fields]
         if len(dict(entries)) < len(entries):
-            raise KernelError(
-                "STATEPLAN_NOT_EXACT",
-                "[STATEPLAN_NOT_EXACT] A text that str_to_map takes has a key twice: what Spark "
-                "does then is a setting of its own. Run the query with --engine spark.",
+            raise not_exact(
+                "A text that str_to_map takes has a key twice: what Spark does then is a setting "
+                "of its own."
             )
         return entries
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .program import Step
-from .vectors import Value, has_nulls, made, numbers, repeated, truths
+from .vectors import Value, has_nulls, made, numbers, repeated, row_count, truths
 
 _FLOATS = ("float", "double")
 
@@ -115,7 +115,7 @@ def is_in(step: Step, value: Value, *items: Value) -> Any:
 
 def extreme(step: Step, *values: Value) -> Any:
     """`greatest` and `least`: of the values that are not null the first that is extreme."""
-    count = next(len(v) for v in values if not isinstance(v, pa.Scalar))
+    count = row_count(*values)
     best = repeated(values[0], count)
     for value in values[1:]:
         pair = (best, value) if step.name == "greatest" else (value, best)

@@ -34,12 +34,12 @@ from ....planner.model.schemas.types import (
 )
 from ....planner.model.text.fragments import fragment_context
 from ....planner.model.text.literal_text import session_time_zone
+from ....planner.model.text.time_zones import fixed_offset, known_zone
 from ....planner.model.tree import replace
 from ..json_support import is_written
 from ..json_support import unsupported as json_unsupported
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
 from .supported import FLOATS, OPERATIONS, ORDERED, can_cast, cast_raises, family, leaves, takes
-from .zone_names import known_zone
 
 _BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
 """Operations that reckon in the session's time zone over values that are no timestamps."""
@@ -231,7 +231,8 @@ class _Compiler:
             mode, options = "ANSI" if options[2] else "LEGACY", options[1:2]
         arguments = call.arguments
         if name == "timestamp_add_interval":
-            arguments = (arguments[0], in_day_time(arguments[1]))
+            zone = call.time_zone or session_time_zone()
+            arguments = (arguments[0], in_day_time(arguments[1], zone))
         return self._operation(name, call, arguments, mode, call.time_zone, options)
 
     def _to_json(self, call: Call) -> int:
@@ -286,13 +287,14 @@ class _Compiler:
         zone: str | None = None,
         options: tuple[object, ...] = (),
     ) -> int:
-        passing = name.startswith(("isn", "known"))  # of any type, which is not looked into
+        known = OPERATIONS[name]
+        passing = known.signatures == (("any",),)  # what is of any type is not looked into
         inputs = tuple(map(self.place if passing else self._argument, arguments))
         kinds = tuple(self.steps[place].kind for place in inputs)
         values = [self._constant(place) for place in inputs]
         if UNTOUCHED in kinds and not passing:
             raise Unsupported(f"{name} of what only passes")
-        known, kind = OPERATIONS[name], kind_of(expression.data_type)
+        kind = kind_of(expression.data_type)
         fits = takes(known, kinds, values)
         if not fits or (known.accepts and not known.accepts(kinds, values, options)):
             types = ", ".join(argument.data_type.simple for argument in arguments)
@@ -343,19 +345,21 @@ class _Compiler:
         return step.options[0] if step.name == "literal" else ...
 
 
-def in_day_time(interval: Expression) -> Expression:
+def in_day_time(interval: Expression, zone: str) -> Expression:
     """An interval of months, days and microseconds as a day-time one, if it is constant; or itself.
 
-    Also CASE over such constants. Those of a day and more stay as they are: their days would be
-    days of the calendar.
+    Also CASE over such constants. A day and more stay as they are where a zone's days differ in
+    length: a day-time interval's days are those of the calendar.
     """
+    longest = _DAY if fixed_offset(zone) is None else 1 << 63
     match interval:
         case Literal(type_=CalendarIntervalType(), value=None):
             return Literal(value=None, type_=_SECONDS)
-        case Literal(type_=CalendarIntervalType(), value=(0, 0, int(micros))) if abs(micros) < _DAY:
-            return Literal(value=micros, type_=_SECONDS)
+        case Literal(type_=CalendarIntervalType(), value=(0, 0, int(us))) if abs(us) < longest:
+            return Literal(value=us, type_=_SECONDS)
         case CaseWhen(data_type=CalendarIntervalType(), values=values, otherwise=otherwise):
-            parts = tuple(map(in_day_time, (*values, *([] if otherwise is None else [otherwise]))))
+            given = values if otherwise is None else (*values, otherwise)
+            parts = tuple(in_day_time(part, zone) for part in given)
             if all(isinstance(part.data_type, DayTimeIntervalType) for part in parts):
                 rest = None if otherwise is None else parts[-1]
                 return replace(interval, values=parts[: len(values)], otherwise=rest)

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
 
-from ..errors import KernelError
+from ..errors import KernelError, not_exact
 from . import messages
 from .accepting import URL_PARTS
 from .program import Step
@@ -45,12 +45,7 @@ def bytes_of_base64(step: Step, text: Any) -> Any:
 
 
 def _refused(name: str, text: str) -> KernelError:
-    condition = "STATEPLAN_NOT_EXACT"
-    return KernelError(
-        condition,
-        f"[{condition}] {name} of '{text[:200]}' is not computed here as Spark does. Run the query "
-        "with --engine spark, or leave such rows out.",
-    )
+    return not_exact(f"{name} of '{text[:200]}' is not computed here as Spark does.", of_rows=True)
 
 
 # ------------------------------------------------------------------------------------------ URLs

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import KernelError
+from ..errors import not_exact
 from . import messages
 from .dates import days_of
 from .program import Step
@@ -203,10 +203,9 @@ def _read(text: Any, pattern: str, zone: str) -> tuple[Any, Any]:
     """Microseconds, and where the text is in the pattern and there is such a time."""
     expression, signed = _expressions(pattern)
     if signed and pc.any(pc.match_substring_regex(text, signed)).as_py():
-        raise KernelError(
-            "STATEPLAN_NOT_EXACT",
-            "[STATEPLAN_NOT_EXACT] A time has a year with a sign, which the embedded engine does "
-            "not read by a pattern. Run the query with --engine spark, or leave such rows out.",
+        raise not_exact(
+            "A time has a year with a sign, which the embedded engine does not read by a pattern.",
+            of_rows=True,
         )
     found = pc.extract_regex(text, expression)
     fits = found.is_valid().to_numpy(zero_copy_only=False)

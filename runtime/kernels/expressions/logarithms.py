@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from .program import Step
-from .vectors import Value, made, null_where, numbers, repeated
+from .vectors import Value, made, null_where, numbers, repeated, row_count
 
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
 _ONE_BY_LN2 = 1.44269504088896338700
@@ -35,7 +34,7 @@ def exponential(step: Step, value: Any) -> Any:
 
 def logarithm(step: Step, *values: Value) -> Any:
     """`ln(number)` and `log(base, number)`: null at zero and below."""
-    count = next(len(v) for v in values if not isinstance(v, pa.Scalar))
+    count = row_count(*values)
     *bases, value = (repeated(v, count) for v in values)
     data = numbers(value)
     with np.errstate(all="ignore"):

@@ -15,14 +15,14 @@ from .java_numbers import java_double, shown_floats
 from .print_formats import Shown, print_parts
 from .program import Kind, Step, decimal_of
 from .texts import each
-from .vectors import Value, nulled, numbers, repeated
+from .vectors import Value, nulled, numbers, repeated, row_count
 
 _WIDE = Context(prec=400)
 
 
 def printed(step: Step, text: Value, *arguments: Value) -> Any:
     """`format_string`: null is shown as `null`."""
-    count = next(len(v) for v in (text, *arguments) if not isinstance(v, pa.Scalar))
+    count = row_count(text, *arguments)
     given = zip(arguments, step.kinds[1:], strict=True)
     shown = [
         part if isinstance(part, str) else _shown(part, *_whole_column(*next(given), count))

@@ -12,12 +12,22 @@ from ..hashing import hashes_of, places_of
 from ..json_support import path_steps
 from ..json_texts import read_path, read_texts
 from .program import Step, decimal_of
-from .vectors import Value, made, numbers, plain, plain_type, repeated, shown_type, unscaled_words
+from .vectors import (
+    Value,
+    made,
+    numbers,
+    plain,
+    plain_type,
+    repeated,
+    row_count,
+    shown_type,
+    unscaled_words,
+)
 
 
 def struct(step: Step, *values: Value) -> Any:
     """`named_struct`: the names are in the kind."""
-    count = next(len(v) for v in values if not isinstance(v, pa.Scalar))
+    count = row_count(*values)
     fields = list(plain_type(step.kind))
     return pa.StructArray.from_arrays([repeated(v, count) for v in values], fields=fields)
 
@@ -41,7 +51,7 @@ def json_value(step: Step, text: Any, path: Value) -> Any:
 
 def hashed(step: Step, *values: Value) -> Any:
     """`hash` and `xxhash64`."""
-    count = next(len(v) for v in values if not isinstance(v, pa.Scalar))
+    count = row_count(*values)
     columns = [
         _hashable(repeated(value, count), kind)
         for value, kind in zip(values, step.kinds, strict=True)

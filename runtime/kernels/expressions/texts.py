@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..ordering import spread
 from .program import Step
-from .vectors import Value, nulled, numbers, repeated
+from .vectors import Value, nulled, numbers, repeated, row_count
 
 _MAX = 2**31 - 1
 
@@ -164,7 +164,7 @@ def octets(step: Step, text: Any) -> Any:
 def substring(step: Step, text: Any, start: Value, size: Value) -> Any:
     """`substring(text, start, size)`: counts from 1, or from the end."""
     if not isinstance(start, pa.Scalar) or not isinstance(size, pa.Scalar):
-        return _substrings(repeated(text, _rows(text, start, size)), start, size)
+        return _substrings(repeated(text, row_count(text, start, size)), start, size)
     first, count = start.as_py(), size.as_py()
     if first is None or count is None:
         return pa.nulls(len(text), text.type)
@@ -174,10 +174,6 @@ def substring(step: Step, text: Any, start: Value, size: Value) -> Any:
     end = begin + count
     stop = None if (begin < 0 <= end) or end > _MAX else end
     return pc.utf8_slice_codeunits(text, begin, stop)
-
-
-def _rows(*values: Value) -> int:
-    return next(len(value) for value in values if not isinstance(value, pa.Scalar))
 
 
 def _substrings(text: Any, start: Value, size: Value) -> Any:
@@ -211,7 +207,7 @@ def concat(step: Step, *texts: Value) -> Any:
 def concat_ws(step: Step, separator: Value, *texts: Value) -> Any:
     """`concat_ws` with a constant separator: nulls are left out."""
     between = separator.as_py()
-    count = next(len(text) for text in texts if not isinstance(text, pa.Scalar))
+    count = row_count(*texts)
     if between is None:
         return pa.nulls(count, pa.string())
     parts = [

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from . import messages
 from .accepting import WEEKDAYS
 from .program import Step
-from .vectors import Value, made, numbers, repeated
+from .vectors import Value, made, numbers, repeated, row_count
 from .zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 
 _MONTH_UNITS = {
@@ -258,7 +258,7 @@ def in_zone(step: Step, first: Value, second: Value, time: Value | None = None) 
 def months_between(step: Step, end: Value, start: Value, rounds: Value) -> Any:
     """`months_between`: whole months where the days are the same or both the last ones."""
     zone = zone_of(step.zone)
-    count = max(len(v) for v in (end, start) if not isinstance(v, pa.Scalar))
+    count = row_count(end, start)
     both = pc.and_(*(repeated(value, count).is_valid() for value in (end, start)))
     sides = []
     for value in (end, start):

@@ -120,6 +120,11 @@ def has_nulls(value: Value) -> bool:
     return not value.is_valid if isinstance(value, pa.Scalar) else bool(value.null_count)
 
 
+def row_count(*values: Value) -> int:
+    """How many rows some values have, of which one at least is a column."""
+    return next(len(value) for value in values if not isinstance(value, pa.Scalar))
+
+
 def numbers(value: Value) -> Any:
     """Numbers for numpy: an array or a number; 0 for null."""
     if isinstance(value, pa.Scalar):

@@ -5,16 +5,15 @@ An offset is found in a table of the zone's changes, which is made once per zone
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from ....planner.model.text.time_zones import fixed_offset, zone
 from ...state.rows import Int64
 from .dates import shown_date
-from .zone_names import fixed_offset
 
 MICROS = 1_000_000
 DAY = 86_400 * MICROS
@@ -101,10 +100,10 @@ def zone_of(name: str) -> Zone:
     if seconds is not None:
         micros = seconds * MICROS
         return Zone(micros, empty, np.full(1, micros, np.int64))
-    return _tabled(ZoneInfo(name))
+    return _tabled(zone(name))
 
 
-def _tabled(info: ZoneInfo) -> Zone:
+def _tabled(info: tzinfo) -> Zone:
     start = datetime(1970, 1, 1, tzinfo=UTC)
 
     def offset(second: int) -> int:

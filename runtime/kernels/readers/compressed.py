@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import KernelError, failed_read
+from ..errors import failed_read, not_exact
 
 _CHUNK = 1 << 20
 
@@ -79,11 +79,7 @@ def opened(path: str) -> Iterator[Any]:
     """
     suffix = Path(path).suffix.lower()
     if suffix in _NOT_READ:
-        raise KernelError(
-            "STATEPLAN_NOT_EXACT",
-            f"[STATEPLAN_NOT_EXACT] The embedded engine reads no files that end with '{suffix}': "
-            f"'{path}'. Run the query with --engine spark.",
-        )
+        raise not_exact(f"The embedded engine reads no files that end with '{suffix}': '{path}'.")
     with open(path, "rb") as file:
         if suffix not in _CONTENT:
             yield file

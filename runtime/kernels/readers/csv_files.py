@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from ..errors import KernelError
+from ..errors import KernelError, not_exact
 from ..json_errors import Uncertain
 from ..json_filters import PushedFilter
 from ..json_malformed import malformed
@@ -286,11 +286,8 @@ class _FileReader:
         raise malformed(self._path, line, shown, self._output, None)
 
     def _uncertain(self, number: int, error: Uncertain) -> KernelError:
-        condition = "STATEPLAN_NOT_EXACT"
-        return KernelError(
-            condition,
-            f"[{condition}] Line {number} of '{self._path}' has {error} and is not read as Spark "
-            "would here. Run the query with --engine spark.",
+        return not_exact(
+            f"Line {number} of '{self._path}' has {error} and is not read as Spark would here."
         )
 
 

@@ -21,7 +21,7 @@ from ....planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
-from ..expressions.zone_names import known_zone
+from ....planner.model.text.time_zones import known_zone
 from .time_patterns import unsupported_pattern
 
 _TYPES = (

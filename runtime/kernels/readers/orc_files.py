@@ -34,7 +34,7 @@ from ....planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
-from ..errors import KernelError, failed_read
+from ..errors import failed_read, not_exact
 from ..json_errors import Uncertain
 from .line_files import BATCH
 
@@ -113,11 +113,8 @@ def read_orc(path: str, schema: Any, columns: Sequence[int]) -> Iterator[Any]:
             for start in range(0, batch.num_rows, BATCH):
                 yield batch.slice(start, BATCH)
     except Uncertain as error:
-        condition = "STATEPLAN_NOT_EXACT"
-        raise KernelError(
-            condition,
-            f"[{condition}] The file '{path}' has {error} and is not read as Spark would here. Run "
-            "the query with --engine spark.",
+        raise not_exact(
+            f"The file '{path}' has {error} and is not read as Spark would here."
         ) from None
     except (OSError, pa.ArrowException) as error:
         raise failed_read(path, " ".join(str(error).split())) from error

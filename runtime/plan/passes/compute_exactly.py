@@ -357,9 +357,13 @@ def json_paths(node: AsIs) -> Select | None:
     match node.operator:
         case GenerateExec(generator=Call(name="json_tuple") as call) as operator:
             text, *names = call.arguments
-            if not all(isinstance(name, Literal) for name in names):
+            paths = [
+                lit(f"$['{name.value}']")
+                for name in names
+                if isinstance(name, Literal) and isinstance(name.value, str)
+            ]
+            if len(paths) < len(names):
                 return None
-            paths = [lit(f"$['{name.value}']") for name in names if isinstance(name, Literal)]
             columns = tuple(
                 Alias(
                     child=Call(name="get_json_object", arguments=(text, path)),
