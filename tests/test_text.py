@@ -53,8 +53,8 @@ from stateplan.planner.model.schemas.types import (
 )
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.model.text.literal_text import time_zone_scope
-from stateplan.planner.model.text.time_zones import fixed_offset, known_zone, zone
 from stateplan.planner.model.text.text import automatic_name, plan_text, pretty
+from stateplan.planner.model.text.time_zones import fixed_offset, known_zone, zone
 
 CONF = Conf()
 USER = AttributeReference(name="user", type_=STRING, expr_id=3)
