@@ -16,7 +16,7 @@ from .names import operators_by_name
 from .operators import OperatorMeaning
 from .report import Finding
 from .side import Side, SourcePlace
-from .stored import StoredCheckpoint, StoredOperator, StoredSource
+from .stored import StoredCheckpoint, StoredOperator, StoredSource, shape
 
 _FILES = ("json", "csv", "parquet", "orc", "text", "avro", "xml", "binaryfile")
 _EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
@@ -312,19 +312,6 @@ def _type_text(value: Any) -> str:
             return f"map<{_type_text(key)}, {_type_text(item)}>"
         case _:
             return str(value)
-
-
-def shape(value: Any) -> Any:
-    """A type of schema JSON without names, nullability and metadata."""
-    match value:
-        case {"type": "struct", "fields": list(fields)}:
-            return ["struct", [shape(f["type"]) for f in fields]]
-        case {"type": "array", "elementType": element}:
-            return ["array", shape(element)]
-        case {"type": "map", "keyType": key, "valueType": item}:
-            return ["map", shape(key), shape(item)]
-        case _:
-            return value
 
 
 ORDER = (names, sources, operators, schemas, properties)

@@ -89,3 +89,16 @@ class StoredCheckpoint:
     def by_stateplan(self) -> bool:
         """Whether our runtime wrote it."""
         return self.conf.get(PROVIDER, "").startswith("stateplan")
+
+
+def shape(value: Any) -> Any:
+    """A type of schema JSON without names, nullability and metadata."""
+    match value:
+        case {"type": "struct", "fields": list(fields)}:
+            return ["struct", [shape(f["type"]) for f in fields]]
+        case {"type": "array", "elementType": element}:
+            return ["array", shape(element)]
+        case {"type": "map", "keyType": key, "valueType": item}:
+            return ["map", shape(key), shape(item)]
+        case _:
+            return value
