@@ -1,14 +1,9 @@
-"""The state of `transformWithState` as Spark keeps it: column families of RocksDB.
-
-A variable has a family of its own, and some that Spark keeps for itself: how many elements a list
-has, and by which time what expires. Timers are there twice, by key and by time.
-"""
+"""The rows of `transformWithState` in Spark's column families, from our state."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,94 +11,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...physical.python_state import TransformWithStateInPySparkExec
+from ...physical.state_families import Family, StateVariable, families_of, timers_prefix
 from ...planner.model.schemas.schema_json import type_from_json
-from ...planner.model.schemas.types import LONG, NULL, StructField, StructType
+from ...planner.model.schemas.types import StructType
 from ..kernels.user_state.processor import ProcessorKernel
 from ..kernels.user_state.variables import Variable
 from ..state import StateRows
 from ..state.parts import TIMERS
 from .operators import Parts, RunningState, StoreRows, fit, key_columns
-from .rocksdb_files import KeyForm
 from .unsafe_reading import stored_type
 from .unsafe_writing import write_rows
 
-_TTL_MS = StructField("ttlExpirationMs", LONG)
-_COUNT = StructType((StructField("count", LONG),))
-_EXPIRATION = StructField("expirationMs", LONG)
-_EXPIRY = StructField("expiryTimestampMs", LONG, False)
-_NOTHING = StructType((StructField("__empty__", NULL),))
-_DUMMY = StructType((StructField("__dummy__", NULL),))
-_PLAIN, _BY_KEY, _BY_TIME = KeyForm(), KeyForm(prefix=1), KeyForm(prefix=1, ranged=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """A column family.
-
-    Attributes:
-        name: its name; those of Spark's own begin with `$`.
-        key, value: what its rows hold.
-        form: how its keys stand in the store.
-        merged: whether a key may have several values, one behind the other.
-        user_key: what the keys of a map hold.
-    """
-
-    name: str
-    key: StructType
-    value: StructType
-    form: KeyForm = _PLAIN
-    merged: bool = False
-    user_key: StructType | None = None
-
-
-def families_of(operator: TransformWithStateInPySparkExec, kernel: ProcessorKernel) -> list[Family]:
-    """The column families of a processor's variables and timers."""
-    key = operator.state_key_schema
-    return [
-        *(family for v in kernel.variables for family in _of_variable(v, key)),
-        *(_of_timers(kernel.time_mode, key) if TIMERS in kernel.layouts else ()),
-    ]
-
-
-def _of_variable(variable: Variable, key: StructType) -> Iterator[Family]:
-    name, value, user_key, entry = variable.name, _type(variable.value), None, key
-    form = _PLAIN
-    if variable.ttl_ms is not None:
-        value = StructType((StructField("value", value), _TTL_MS))
-    if variable.kind == "map":
-        user_key, form = _type(variable.key), _BY_KEY
-        entry = StructType((StructField("key", key), StructField("userKey", user_key)))
-    yield Family(
-        name=name,
-        key=entry,
-        value=value,
-        form=form,
-        merged=variable.kind == "list",
-        user_key=user_key,
-    )
-    if variable.kind == "list":
-        yield Family(name=f"$rowCounter_{name}", key=key, value=_COUNT)
-    if variable.ttl_ms is not None:
-        expiring = StructType((_EXPIRATION, StructField("elementKey", entry)))
-        yield Family(name=f"$ttl_{name}", key=expiring, value=_NOTHING, form=_BY_TIME)
-        if variable.kind == "list":
-            yield Family(name=f"$min_{name}", key=key, value=StructType((_EXPIRATION,)))
-            yield Family(name=f"$count_{name}", key=key, value=_COUNT)
-
-
-def timers_prefix(time_mode: str) -> str:
-    """How the names of the families of timers begin."""
-    return f"${'proc' if time_mode == 'ProcessingTime' else 'event'}Timers_"
-
-
-def _of_timers(time_mode: str, key: StructType) -> Iterator[Family]:
-    prefix, own = timers_prefix(time_mode), StructField("key", key)
-    by_key, by_time = StructType((own, _EXPIRY)), StructType((_EXPIRY, own))
-    yield Family(name=f"{prefix}keyToTimestamp", key=by_key, value=_DUMMY, form=_BY_KEY)
-    yield Family(name=f"{prefix}timestampToKey", key=by_time, value=_DUMMY, form=_BY_TIME)
-
-
 # ------------------------------------------------------------------------------------------- rows
+
+
+def families(operator: TransformWithStateInPySparkExec, kernel: ProcessorKernel) -> list[Family]:
+    """The column families of a processor's variables and timers."""
+    declared = (
+        StateVariable(
+            name=v.name,
+            kind=v.kind,
+            value=_type(v.value),
+            user_key=_type(v.key) if v.key else None,
+            expires=v.ttl_ms is not None,
+        )
+        for v in kernel.variables
+    )
+    return list(families_of(declared, operator.state_key_schema, kernel.time_mode))
 
 
 def family_rows(state: RunningState, parts: Parts) -> Mapping[str, StoreRows]:

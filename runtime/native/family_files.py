@@ -12,17 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...physical.python_state import TransformWithStateInPySparkExec
+from ...physical.state_families import STATE_KINDS, Family, timers_prefix
 from ..checkpoint import compact_json
 from ..files import write_new
 from ..kernels.user_state.processor import ProcessorKernel
 from ..state import Location
 from ..state.parts import TIMERS
 from ..state_files import java_chunks, java_text
-from .families import Family, timers_prefix
 
 _NO_USER_KEY = "{    }"
 _FIRST_SCHEMA = struct.pack(">h", 0)
-_KINDS = {"value": "ValueState", "list": "ListState", "map": "MapState"}
 
 
 def write_family_files(
@@ -50,7 +49,7 @@ def write_family_files(
     variables = [
         {
             "stateName": v.name,
-            "stateVariableType": _KINDS[v.kind],
+            "stateVariableType": STATE_KINDS[v.kind],
             "ttlEnabled": v.ttl_ms is not None,
         }
         for v in kernel.variables

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...physical.plan import StateStoreWriter
 from ...physical.python_state import TransformWithStateInPySparkExec
+from ...physical.state_families import KeyForm
 from ...planner.incremental_execution import IncrementalExecution
 from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ...planner.model.settings.pinned import PROVIDER
@@ -30,14 +31,13 @@ from ..state.scan import scan_state
 from ..state.version import StateVersion, task_of
 from ..state_files import write_spark_files
 from .checkpoint import HDFS_PROVIDER, OtherCheckpoint, running_states
-from .families import families_of
+from .families import families
 from .family_files import write_family_files
 from .hdfs_files import WRITTEN_CODEC, write_snapshot
 from .operators import DEFAULT, Parts, RunningState, StoreRows, Stores, give_state
 from .rocksdb_files import (
     ROCKSDB_PROVIDER,
     FamilyRows,
-    KeyForm,
     as_elements,
     write_database,
     write_keys,
@@ -212,10 +212,10 @@ def _write_families(
     operator, kernel = state.operator, state.kernel
     assert isinstance(operator, TransformWithStateInPySparkExec)
     assert isinstance(kernel, ProcessorKernel)
-    families = families_of(operator, kernel)
-    write_family_files(directory, operator, kernel, families)
+    written = families(operator, kernel)
+    write_family_files(directory, operator, kernel, written)
     found: dict[int, list[FamilyRows]] = {number: [] for number in range(own.stores)}
-    for family in families:
+    for family in written:
         if family.name not in rows:
             continue
         own_rows = rows[family.name]
@@ -232,8 +232,8 @@ def _write_families(
                     merged=family.merged,
                 )
             )
-    for partition, written in found.items():
-        write_database(directory / str(partition), own.version, written)
+    for partition, rows_there in found.items():
+        write_database(directory / str(partition), own.version, rows_there)
 
 
 def _partitions(rows: StoreRows, own: OtherCheckpoint) -> dict[int, list[int]]:

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...physical.state_families import KeyForm
 from ...planner.model.schemas.types import BINARY, StructField, StructType
 from ..files import write_new
 from ..state import Location
@@ -32,19 +33,6 @@ _VERSION = b"\0"
 """What stands before each row: the version of the encoding."""
 _SIZE = struct.Struct("<i")
 _FAMILY = struct.Struct("<h")
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeyForm:
-    """How keys stand in a store, so that RocksDB sorts them as Spark reads them.
-
-    Attributes:
-        prefix: how many columns stand first, in a row of their own: what state is scanned by.
-        ranged: whether this prefix is a long that rows are sorted by.
-    """
-
-    prefix: int = 0
-    ranged: bool = False
 
 
 def write_keys(
