@@ -306,7 +306,7 @@ def test_variables_of_a_copy_are_read_and_an_early_format_is_named(
     text = metadata.read_text(encoding="utf-8")
     metadata.write_text(text.replace("stateSchemaFilePaths", "stateSchemaFilePath"))
     shown = run("state", "show", moved)
-    assert (shown.exit_code, "pre-release of Spark 4.0" in shown.stderr) == (2, True)
+    assert (shown.exit_code, "hint: Start the query with a new" in shown.stderr) == (2, True)
 
 
 def _plain(value: Any) -> Any:

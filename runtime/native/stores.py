@@ -167,6 +167,8 @@ def operator_properties(
 def _told_by_spark(checkpoint: OtherCheckpoint, operator: int) -> Iterator[None]:
     try:
         yield
+    except RuntimeFailure:
+        raise
     except Exception as problem:  # PySpark's errors have no class in common
         lines = str(problem).split("\n")
         # Of an error of Java's that PySpark has no class for the first line names the call.
