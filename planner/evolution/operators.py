@@ -271,7 +271,7 @@ def _(writer: StreamingSymmetricHashJoinExec) -> dict[str, Fact]:
         "keys": Fact(
             (left.all_of(writer.left_keys), right.all_of(writer.right_keys)),
             ", ".join(
-                f"{pretty(a)} = {pretty(b)}"
+                f"{key_text(left.of(a))} = {key_text(right.of(b))}"
                 for a, b in zip(writer.left_keys, writer.right_keys, strict=True)
             ),
         ),
