@@ -45,9 +45,10 @@ from stateplan.runtime.kernels.expressions.compile import (
     in_day_time,
     unsupported,
 )
-from stateplan.runtime.kernels.expressions.evaluator import OPERATIONS as COMPUTED
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
+from stateplan.runtime.kernels.expressions.operations import OPERATIONS as COMPUTED
 from stateplan.runtime.kernels.expressions.supported import OPERATIONS
+from stateplan.runtime.kernels.expressions.vectors import is_encoded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,6 +56,14 @@ if TYPE_CHECKING:
 NAMES = list(COLUMNS.values())
 ROWS = table()
 BATCH = ROWS.combine_chunks().to_batches()[0]
+ENCODED = pa.RecordBatch.from_arrays(
+    [
+        c.dictionary_encode(null_encoding="encode") if pa.types.is_string(c.type) else c
+        for c in BATCH.columns
+    ],
+    BATCH.schema.names,
+)
+"""The rows as files have them whose strings are numbers of words."""
 SCHEMA = ", ".join(f"{column.name} {column.data_type.sql}" for column in NAMES)
 ZONED = ("date_trunc", "hour", "timestamp_add_interval", "timestamp_add_ym_interval",
          "subtract_timestamps", "date_format", "months_between")  # fmt: skip
@@ -139,6 +148,9 @@ class Outcome:
         else:
             array.validate(full=True)
             self.values, self.type = plain(array), array.type
+            (of_words,) = made.evaluate(ENCODED)
+            assert of_words.type == array.type
+            assert plain(of_words) == self.values, plan_text(expression)
 
     def fine(self) -> pa.Array:
         """Which rows do not fail."""
@@ -431,6 +443,22 @@ def test_conditions_are_passed_one_after_the_other() -> None:
     results, kept = Evaluator(program).select(batch)
     assert results[0].to_pylist() == [1, 1] * 30_000
     assert kept.to_pylist() == [False, True, False, False, True] * 30_000
+
+
+def test_conditions_on_encoded_strings() -> None:
+    text = AttributeReference(name="s", type_=STRING)
+    condition = _call("not", _call("=", _call("upper", text), lit("A")))
+    program = compile_program([text, _call("length", text)], [text], [condition])
+    assert program is not None
+    words = pa.array(["a", "bé", "A", None, "c"] * 30_000)
+    plain_batch = pa.record_batch([words], ["s"])
+    encoded_batch = pa.record_batch([words.dictionary_encode(null_encoding="encode")], ["s"])
+    expected, kept = Evaluator(program).select(plain_batch)
+    assert expected[0].to_pylist() == ["bé", "c"] * 30_000
+    results, passed = Evaluator(program).select(encoded_batch, encoded=True)
+    assert is_encoded(results[0])
+    assert [column.to_pylist() for column in results] == [c.to_pylist() for c in expected]
+    assert passed.equals(kept)
 
 
 def test_what_is_shared_is_computed_once() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..state.rows import Int64
 from .aggregate import AggregateKernel
+from .expressions.vectors import is_encoded
 from .kernel import Kernel
 from .windows import Windows
 
@@ -138,7 +139,7 @@ def _codes(columns: Sequence[Any], count: int) -> tuple[Codes, int]:
     """Numbers of rows, and how many there may be; too many of these: the numbers say nothing."""
     codes, space = np.zeros(count, np.int64), 1
     for column in columns:
-        coded = column.dictionary_encode(null_encoding="encode")
+        coded = column if is_encoded(column) else column.dictionary_encode(null_encoding="encode")
         space *= len(coded.dictionary)
         if space > _MOST_CODES:
             break
