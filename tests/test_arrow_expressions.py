@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from arrow_cases import COLUMNS, casts, operations, table, trees
@@ -39,6 +40,7 @@ from stateplan.planner.model.schemas.types import (
 from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.model.tree import replace
+from stateplan.runtime.kernels.early_groups import encoded_where_repeated
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.compile import (
     compile_program,
@@ -48,7 +50,7 @@ from stateplan.runtime.kernels.expressions.compile import (
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.operations import OPERATIONS as COMPUTED
 from stateplan.runtime.kernels.expressions.supported import OPERATIONS
-from stateplan.runtime.kernels.expressions.vectors import is_encoded
+from stateplan.runtime.kernels.expressions.vectors import decoded, is_encoded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -445,20 +447,33 @@ def test_conditions_are_passed_one_after_the_other() -> None:
     assert kept.to_pylist() == [False, True, False, False, True] * 30_000
 
 
-def test_conditions_on_encoded_strings() -> None:
-    text = AttributeReference(name="s", type_=STRING)
-    condition = _call("not", _call("=", _call("upper", text), lit("A")))
-    program = compile_program([text, _call("length", text)], [text], [condition])
+@pytest.mark.parametrize("more", [0, 100_000])
+def test_conditions_on_encoded_strings(more: int) -> None:
+    # Of a batch several parts are computed, the words once, even where a part has fewer rows.
+    text, other = (
+        AttributeReference(name="s", type_=STRING),
+        AttributeReference(name="n", type_=INT),
+    )
+    condition = _call(
+        "and", _call("not", _call("=", _call("upper", text), lit("A"))), _call("isnotnull", other)
+    )
+    program = compile_program([text, _call("upper", text)], [other, text], [condition])
     assert program is not None
-    words = pa.array(["a", "bé", "A", None, "c"] * 30_000)
-    plain_batch = pa.record_batch([words], ["s"])
-    encoded_batch = pa.record_batch([words.dictionary_encode(null_encoding="encode")], ["s"])
-    expected, kept = Evaluator(program).select(plain_batch)
-    assert expected[0].to_pylist() == ["bé", "c"] * 30_000
-    results, passed = Evaluator(program).select(encoded_batch, encoded=True)
-    assert is_encoded(results[0])
-    assert [column.to_pylist() for column in results] == [c.to_pylist() for c in expected]
-    assert passed.equals(kept)
+    assert program.read_by_results == {1}
+    words = pa.array(["a", "bé", "A", None, "c"] * 30_000 + [f"w{i}" for i in range(more)])
+    words = words.take(np.random.default_rng(more).permutation(len(words)))
+    numbers = pa.array(np.arange(len(words)), pa.int32())
+    coded = encoded_where_repeated(words)
+    assert is_encoded(coded)
+    expected, kept = Evaluator(program).select(pa.record_batch([numbers, words], ["n", "s"]))
+    passed = words.filter(kept)
+    assert len(passed) == 60_000 + more
+    assert [passed, pc.utf8_upper(passed)] == expected
+    batch = pa.RecordBatch.from_arrays([numbers, coded], ["n", "s"])
+    results, mask = Evaluator(program).select(batch, encoded=True)
+    assert all(map(is_encoded, results))
+    assert [decoded(column) for column in results] == expected
+    assert mask == kept
 
 
 def test_what_is_shared_is_computed_once() -> None:

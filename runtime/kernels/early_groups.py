@@ -116,9 +116,7 @@ def key_codes(columns: Sequence[Any], count: int) -> KeyCodes | None:
     """Numbers of keys, given by their columns; None where it is not worth while to have them."""
     if count < _LEAST or any(pa.types.is_nested(column.type) for column in columns):
         return None
-    sample, _ = _codes([column.slice(0, _SAMPLE) for column in columns], _SAMPLE)
-    # Of so many in a sample at random there are about ten times as many in all.
-    if len(np.unique(sample)) > 0.95 * _SAMPLE:
+    if not _seem_repeated(columns):
         return None
     codes, space = _codes(columns, count)
     if space > _MOST_CODES:
@@ -133,6 +131,20 @@ def key_codes(columns: Sequence[Any], count: int) -> KeyCodes | None:
     first = np.empty(number, np.int64)
     first[dense[::-1]] = np.arange(count - 1, -1, -1)  # of several the last one stays
     return KeyCodes(dense, first)
+
+
+def encoded_where_repeated(column: Any) -> Any:
+    """Strings, encoded if that leaves few words; other columns as they are."""
+    if not pa.types.is_string(column.type) or len(column) < _LEAST or not _seem_repeated([column]):
+        return column
+    coded = column.dictionary_encode(null_encoding="encode")
+    return coded if _REPEATED * len(coded.dictionary) <= len(column) else column
+
+
+def _seem_repeated(columns: Sequence[Any]) -> bool:
+    sample, _ = _codes([column.slice(0, _SAMPLE) for column in columns], _SAMPLE)
+    # Of so many in a sample at random there are about ten times as many in all.
+    return len(np.unique(sample)) <= 0.95 * _SAMPLE
 
 
 def _codes(columns: Sequence[Any], count: int) -> tuple[Codes, int]:

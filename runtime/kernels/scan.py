@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from ..state.rows import Int64, columns_of
 from ..state.version import task_of
-from .early_groups import EarlyGroups
+from .early_groups import EarlyGroups, encoded_where_repeated
 from .expressions.evaluator import Evaluator
 from .expressions.vectors import decoded, is_encoded
 from .hashing import hashes_of, places_of
@@ -133,6 +133,8 @@ def scan_rows(
         if scan.time is not None and number % tasks == task:
             (times,) = scan.time.evaluate(batch)
             seen = seen.with_times(times)
+        if early is not None:
+            batch = _with_words(scan, batch)
         keys, kept = scan.keys.select(batch, encoded=True)
         count = batch.num_rows if kept is None else kept.true_count
         if early is not None:
@@ -176,6 +178,13 @@ def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]
     return [given[place] for place in scan.places]
 
 
+def _with_words(scan: Scan, batch: Any) -> Any:
+    """A chunk whose strings, where keys are made of them, are encoded if that pays."""
+    read = scan.keys.program.read_by_results
+    columns = [encoded_where_repeated(c) if i in read else c for i, c in enumerate(batch.columns)]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names) if columns else batch
+
+
 def row_groups(file: ScanFile) -> int:
     """How many parts of a file can be read apart; 1 where that cannot be told."""
     with contextlib.suppress(OSError, pa.ArrowException):
@@ -202,8 +211,13 @@ class Chunk:
     origin: int
 
 
-def scan_part(scan: Scan, file: ScanFile, part: int) -> Iterator[Chunk]:
+def scan_part(scan: Scan, file: ScanFile, part: int, *, grouped: bool) -> Iterator[Chunk]:
     """The rows of one row group of a file: where all tasks are in one process.
+
+    Args:
+        scan: what to read.
+        file, part: where.
+        grouped: whether the rows are to be grouped as they are read.
 
     Raises:
         SourceError, KernelError: as `scan_rows`.
@@ -213,6 +227,8 @@ def scan_part(scan: Scan, file: ScanFile, part: int) -> Iterator[Chunk]:
         if scan.time is not None:
             (times,) = scan.time.evaluate(batch)
             seen = seen.with_times(times)
+        if grouped:
+            batch = _with_words(scan, batch)
         keys, kept = scan.keys.select(batch, encoded=True)
         count = batch.num_rows if kept is None else kept.true_count
         columns = _travelling(scan, batch, kept, keys)

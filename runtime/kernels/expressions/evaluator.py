@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -62,7 +62,8 @@ class Evaluator:
         Returns:
             The results, and a boolean array over the batch's rows; None: all rows pass.
         """
-        parts = [self._chunk(part, encoded) for part in _chunks(batch)]
+        words = _Words(batch.num_rows)
+        parts = [self._chunk(part, words, encoded) for part in _chunks(batch)]
         if len(parts) == 1:
             return parts[0]
         results = [joined(columns) for columns in zip(*(p[0] for p in parts), strict=True)]
@@ -74,8 +75,8 @@ class Evaluator:
         ]
         return results, pa.concat_arrays(masks)
 
-    def _chunk(self, batch: Any, encoded: bool) -> tuple[list[Any], Any]:
-        rows, kept = _Rows(self.program.steps, batch, batch.num_rows), None
+    def _chunk(self, batch: Any, words: _Words, encoded: bool) -> tuple[list[Any], Any]:
+        rows, kept = _Rows(self.program.steps, batch, batch.num_rows, words), None
         for condition in self.program.conditions:
             passed = truths(repeated(rows.value(condition), rows.count))
             if passed.false_count:
@@ -95,6 +96,19 @@ def _chunks(batch: Any) -> Iterable[Any]:
     return (batch.slice(start, CHUNK) for start in range(0, batch.num_rows, CHUNK))
 
 
+@dataclass
+class _Words:
+    """What steps give for the words of encoded columns: once for all rows of a batch.
+
+    Attributes:
+        most: the rows of the batch; nothing is computed for more words.
+        known: what is computed, by step.
+    """
+
+    most: int
+    known: dict[int, Value] = field(default_factory=dict)
+
+
 class _Rows:
     """Some rows of a batch, and what is known of them, each step once."""
 
@@ -103,11 +117,13 @@ class _Rows:
         steps: tuple[Step, ...],
         batch: Any,
         count: int,
+        words: _Words,
         upper: _Rows | None = None,
         mask: Any = None,
     ) -> None:
         self._steps = steps
         self._batch = batch
+        self._words = words
         self._upper = upper
         self._mask = mask
         self._known: dict[int, Value] = {}
@@ -116,7 +132,7 @@ class _Rows:
 
     def where(self, mask: Any) -> _Rows:
         """The rows where a boolean array without nulls is true."""
-        return _Rows(self._steps, None, mask.true_count, self, mask)
+        return _Rows(self._steps, None, mask.true_count, self._words, self, mask)
 
     def value(self, place: int) -> Value:
         """What a step gives, as values of its type."""
@@ -165,20 +181,22 @@ class _Rows:
                 return self._case(step, step.inputs)
             case "coalesce":
                 return self._first(step)
-        given = None if step.raises else self._of_words(step)
+        given = None if step.raises else self._of_words(place, step)
         return OPERATIONS[step.name](step, *self._inputs(step)) if given is None else given
 
-    def _of_words(self, step: Step) -> Value | None:
+    def _of_words(self, place: int, step: Step) -> Value | None:
         """What a step gives, computed once for each word of the only column that it takes."""
         values = [self.encoded(place) for place in step.inputs]
         columns = [value for value in values if not isinstance(value, pa.Scalar)]
         if len(columns) != 1 or not is_encoded(columns[0]):
             return None
         words, numbers = columns[0].dictionary, columns[0].indices
-        if len(words) > self.count:
+        if len(words) > self._words.most:
             return None
-        of_words = (words if value is columns[0] else value for value in values)
-        given = OPERATIONS[step.name](step, *of_words)
+        given = self._words.known.get(place)
+        if given is None:
+            of_words = (words if value is columns[0] else value for value in values)
+            given = self._words.known[place] = OPERATIONS[step.name](step, *of_words)
         if isinstance(given, pa.Scalar):
             return given
         if step.kind == "string":
