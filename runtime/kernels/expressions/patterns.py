@@ -223,8 +223,8 @@ class _Reader:
         if not quantifier:
             return part
         inside = range(before + 1, self.groups + 1)
-        repeats_start = self.starts > starts
-        if part.empty or repeats_start or self._wanted.intersection(inside) or part.times * times >= 1000:
+        fixed = part.empty or self.starts > starts or self._wanted.intersection(inside)
+        if fixed or part.times * times >= 1000:
             raise Refused(self._text)
         least = quantifier[0] in "*?" or quantifier.startswith(("{0,", "{0}"))
         return _Part(
