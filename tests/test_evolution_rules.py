@@ -156,6 +156,18 @@ def test_from_append_to_update_with_having(tmp_path: Path) -> None:
         assert checked(*pair, tmp_path / verdict / having[-1:]).verdict == verdict, having
 
 
+@pytest.mark.parametrize(
+    ("key", "verdict"), [("session_window(ts, '20 seconds')", "differs"), ("k", "same")]
+)
+def test_sessions_drop_late_rows_in_complete_mode(key: str, verdict: str, tmp_path: Path) -> None:
+    sql = (
+        f"SELECT {key} AS a, count(*) AS n FROM STREAM events WATERMARK ts DELAY OF INTERVAL {{0}} "
+    )
+    sql += f"SECONDS GROUP BY {key}, k"
+    pair = queries(sql.format(10), sql.format(50), mode="complete")
+    assert checked(*pair, tmp_path).verdict == verdict
+
+
 def static(rows: list[dict[str, object]]) -> Query:
     return stateplan.sql(
         "SELECT name, count(*) AS n FROM STREAM events JOIN t ON events.k = t.k GROUP BY name",

@@ -225,6 +225,12 @@ def _(writer: SessionWindowStateStoreSaveExec) -> bool:
     return writer.output_mode != "complete" and writer.session.delay_ms is not None
 
 
+@hears_watermark.register
+def _(writer: SessionWindowStateStoreSaveExec) -> bool:
+    """Late rows are dropped in complete mode too, where other aggregates take them."""
+    return writer.session.delay_ms is not None
+
+
 # ------------------------------------------------------------------------ deduplication, limit
 
 

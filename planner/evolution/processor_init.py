@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...physical.state_families import StateVariable, VariableKind
@@ -227,8 +227,8 @@ class _Init:
     def _binary_op(self, instruction: dis.Instruction) -> None:
         second, first = self._stack.pop(), self._stack.pop()
         whole = type(first) is int and type(second) is int
-        compute = _COMPUTED.get(instruction.argrepr) if whole else None
-        self._stack.append(_Unknown() if compute is None else compute(first, second))
+        product = whole and instruction.argrepr == "*"  # a time to live in other units
+        self._stack.append(first * second if product else _Unknown())
 
     def _import_name(self, instruction: dis.Instruction) -> None:
         del self._stack[-2:]
@@ -332,13 +332,6 @@ def _known(value: Any) -> Any:
         parts = dict(value.state[-1]) if value.state else {}
         return _TypeMade(value.name.removeprefix(_TYPES), parts)
     return value
-
-
-_COMPUTED: dict[str, Callable[[int, int], int]] = {
-    "*": lambda a, b: a * b,
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-}
 
 
 def _schema(value: Any) -> StructType:
