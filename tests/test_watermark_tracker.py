@@ -49,6 +49,11 @@ def test_two_operators_by_policy(policy: str, first: int, both: int) -> None:
     assert tracker.update([A, B], {"b": saw(900)}) == both
 
 
+@pytest.mark.parametrize(("policy", "moved"), [("min", 0), ("max", 1000)])
+def test_an_operator_that_the_optimizer_removes_counts(policy: str, moved: int) -> None:
+    assert WatermarkTracker(policy, ["a", "b"]).update([A], {"a": saw(1100)}) == moved
+
+
 def test_a_restart_keeps_the_global_one_and_forgets_each_operators_own() -> None:
     tracker = WatermarkTracker()
     tracker.restore(900)

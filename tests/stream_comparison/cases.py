@@ -8,6 +8,7 @@ from typing import Any
 
 import large_streams
 import operator_streams
+import random_compositions
 import random_joins
 import random_streams
 import random_tables
@@ -22,6 +23,7 @@ SHAPES: dict[str, list[str]] = {
     "operators": list(operator_streams.SHAPES),
     "user state": list(user_state_streams.SHAPES),
     "variety": list(random_variety.SHAPES),
+    "compositions": list(random_compositions.SHAPES),
     "large": list(large_streams.SHAPES),
 }
 
@@ -70,6 +72,8 @@ class Name:
     def _made(self) -> Case:
         if self.family == "variety":
             return random_variety.case(self.shape, self.seed, self.batches)
+        if self.family == "compositions":
+            return random_compositions.case(self.shape, self.seed, self.batches)
         if self.family == "large":
             return large_streams.case(self.shape, self.seed, self.batches)
         if self.family == "operators":
