@@ -20,6 +20,7 @@ from ..planner.description import Scenario, Step
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import (
     AnalysisError,
+    PlanningError,
     RuntimeFailure,
     StateplanError,
     StreamingCheckError,
@@ -247,6 +248,8 @@ class ScenarioRun:
         place: dict[str, Any]
         if isinstance(error, AnalysisError):
             place = {"phase": "analysis"}
+        elif isinstance(error, PlanningError) and step < 0:
+            place = {"phase": "batch", "step": 0, "batch": 0}  # Spark plans when it runs a batch
         elif isinstance(error, StreamingCheckError) or step < 0:
             place = {"phase": "start"}
         else:
