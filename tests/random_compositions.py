@@ -83,9 +83,6 @@ NESTED = [
 OPS = ["append:1 list", "set:6 map", "append:3 timer:40 list", "timer:10 timers", "set:1 get:1"]
 
 
-# -------------------------------------------------------------------------------- composed plans
-
-
 def _leaf(rng: random.Random) -> str:
     """A stream with its watermark."""
     name, time = rng.choice([("events", "ts"), ("events", "ts"), ("clicks", "at")])
@@ -189,9 +186,6 @@ def with_user_state(rng: random.Random) -> Case:
     return {"python": code, "output_mode": mode, "conf": {PROVIDER: ROCKS}}
 
 
-# ------------------------------------------------------------------------------------- joins
-
-
 def many_joins(rng: random.Random) -> Case:
     """Three or four inputs, by ranges, equal times and windows."""
     names = ["e", "c", "d", "f"][: rng.choice([3, 3, 4])]
@@ -208,7 +202,7 @@ def many_joins(rng: random.Random) -> Case:
         bound = rng.choice(BOUNDS).replace("a.t", f"{with_}.t").replace("b.t", f"{name}.t")
         more = rng.choice(["", "", f" AND {with_}.qty < {name}.qty", f" AND {name}.qty > 0"])
         sql += f" {kind} {part} ON {with_}.user = {name}.user AND {bound}{more}"
-    shown = ", ".join(f"{name}.{column} AS {name}{column}" for name in names for column in "t")
+    shown = ", ".join(f"{name}.t AS {name}t" for name in names)
     rows = f"SELECT {names[0]}.user, {shown}, {names[-1]}.qty AS q FROM {sql}"
     chosen = rng.choice(
         [
@@ -247,9 +241,6 @@ def self_joins(rng: random.Random) -> Case:
     return {"sql": sql, "output_mode": "append"}
 
 
-# ---------------------------------------------------------------------------- times and types
-
-
 def zones(rng: random.Random) -> Case:
     zone = rng.choice(list(ZONES))
     source = watermarked(rng).replace("SECONDS", "MINUTES")
@@ -285,17 +276,15 @@ def far_times(rng: random.Random) -> Case:
 
 
 def decimals(rng: random.Random) -> Case:
-    values = [
-        rng.choice(OVER_DECIMALS).format(f"({rng.choice(DECIMALS)})") + f" AS f{i}"
-        for i in range(4)
-    ]
+    made = (rng.choice(OVER_DECIMALS).format(f"({rng.choice(DECIMALS)})") for _ in range(4))
+    values = ", ".join(f"{text} AS f{i}" for i, text in enumerate(made))
     key = rng.choice([f"{rng.choice(DECIMALS)} AS k", f"{rng.choice(WINDOWS)} AS w", "ok AS k"])
     given = ", ".join(f"{text} AS f{i}" for i, text in enumerate(rng.sample(DECIMALS, 4)))
     left, right = watermarked(rng), random_joins.streams(rng)[1]
     sql = rng.choice(
         [
-            f"SELECT {key}, {', '.join(values)} FROM {left} GROUP BY 1",
-            f"SELECT {key}, {', '.join(values)} FROM {left} GROUP BY 1",
+            f"SELECT {key}, {values} FROM {left} GROUP BY 1",
+            f"SELECT {key}, {values} FROM {left} GROUP BY 1",
             f"SELECT {given} FROM STREAM events",
             f"SELECT DISTINCT ts, {rng.choice(DECIMALS)} AS d FROM {left}",
             f"SELECT e.ts, c.price, e.price AS p FROM {left} AS e JOIN {right} AS c ON "

@@ -50,14 +50,15 @@ class Actor(StatefulProcessor):
     Args:
         rows: whether it gets rows, or DataFrames.
         ttl_ms: the time to live of its list and map.
+        values: whether its value has that too.
     """
 
-    def __init__(self, rows: bool = False, ttl_ms: int | None = None) -> None:
-        self._rows, self._ttl_ms = rows, ttl_ms
+    def __init__(self, rows: bool = False, ttl_ms: int | None = None, values: bool = False) -> None:
+        self._rows, self._ttl_ms, self._value_ttl_ms = rows, ttl_ms, ttl_ms if values else None
 
     def init(self, handle: Any) -> None:
         self._handle = handle
-        self._count = handle.getValueState("count", "n INT, at TIMESTAMP")
+        self._count = handle.getValueState("count", "n INT, at TIMESTAMP", self._value_ttl_ms)
         self._list = handle.getListState("list", "x DOUBLE, s STRING", self._ttl_ms)
         self._map = handle.getMapState("map", "k STRING, i INT", "v LONG", self._ttl_ms)
 
@@ -155,6 +156,7 @@ def with_processor(
     *,
     rows: bool = False,
     ttl_ms: int | None = None,
+    values: bool = False,
     initial: Any = None,
 ) -> Any:
     """A query with transformWithState, or transformWithStateInPandas."""
@@ -162,4 +164,4 @@ def with_processor(
     run = groups.transformWithState if rows else groups.transformWithStateInPandas
     schema = "key STRING, what STRING, said STRING"
     given = None if initial is None else initial.groupBy("user")
-    return run(Actor(rows, ttl_ms), schema, "update", time_mode, initialState=given)
+    return run(Actor(rows, ttl_ms, values), schema, "update", time_mode, initialState=given)

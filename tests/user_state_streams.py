@@ -19,6 +19,9 @@ _VARIABLES = (
     *("value", "count:1", "count:5", "forget", "list", "append:3", "extend:2", "clear"),
     *("map", "set:1", "set:6", "set:11", "get:6", "unset:1", "empty", "count:2", "append:9"),
 )
+# Spark 4.3 keeps the expiry of a map's key that was removed. Later it counts the key once more as
+# removed, and takes away what was put under it meanwhile: a loss of values, which we do not copy.
+_KEPT = tuple(op for op in _VARIABLES if op != "unset:1")
 # Spark's count of updated rows starts anew at each put of a list without a time to live.
 _PUT = ("put:4", "put:1")
 _TIMERS = ("timer:10", "timer:31", "timer:46", "timer:64", "untimer:31", "timers")
@@ -41,7 +44,12 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "expiring": (
         "with_processor",
         "events, 'ProcessingTime', ttl_ms=1",
-        (*_VARIABLES, *_PUT, *_SOON),
+        (*_KEPT, *_PUT, *_SOON),
+    ),
+    "expiring values": (
+        "with_processor",
+        "events, 'ProcessingTime', rows=True, ttl_ms=1, values=True",
+        (*_KEPT, *_PUT, *_SOON),
     ),
     "living": (
         "with_processor",

@@ -16,6 +16,7 @@ first where the batch before showed that this pays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar, cast
 
 from ...physical.aggregate import BaseAggregateExec, MergingSessionsExec
 from ...physical.basic import ExpandExec, ProjectExec
@@ -51,6 +52,7 @@ from .specs import (
 from .translate import translate
 
 _ONE_EVENT_TIME = "spark.sql.streaming.statefulOperator.allowMultiple"
+E = TypeVar("E", bound=Expression)
 
 
 def partial_of(save: SparkPlan) -> BaseAggregateExec:
@@ -88,6 +90,7 @@ def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
 
 def _groups(partial: BaseAggregateExec, mode: OutputMode, facts: BatchFacts) -> Select:
     """The rows that the first step of an aggregation takes, and a kernel that has no state yet."""
+    partial = _with_copies(partial)
     functions = functions_of(partial)
     keys = [key(a, window_size(a, partial.child)) for a in partial.key_attributes]
     made, sources = row_buffers(functions)
@@ -116,7 +119,8 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     mode = mode_of(node)
     if mode != "complete":
         check_event_times(node.child, facts)
-    partial = partial_of(node)
+    first = partial_of(node)
+    partial = _with_copies(first)
     functions = functions_of(partial)
     keys = [plain(a) for a in node.keys]
     session = window(node.session, window_size(node.session, partial.child))
@@ -140,7 +144,7 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
         functions=functions,
         mode=mode,
         sources=sources,
-        merge_first=_merges_first(node, partial),
+        merge_first=_merges_first(node, first),
         late=micros(node.event_time_watermark_for_late_events) if watermarked else None,
         evict=micros(node.event_time_watermark_for_eviction) if watermarked else None,
     )
@@ -246,6 +250,25 @@ def hashed(keys: Sequence[Carried]) -> tuple[Expression, ...]:
     return tuple(e for k in keys for e in k.hashed)
 
 
+def _with_copies(partial: BaseAggregateExec) -> BaseAggregateExec:
+    """The first step, with copies of columns that keys are made of, for its functions.
+
+    A key's floats come in one form of zero and NaN under its column's id; functions take all forms.
+    """
+    made = {key.expr_id for key in partial.keys if isinstance(key, Alias)}
+    made &= frozenset[int]().union(*(a.references for a in partial.aggregates))
+    columns = partial.child.output
+    copies = {a.expr_id: Alias(child=a, name=a.name) for a in columns if a.expr_id in made}
+
+    def copied(node: E) -> E:
+        known = isinstance(node, AttributeReference) and copies.get(node.expr_id)
+        return cast(E, known.to_attribute()) if known else node
+
+    below = ProjectExec(project_list=(*columns, *copies.values()), child=unsorted(partial.child))
+    aggregates = tuple(a.transform_up(copied) for a in partial.aggregates)
+    return replace(partial, child=below, aggregates=aggregates) if copies else partial
+
+
 def row_buffers(
     functions: Sequence[BufferedFunction],
 ) -> tuple[tuple[Alias, ...], tuple[int | None, ...]]:
@@ -337,9 +360,6 @@ def window_size(column: AttributeReference, node: SparkPlan) -> int | None:
     if len(node.children) != 1 or column.expr_id not in node.output_ids:
         return None
     return window_size(column, node.children[0])
-
-
-# --------------------------------------------------------------------------------- without state
 
 
 def _below(node: BaseAggregateExec) -> SparkPlan:
