@@ -36,8 +36,8 @@ from ...planner.model.expressions.core import (
 from ...planner.model.functions.aggregate_forms import row_over
 from ...planner.model.schemas.types import LONG, ArrayType
 from ...planner.model.tree import replace
-from ...rules.preparation.state import refuse_several_event_times
 from .carried import Carried, constant_length, key, plain, window
+from .event_times import check_aggregation
 from .facts import BatchFacts
 from .nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
 from .specs import (
@@ -51,7 +51,6 @@ from .specs import (
 )
 from .translate import translate
 
-_ONE_EVENT_TIME = "spark.sql.streaming.statefulOperator.allowMultiple"
 E = TypeVar("E", bound=Expression)
 
 
@@ -74,8 +73,7 @@ def partial_of(save: SparkPlan) -> BaseAggregateExec:
 @translate.register(StateStoreSaveExec)
 def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     mode = mode_of(node)
-    if mode != "complete":
-        check_event_times(node.child, facts)
+    check_aggregation(node, mode, node.keys, "aggregations", facts)
     groups = _groups(partial_of(node), mode, facts)
     (kernel,) = groups.children
     assert isinstance(kernel, Kernel) and isinstance(kernel.spec, AggregateSpec)
@@ -117,8 +115,7 @@ def _groups(partial: BaseAggregateExec, mode: OutputMode, facts: BatchFacts) -> 
 @translate.register(SessionWindowStateStoreSaveExec)
 def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     mode = mode_of(node)
-    if mode != "complete":
-        check_event_times(node.child, facts)
+    check_aggregation(node, mode, [node.session], "session window aggregations", facts)
     first = partial_of(node)
     partial = _with_copies(first)
     functions = functions_of(partial)
@@ -231,18 +228,6 @@ def mode_of(node: StateStoreWriter) -> OutputMode:
     if node.output_mode is None:
         raise InternalError(f"{node.node_name} has no output mode")
     return node.output_mode
-
-
-def check_event_times(below: SparkPlan, facts: BatchFacts) -> None:
-    """Check that one event time at most comes to a stateful operator, which goes by it.
-
-    Spark, too, finds out where a batch runs.
-
-    Raises:
-        PlanningError: there are several (MULTIPLE_EVENT_TIME_COLUMNS).
-    """
-    if facts.conf.flag(_ONE_EVENT_TIME):
-        refuse_several_event_times(below)
 
 
 def hashed(keys: Sequence[Carried]) -> tuple[Expression, ...]:
