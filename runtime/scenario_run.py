@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from ..planner.description import Scenario, Step
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import (
-    AnalysisError,
     PlanningError,
     RuntimeFailure,
     StateplanError,
@@ -246,7 +245,7 @@ class ScenarioRun:
 
     def _refuse(self, error: StateplanError, step: int) -> None:
         place: dict[str, Any]
-        if isinstance(error, AnalysisError):
+        if error.phase == "analysis":
             place = {"phase": "analysis"}
         elif isinstance(error, PlanningError) and step < 0:
             place = {"phase": "batch", "step": 0, "batch": 0}  # Spark plans when it runs a batch
