@@ -329,7 +329,8 @@ def several_windows(rng: random.Random) -> Case:
             f"SELECT {one} AS w, {one} AS v, user, count(*) AS n FROM {source} GROUP BY 1, 2, 3",
             f"SELECT w.start, w.end, window_time(w) AS t, n FROM ({first})",
             f"SELECT {outer} AS v, percentile(n, 0.5) AS p, median(q) AS m, mode(user, true) AS u, "
-            f"max_by(user, struct(n, user), 2) AS b FROM (SELECT * FROM ({first}) WHERE n >= 0) GROUP BY 1",
+            f"max_by(user, struct(n, user), 2) AS b FROM (SELECT * FROM ({first}) WHERE n >= 0) "
+            "GROUP BY 1",
         ]
     )
     return {"sql": sql, "output_mode": rng.choice(MODES)}

@@ -57,7 +57,7 @@ ROWS = table()
 BATCH = ROWS.combine_chunks().to_batches()[0]
 SCHEMA = ", ".join(f"{column.name} {column.data_type.sql}" for column in NAMES)
 ZONED = ("date_trunc", "hour", "timestamp_add_interval", "timestamp_add_ym_interval",
-         "subtract_timestamps", "date_format", "months_between")  # fmt: skip
+         "subtract_timestamps", "date_format", "months_between", "timestampdiff")  # fmt: skip
 ZONES = ("America/New_York", "Europe/London", "Pacific/Apia", "+05:30")
 
 
