@@ -256,7 +256,9 @@ class ScenarioRun:
             batch = len(self.emitted["batches"])
             place = {"phase": "restart" if what.restart else "batch", "step": step, "batch": batch}
         message = error.message.split("\n")[0].removeprefix(f"[{error.condition}] ")
-        self.emitted["error"] = {**place, "condition": error.condition, "message": message}
+        # A failure of Java's own leaves Spark that of the query's end.
+        condition = error.condition or ("STREAM_FAILED" if "batch" in place else None)
+        self.emitted["error"] = {**place, "condition": condition, "message": message}
         if place["phase"] in ("analysis", "start"):
             self.emitted.pop("batches", None)
 
