@@ -2,8 +2,8 @@
 
 `composed` draws a program in PySpark's words as a tree of operators over one row type (who, t, n):
 windows, sessions, deduplication, joins of two such trees or of one with itself, unions, tables, and
-state of the user's own on top. The other shapes draw joins of three and four inputs, changes of
-clocks, times at the ends of the calendar, decimals, nested keys and several windows of one stream.
+state of the user's own on top or below. The other shapes draw joins of three and four inputs, times
+at the ends of the calendar, and what random_edges.py has.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 import random_joins
 import random_variety
+from random_edges import decimals, nested_keys, several_windows, zones
 from random_joins import CLICKS, RANGES, click, event_near
-from random_streams import START, WINDOWS, Case, aggregates, stamp, watermarked
+from random_streams import START, Case, stamp, watermarked
 from random_tables import TABLE, table, widened
 from random_variety import MODES, SCHEMA, SETTINGS
 from user_state_streams import PROVIDER, ROCKS
@@ -30,7 +31,8 @@ AGGREGATES = [
         "CAST(length(listagg(who)) AS BIGINT)",
         "CAST(size(max_by(n, n, 2)) AS INT)",
     ),
-    "size(collect_set(n))",
+    *("size(collect_set(n))", "CAST(percentile(n, 0.3) AS BIGINT)", "percentile_approx(n, 0.6)"),
+    *("size(histogram_numeric(n, 3))", "length(hll_sketch_agg(n, 4))", "max_by(n, who)"),
 ]
 BOUNDS = [
     "b.t BETWEEN a.t AND a.t + INTERVAL 20 SECONDS",
@@ -38,48 +40,11 @@ BOUNDS = [
     "a.t > b.t - INTERVAL 15 SECONDS AND a.t < b.t + INTERVAL 5 SECONDS",
     "a.t = b.t",
 ]
-ZONES = {
-    "America/New_York": ["2026-03-08T07:00", "2026-11-01T06:00"],
-    "Europe/Berlin": ["2026-03-29T01:00", "2026-10-25T01:00"],
-    "Australia/Lord_Howe": ["2026-04-04T15:00", "2026-10-03T15:30"],
-    "Pacific/Apia": ["2011-12-30T10:00"],
-    "Asia/Kathmandu": ["1985-12-31T18:30"],
-    "Europe/Amsterdam": ["1937-06-30T23:40", "1940-05-15T23:40"],
-    "-03:30": ["2026-01-01T00:00"],
-}
-IN_ZONES = [
-    *("date_trunc('HOUR', ts)", "date_trunc('DAY', ts)", "CAST(ts AS DATE)", "hour(ts)"),
-    *("CAST(ts AS STRING)", "ts + INTERVAL 1 DAY", "ts - INTERVAL '1' MONTH", "dayofweek(ts)"),
-    *("CAST(CAST(ts AS TIMESTAMP_NTZ) AS TIMESTAMP)", "date_format(ts, 'yyyy-MM-dd HH:mm')"),
-    *("to_timestamp(date_format(ts, 'yyyy-MM-dd HH:mm:ss'))", "unix_timestamp(ts)"),
-    *("from_utc_timestamp(ts, 'Europe/Berlin')", "to_utc_timestamp(ts, 'America/New_York')"),
-    *("CAST(CAST(ts AS DATE) AS TIMESTAMP)", "months_between(ts, TIMESTAMP '2026-01-31')"),
-    *("timestampdiff(HOUR, TIMESTAMP '2026-03-01 00:00:00', ts)", "last_day(ts)"),
-    *("timestampadd(DAY, qty, ts)", "make_date(year(ts), month(ts), 1)", "minute(ts)"),
-]
 FAR = [
     *("1969-12-31T23:59:59.999999Z", "1970-01-01T00:00:00.000000Z", "0001-01-01T00:00:00.000000Z"),
     *("1883-11-18T17:00:00.000000Z", "1582-10-15T00:00:00.000000Z", "2026-01-01T00:00:00.000001Z"),
 ]
 END = "9999-12-31T23:59:59.999999Z"
-DECIMALS = [
-    *("price", "CAST(price AS DECIMAL(10,4))", "price * 3", "price / 7", "price % 1.3"),
-    *("round(price, 1)", "bround(price, -1)", "CAST(price AS DECIMAL(5,1))", "price + qty"),
-    *("abs(price - 500)", "floor(price)", "ceil(price, 1)", "CAST(amount AS DECIMAL(38,10))"),
-    *("try_divide(price, qty)", "greatest(price, 12.345)", "-price", "price * price * price"),
-    *("coalesce(price, 0)", "CAST(big AS DECIMAL(20,0))", "price div 2", "nullif(price, 3.00)"),
-]
-OVER_DECIMALS = [
-    *("sum({})", "avg({})", "max({})", "min({})", "count({})", "first({}, true)", "try_avg({})"),
-    *("try_sum({})", "sum({}) / count(*)", "sum({} * 1.5)", "stddev_pop({})", "mode({}, true)"),
-    *("percentile({}, 0.5)", "sort_array(collect_set({}))", "CAST(sum({}) AS STRING)"),
-]
-NESTED = [
-    *("place.x", "place", "place.y", "ss[0].a", "m['a']", "struct(place, tags)", "array(place)"),
-    *("named_struct('s', named_struct('t', tags, 'p', price))", "ss", "struct(ss, amount)"),
-    *("get(ss, 0)", "ss.a", "map_entries(m)", "array(amount, small)", "array(tags, tags)"),
-    *("struct(amount, array(small))", "transform(ss, s -> s.b)", "struct(day, ok, price)"),
-]
 OPS = ["append:1 list", "set:6 map", "append:3 timer:40 list", "timer:10 timers", "set:1 get:1"]
 
 
@@ -159,6 +124,11 @@ def composed(rng: random.Random) -> Case:
             (rows, rng.choice(MODES)),
             (rows, "append"),
             (f"{by_window}.agg(F.sum('n'), F.count('*'))", "append"),
+            (
+                f"{rows}.select(F.window('t', {size}).alias('w'), 'who', 'n')"
+                f".{rng.choice(['rollup', 'cube'])}('w', 'who').agg(F.sum('n'), F.grouping_id())",
+                rng.choice(MODES),
+            ),
             (f"{rows}.groupBy('who').agg(F.sum('n'), F.count('*'))", rng.choice(MODES)),
             (f"{rows}.limit(7).select(F.lit(1).alias('one'))", "append"),
             (f"{by_window}.agg(F.max('n')).limit(3).select(F.lit(1))", "append"),
@@ -184,6 +154,31 @@ def with_user_state(rng: random.Random) -> Case:
     )
     mode = rng.choice(["append", "update", "update"])
     return {"python": code, "output_mode": mode, "conf": {PROVIDER: ROCKS}}
+
+
+def below_others(rng: random.Random) -> Case:
+    """The same below other operators, which go by the times of what it emits."""
+    delay = rng.choice([0, 5, 15])
+    chosen = (
+        f"events.withWatermark('ts', '{delay} seconds')"
+        f".select('user', 'ts', 'qty', F.lit({rng.choice(OPS)!r}).alias('ops'))"
+    )
+    processed = (
+        f"__import__('user_state_processors').with_processor({chosen}, 'EventTime', timed=True, "
+        f"rows={rng.random() < 0.5})"
+    )
+    rows = f"{processed}.select(F.col('key').alias('who'), 't', F.length('said').alias('n'))"
+    code = rng.choice(
+        [
+            rows,
+            f"{rows}.groupBy(F.window('t', {rng.choice(SIZES)}), 'who').agg(F.count('*'))",
+            f"{rows}.groupBy(F.session_window('t', '9 seconds'), 'who').agg(F.count('n'))",
+            f"{rows}.dropDuplicates(['who', 't']).select('who', 't')",
+            f"{rows}.groupBy('t').agg(F.sum('n'))",
+            _joined(rng, rows, _leaf(rng)),
+        ]
+    )
+    return {"python": code, "output_mode": "append", "conf": {PROVIDER: ROCKS}}
 
 
 def many_joins(rng: random.Random) -> Case:
@@ -241,29 +236,6 @@ def self_joins(rng: random.Random) -> Case:
     return {"sql": sql, "output_mode": "append"}
 
 
-def zones(rng: random.Random) -> Case:
-    zone = rng.choice(list(ZONES))
-    source = watermarked(rng).replace("SECONDS", "MINUTES")
-    chosen = rng.sample(IN_ZONES, 3)
-    shown = ", ".join(f"{text} AS f{i}" for i, text in enumerate(chosen))
-    size = rng.choice(["'1 hour'", "'1 day'", "'2 hours', '30 minutes'", "'30 minutes'"])
-    key, windowed = chosen[0], f"window(ts, {size}) AS w"
-    grouped = f"FROM {source} GROUP BY 1"
-    session = "session_window(ts, '20 minutes')"
-    queries = {
-        f"SELECT ts, {shown} FROM {source}": "append",
-        f"SELECT {key} AS k, count(*) AS n, max(ts) AS t {grouped}": "update",
-        f"SELECT {windowed}, max({key}) AS f, min(CAST(ts AS STRING)) AS s {grouped}": "append",
-        f"SELECT CAST(w.start AS STRING) AS s, hour(w.end) AS h, n FROM (SELECT {windowed}, "
-        f"count(*) AS n {grouped})": "append",
-        f"SELECT {session} AS s, ok, count(*) AS n, max({key}) AS f {grouped}, 2": "append",
-    }
-    sql, mode = rng.choice(list(queries.items()))
-    at = dt.datetime.fromisoformat(rng.choice(ZONES[zone])).replace(tzinfo=dt.UTC)
-    conf = {"spark.sql.session.timeZone": zone}
-    return {"sql": sql, "output_mode": mode, "conf": conf, "around": at}
-
-
 def far_times(rng: random.Random) -> Case:
     """Queries over event time, with rows at the ends of the calendar."""
     shape = rng.choice(
@@ -275,72 +247,12 @@ def far_times(rng: random.Random) -> Case:
     return {**shape(rng), "far": True}
 
 
-def decimals(rng: random.Random) -> Case:
-    made = (rng.choice(OVER_DECIMALS).format(f"({rng.choice(DECIMALS)})") for _ in range(4))
-    values = ", ".join(f"{text} AS f{i}" for i, text in enumerate(made))
-    key = rng.choice([f"{rng.choice(DECIMALS)} AS k", f"{rng.choice(WINDOWS)} AS w", "ok AS k"])
-    given = ", ".join(f"{text} AS f{i}" for i, text in enumerate(rng.sample(DECIMALS, 4)))
-    left, right = watermarked(rng), random_joins.streams(rng)[1]
-    sql = rng.choice(
-        [
-            f"SELECT {key}, {values} FROM {left} GROUP BY 1",
-            f"SELECT {key}, {values} FROM {left} GROUP BY 1",
-            f"SELECT {given} FROM STREAM events",
-            f"SELECT DISTINCT ts, {rng.choice(DECIMALS)} AS d FROM {left}",
-            f"SELECT e.ts, c.price, e.price AS p FROM {left} AS e JOIN {right} AS c ON "
-            f"CAST(e.price AS DECIMAL(10,3)) = c.price AND {rng.choice(RANGES)}",
-        ]
-    )
-    return {"sql": sql, "output_mode": rng.choice(MODES)}
-
-
-def nested_keys(rng: random.Random) -> Case:
-    one, other = rng.sample(NESTED, 2)
-    left = watermarked(rng)
-    sql = rng.choice(
-        [
-            f"SELECT {one} AS k, {other} AS l, {aggregates(rng, 2)} FROM {left} GROUP BY 1, 2",
-            f"SELECT {rng.choice(WINDOWS)} AS w, {one} AS k, {aggregates(rng, 2)} FROM {left} "
-            "GROUP BY 1, 2",
-            f"SELECT session_window(ts, '7 seconds') AS s, {one} AS k, count(*) AS n FROM {left} "
-            "GROUP BY 1, 2",
-            f"SELECT DISTINCT ts, {one} AS k, {other} AS l FROM {left}",
-            f"SELECT e.k, e.ts, c.ts AS u FROM (SELECT {one} AS k, ts FROM {left}) AS e LEFT JOIN "
-            f"(SELECT {one} AS k, ts FROM {left}) AS c ON e.k = c.k AND c.ts BETWEEN e.ts AND "
-            "e.ts + INTERVAL 5 SECONDS",
-        ]
-    )
-    return {"sql": sql, "output_mode": rng.choice(MODES)}
-
-
-def several_windows(rng: random.Random) -> Case:
-    source = watermarked(rng)
-    one, other, third = rng.sample([*WINDOWS, "session_window(ts, '8 seconds')"], 3)
-    outer = third.replace("(ts", "(w")
-    counted = "SELECT {} AS w, user, count(*) AS n, sum(qty) AS q FROM {} GROUP BY 1, 2"
-    first, second = counted.format(one, source), counted.format(other, source)
-    sql = rng.choice(
-        [
-            f"{first} UNION ALL {second}",
-            f"SELECT window(w, '1 minute', '30 seconds') AS v, sum(n) AS n FROM ({first} UNION ALL "
-            f"{second}) GROUP BY 1",
-            f"SELECT {outer} AS v, user, max(n) AS n FROM ({first}) GROUP BY 1, 2",
-            f"SELECT {one} AS w, {other} AS v, count(*) AS n FROM {source} GROUP BY 1, 2",
-            f"SELECT {one} AS w, {one} AS v, user, count(*) AS n FROM {source} GROUP BY 1, 2, 3",
-            f"SELECT w.start, w.end, window_time(w) AS t, n FROM ({first})",
-            f"SELECT {outer} AS v, percentile(n, 0.5) AS p, median(q) AS m, mode(user, true) AS u, "
-            f"max_by(user, struct(n, user), 2) AS b FROM (SELECT * FROM ({first}) WHERE n >= 0) "
-            "GROUP BY 1",
-        ]
-    )
-    return {"sql": sql, "output_mode": rng.choice(MODES)}
-
-
 SHAPES: dict[str, Callable[[random.Random], Case]] = {
     shape.__name__: shape
     for shape in (
         composed,
         with_user_state,
+        below_others,
         many_joins,
         self_joins,
         zones,
