@@ -8,7 +8,7 @@ from stateplan.physical.basic import EventTimeWatermarkExec, StreamingRelationEx
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions.core import AttributeReference
 from stateplan.planner.model.schemas.types import TIMESTAMP
-from stateplan.runtime.engines.context import EventTimeStats
+from stateplan.runtime.engines.context import EventTimeStats, furthest
 from stateplan.runtime.watermark import WatermarkTracker
 
 
@@ -70,3 +70,9 @@ def test_no_watermark_operator_moves_nothing() -> None:
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(StateplanError, match="must be min or max"):
         WatermarkTracker("average")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_of_an_operator_that_stands_twice_the_later_time_counts(order: tuple[int, ...]) -> None:
+    seen = [("a", None), ("a", saw(1100)), ("a", saw(900))]
+    assert furthest(*(seen[i] for i in order), ("b", None)) == {"a": saw(1100), "b": None}
