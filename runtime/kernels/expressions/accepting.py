@@ -160,6 +160,12 @@ def is_extracted(kinds: object, values: Sequence[object], *_: object) -> bool:
     return isinstance(values[2], int) and patterns.is_known(values[1], (values[2],))
 
 
+def is_all_extracted(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether all matches are extracted: behind an empty one libraries go on at other places."""
+    wanted = values[2]
+    return isinstance(wanted, int) and patterns.is_known(values[1], (wanted,), never_empty=True)
+
+
 def is_replaced(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether matches of a pattern are replaced, from the first letter on."""
     return values[3] == 1 and patterns.is_replacement(values[1], values[2])

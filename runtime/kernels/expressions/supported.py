@@ -176,7 +176,7 @@ OPERATIONS: dict[str, Operation] = {
         (("string", "=string", "=string", "=int"),), accepts=accepting.is_replaced
     ),
     "regexp_extract_all": Operation(
-        (("string", "=string", "=int"),), accepts=accepting.is_extracted
+        (("string", "=string", "=int"),), accepts=accepting.is_all_extracted
     ),
     "split": Operation((("string", "=string", "=int"),), accepts=accepting.is_divided),
     "initcap": Operation((("string",),)),
