@@ -16,6 +16,7 @@ from ..sql import parse
 from ..sql.parameters import bound
 from ..table_size import files_size
 from .failures import missing_schema, unsupported
+from .foreign_sql import readable
 from .names import name_parts
 from .places import Message
 from .rows import arrow_rows
@@ -95,7 +96,9 @@ def sql(reader: RelationReader, message: Message, origin: Origin | None) -> Logi
     read = reader.expressions.read
     named = {name: read(value) for name, value in message.named_arguments.items()}
     with bound(named, [read(value) for value in message.pos_arguments]):
-        plan = parse(message.query, reader.session.conf)
+        scripted = reader.session.scripted
+        text = readable(reader.session, message.query) if scripted else message.query
+        plan = parse(text, reader.session.conf)
     if not reader.session.user_functions:
         return plan
 

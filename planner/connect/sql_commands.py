@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .streams import Caller
 
 _FLAGS = re.IGNORECASE | re.DOTALL
-_NAME = r"(?P<name>(?:`[^`]+`|[\w.])+)"
+_NAME = r"(?P<name>(?:`[^`]+`|\?[^?]+\?|[\w.])+)"  # with a placeholder for what is not here
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
 # Things that a catalog holds and that queries do not read.
 _OTHER_THINGS = re.compile(
@@ -62,7 +62,8 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
 def answer_schema(text: str) -> str | None:
     """The columns of what DESCRIBE, SHOW, EXPLAIN or SET answers, as DDL; None of other statements.
 
-    They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake.
+    They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake, of LIST those of
+    Databricks.
     """
     bare = _bare(text)
     return next((schema for pattern, schema in _ANSWERS if pattern.match(bare)), None)
@@ -116,6 +117,7 @@ _ANSWERS = tuple(
         (r"SHOW\s+CATALOGS", "catalog STRING"),
         (r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", "catalog STRING, namespace STRING"),
         (r"EXPLAIN", "plan STRING"),
+        (r"LIST(?=\s+['`\"])", "path STRING, name STRING, size BIGINT, modification_time BIGINT"),
         (r"SET(?=\s*$|\s+[\w.]+\s*$)", "key STRING, value STRING"),
     )
 )

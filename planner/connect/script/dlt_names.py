@@ -77,6 +77,11 @@ class DltNames:
         self._under_way: set[str] = set()
         self._tables: dict[str, Callable[[], None]] = {}
 
+    @property
+    def defined(self) -> bool:
+        """Whether a file has defined something that is still to be sent."""
+        return bool(self._pending or self._tables)
+
     def provide(self) -> None:
         """Let files import `dlt`, and find its names in Spark's module.
 

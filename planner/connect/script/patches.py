@@ -6,6 +6,7 @@ starts on a cluster, with a JVM, data and time; over Connect to a planner it has
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -34,7 +35,7 @@ from ..classic import adopt_habits
 from .context import PlannedContext, session
 from .models import plan_models
 from .program import Program
-from .stand_ins import Rules, StandIn
+from .stand_ins import NoRows, Rules, StandIn
 from .unset import Unset, asking
 
 _JVM = ("_jvm", "_jsparkSession", "_jsc", "_sc", "_wrapped")
@@ -56,6 +57,7 @@ class Patches:
         failures: errors of the planner in the order they came, caught by the file or not.
         unset: variables and settings that the file asked for and that are not set.
         batches: the schema of each foreachBatch and its function.
+        started: whether the file has started a stream.
         absent: files and folders that the file looked for and that are not here, the latest last.
     """
 
@@ -65,6 +67,7 @@ class Patches:
         self.failures: list[BaseException] = []
         self.unset = Unset(program)
         self.batches: list[tuple[Any, Callable[..., Any]]] = []
+        self.started = False
         self.absent: dict[str, None] = {}
 
     def apply(self) -> None:
@@ -196,8 +199,34 @@ class Patches:
                 raise
 
         frame: Any = DataFrame
+        collected = frame.collect
+
+        def collect(self: Any) -> Any:
+            return collected(self) or NoRows()
+
+        frame.collect = collect
         attribute = frame.__getattr__
         frame.__getattribute__, frame.__getattr__ = look_up, column
+        schema = frame.schema
+
+        def of_frame(self: Any) -> Any:
+            found = schema.fget(self)
+            found.of_frame = self
+            return found
+
+        frame.schema = property(of_frame)
+        kind: Any = sql_types.StructType
+        item = kind.__getitem__
+
+        def field(self: Any, key: Any) -> Any:
+            """Of an open schema: it has the column if it is asked for it."""
+            of = self.__dict__.get("of_frame")
+            lacks = of is not None and isinstance(key, str) and key not in self.names
+            if lacks and _has_column(of, key):
+                return schema.fget(of.select(key)).fields[0]
+            return item(self, key)
+
+        kind.__getitem__ = field
 
     def _placeholders(self) -> None:
         """A stand-in where a type, a column or a condition is needed."""
@@ -240,6 +269,8 @@ class Patches:
         frame.withWatermark = with_watermark
         frame.withColumn, frame.withColumns, frame.filter = with_one, with_many, filter_
         frame.where = filter_
+        for name in ("join", "crossJoin", "union", "unionAll", "unionByName"):
+            setattr(frame, name, _with_frame(getattr(frame, name)))
         writer: Any = readwriter.DataStreamWriter
         with_mode = writer.outputMode
 
@@ -249,7 +280,17 @@ class Patches:
             Rules.seen(mode._stand_in, "outputMode")
             return self
 
-        writer.outputMode = output_mode
+        triggered = writer.trigger
+
+        def trigger(self: Any, **named: Any) -> Any:
+            flags = ("availableNow", "once")
+            here = {
+                name: True if name in flags and isinstance(value, StandIn) else value
+                for name, value in named.items()
+            }
+            return triggered(self, **here)
+
+        writer.outputMode, writer.trigger = output_mode, trigger
 
     def _errors(self) -> None:
         """Errors that the file catches are told all the same."""
@@ -271,7 +312,7 @@ class Patches:
         slept, writer = time.sleep, readwriter.DataStreamWriter
         started = writer._start_internal
         counts: dict[tuple[str, bytes], int] = {}
-        program = self.program
+        program, patches = self.program, self
 
         def again(place: str, what: bytes = b"") -> None:
             counts[place, what] = counts.get((place, what), 0) + 1
@@ -286,6 +327,7 @@ class Patches:
 
         def start(self: Any, *arguments: Any, **named: Any) -> Any:
             # A stream that has ended is started anew where it should run for ever.
+            patches.started = True
             again(program.place(), self._write_proto.SerializeToString())
             return started(self, *arguments, **named)
 
@@ -359,6 +401,18 @@ def _with_columns(loaded: Callable[..., Any], kinds: dict[str, Any]) -> Callable
         return loaded(self, path, format, schema, **options)
 
     return load
+
+
+def _with_frame(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A DataFrame's method that takes a stand-in for another DataFrame as a table at rest."""
+
+    @functools.wraps(method)
+    def called(self: Any, other: Any, *arguments: Any, **named: Any) -> Any:
+        if isinstance(other, StandIn) and Rules.frame is not None:
+            other = Rules.frame(other._stand_in, False)
+        return method(self, other, *arguments, **named)
+
+    return called
 
 
 def _with_types(made: Callable[..., None], places: tuple[int, ...]) -> Callable[..., None]:
