@@ -53,7 +53,7 @@ def readable(session: PlannerSession, text: str) -> str:
 
 
 def _with_quoted_names(text: str) -> str:
-    found = list(dict.fromkeys(_PLACEHOLDER.findall(text)))
+    found: list[str] = list(dict.fromkeys(_PLACEHOLDER.findall(text)))
     if not found:
         return text
     for number, placeholder in enumerate(found):
@@ -61,7 +61,7 @@ def _with_quoted_names(text: str) -> str:
 
     def given(part: str, quote: str = "") -> str:
         def placeholder(mark: re.Match[str]) -> str:
-            full = found[ord(mark[0]) - _MARK]
+            full: str = found[ord(mark[0]) - _MARK]
             return full.replace(quote, f"\\{quote}") if quote else full
 
         return _MARKED.sub(placeholder, part)
@@ -82,7 +82,7 @@ def _in_stream(tokens: list[Token], place: int) -> bool:
 
 
 def _call_of_table(tokens: list[Token], place: int) -> int | None:
-    """Where the call ends that begins at a place, if it is of a function in FROM unknown to Spark."""
+    """Where a call in FROM ends, if Spark does not know its function."""
     token = tokens[place]
     called = token.kind == "word" and tokens[place + 1].symbol == "("
     placed = tokens[place - 1].symbol in _BEFORE or _in_stream(tokens, place)
@@ -104,7 +104,7 @@ def _table(session: PlannerSession, call: list[Token]) -> str:
     name = first if function in _OF_FILES and first else f"{function}({first})"
     for word, sign, value in zip(call, call[1:], call[2:], strict=False):
         said = word.text.lower() == "schema" and sign.symbol == "=>" and value.kind == "string"
-        if said and not session.knows(name):
+        if said and "?" not in value.text and not session.knows(name):
             with suppress(StateplanError):
                 session.add_table(name, parse_schema(value.text), "delta")
     return name

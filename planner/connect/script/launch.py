@@ -181,7 +181,7 @@ class Launch:
         if not self.program.strict_imports:
             self.modules.install()
             open_missing_files(self.program, self.report.note, self.patches.missed)
-        read_stand_ins()
+        read_stand_ins(self.program)
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
         empty = self.patches.unset.parameters
