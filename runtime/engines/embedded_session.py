@@ -37,6 +37,8 @@ _DEFAULTS = {
     "RUST_LOG": "off",
     # A query may wait for data longer than the quarter of an hour after which Sail forgets it.
     "SAIL_SPARK__SESSION_TIMEOUT_SECS": str(10 * 365 * 24 * 3600),
+    # Each batch that reaches our own operators costs calls of Python.
+    "SAIL_EXECUTION__BATCH_SIZE": "32768",
 }
 _ALWAYS = {"SAIL_MODE": "local"}
 # A forked process may not use the engine: what gRPC would do for it at a fork only logs and waits.

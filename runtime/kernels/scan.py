@@ -22,8 +22,8 @@ from .expressions.evaluator import Evaluator
 from .hashing import hashes_of, places_of
 from .placed_rows import PlacedRows, batch_of, placed_by_codes, taken
 
-CHUNK = 65_536
-"""Rows that are computed at a time: their columns stay in the processor's cache."""
+CHUNK = 1 << 18
+"""Rows that are read and grouped at a time: of more of them, fewer groups a row are left."""
 
 
 class SourceError(Exception):

@@ -36,9 +36,8 @@ def cased(step: Step, text: Any) -> Any:
     A letter that Arrow maps in another way than Spark is replaced beforehand.
     """
     upper = step.name == "upper"
-    found = (pc.ascii_upper if upper else pc.ascii_lower)(text)
     if _is_ascii(text):
-        return found
+        return (pc.ascii_upper if upper else pc.ascii_lower)(text)
     simple = _maps_simply(upper)
     function, arrow = (_upper, pc.utf8_upper) if upper else (_lower, pc.utf8_lower)
     own = {chr(letter): function(chr(letter)) for letter in _letters(text) if not simple(letter)}
@@ -47,6 +46,7 @@ def cased(step: Step, text: Any) -> Any:
         for letter, mapped in own.items():
             text = pc.replace_substring(text, letter, mapped)
         return arrow(text)
+    found = (pc.ascii_upper if upper else pc.ascii_lower)(text)
     others = pc.invert(pc.fill_null(pc.string_is_ascii(text), True))
     return pc.replace_with_mask(found, others, each(text.filter(others), function, pa.string()))
 

@@ -34,7 +34,7 @@ def blocks(path: str, separator: bytes | None = None) -> Iterator[bytes]:
             if not cut:
                 rest += data
                 continue
-            yield _lines(rest + data[:cut], separator)
+            yield _lines(rest + memoryview(data)[:cut], separator)
             rest = data[cut:]
     if rest:
         yield _lines(rest if rest.endswith(end) else rest + end, separator)
