@@ -164,13 +164,18 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
     kind = re.search(r"\bUSING\s+(\w+)", rest, re.IGNORECASE)
     format_ = kind[1].lower() if kind else "parquet"
     query = re.search(r"\bAS\s+((?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
+    location = re.search(r"\bLOCATION\s+(['\"])(.*?)\1", rest, _FLAGS)
     if query:
         relation = proto.Relation(sql=proto.SQL(query=query[1]))
+    elif location and not columns:
+        source = proto.Read.DataSource(format=format_, paths=[location[2]])
+        relation = proto.Relation(read=proto.Read(data_source=source))
+    if query or (location and not columns):
         frame = session.planned(relation)
         session.add_table(name, schema_of(frame.analyzed), format_, query=relation)
     elif columns:
         session.add_table(name, parse_schema(columns), format_)
-    else:
+    elif not session.scripted:  # else it is described in the catalog, or guessed, where it is read
         raise unsupported("CREATE TABLE without columns")
 
 

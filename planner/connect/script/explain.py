@@ -34,7 +34,9 @@ _DLT_NAME = re.compile(
     r"\b(?:table|view|expect\w*|append_flow|apply_changes|create_\w*(?:table|flow|sink)|read_stream"
     r"|materialized_view|temporary_view)\s*\("
 )
-_DATABRICKS_NAME = re.compile(r"\b(?:dp|pipelines)\.(?:expect\w*|view|read|read_stream)\b")
+_DATABRICKS_NAME = re.compile(
+    r"\b(?:dp|pipelines)\.(?:expect\w*|view|read|read_stream)\b|[\"']cloudFiles[\"']|\bread_files\("
+)
 _STANDARD_ERROR = 2  # the file descriptor
 
 

@@ -80,6 +80,7 @@ def open_missing_files(
             note(f"{program.place(of=frame)}: '{file}' is not here: its content is a stand-in")
             return MissingFile(str(file))
 
+    open_.__module__, open_.__qualname__ = "builtins", "open"  # as which it is pickled
     python.open = open_
 
 

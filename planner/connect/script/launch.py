@@ -32,7 +32,7 @@ from .context import PlannedContext, frame, session
 from .files import open_missing_files, read_stand_ins
 from .missing_modules import MissingModules
 from .network import Network
-from .notebook import RUN, SQL, Cell, read_cells
+from .notebook import RUN, SQL, Cell, bound_names, is_notebook, read_cells
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
 from .program import Program
@@ -68,7 +68,7 @@ class Launch:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.patches = Patches(program)
+        self.patches = Patches(program, lambda text: self.report.note(text))
         self.modules = MissingModules(program)
         self.network = Network(program, lambda text: self.report.note(text))
         self.report = Report(program, self.patches, self.modules, self.network.asked)
@@ -78,6 +78,7 @@ class Launch:
         self.pipeline: PipelineRun | None = None
         self._ran: dict[str, dict[str, Any]] = {}  # by file, the names that it has made
         self._loops: dict[str, frozenset[int]] = {}  # by file, the lines of loops that run once
+        self._failures: list[Exception] = []  # that ended the file, or cells of a notebook
         self._ended_at = 0  # the line of the file's own code that waited for ever
 
     def run(self) -> int:
@@ -104,7 +105,10 @@ class Launch:
                 print(error.code, file=sys.stderr)
         except Exception as error:
             self.report.tell(error)
-            status = BAD_INPUT if isinstance(error, PySparkException) else FAILED
+            self._failures.append(error)
+        if self._failures and not status:
+            refused = isinstance(self._failures[-1], PySparkException)
+            status = BAD_INPUT if refused else FAILED
         self.report.closing()
         return status
 
@@ -149,7 +153,7 @@ class Launch:
         if not self.program.owns(file):
             return False
         if file not in self._loops:
-            self._loops[file] = uncalled(file).loops if os.path.isfile(file) else frozenset()
+            self._loops[file] = uncalled(file).loops
         once = frame.f_lineno in self._loops[file]
         if once:
             place = self.program.place(of=frame)
@@ -216,15 +220,29 @@ class Launch:
     def _run_file(self, path: str) -> None:
         self.names.update(vars(builtins))
         self._ran[path] = self.module.__dict__
+        lost: set[str] = set()
         for cell in read_cells(os.path.abspath(path), self._skipped):
             self._remember(cell)
-            rest = ast.parse(cell.source, cell.file)
-            while rest.body:
-                with self._waiting():
-                    exec(compile(rest, cell.file, "exec", dont_inherit=True), self.module.__dict__)
-                    break
-                # What follows a statement that waits for ever may start more streams.
-                rest.body = [one for one in rest.body if one.lineno > self._ended_at]
+            try:
+                self._run_cell(cell)
+            except Exception as error:
+                if not is_notebook(path):
+                    raise
+                # Cells are run one by one: those below may start more streams.
+                follows = isinstance(error, NameError) and error.name in lost
+                if not follows:
+                    self.report.tell(error)
+                    self._failures.append(error)
+                lost |= bound_names(cell)
+
+    def _run_cell(self, cell: Cell) -> None:
+        rest = ast.parse(cell.source, cell.file)
+        while rest.body:
+            with self._waiting():
+                exec(compile(rest, cell.file, "exec", dont_inherit=True), self.module.__dict__)
+                break
+            # What follows a statement that waits for ever may start more streams.
+            rest.body = [one for one in rest.body if one.lineno > self._ended_at]
 
     def _run_module(self, path: str) -> None:
         """Run one file of a pipeline as a module of its own."""

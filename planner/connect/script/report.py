@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import re
 import sys
@@ -137,6 +138,8 @@ class Report:
             hint = f"Correct the line; code of a Python newer than {version} needs such a Python."
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
+        elif isinstance(error, ImportError) and (home := _home_of(text)):
+            hint = f"PySpark has it in {home}: import it from there."
         elif isinstance(error, NameError) and error.name in vars(functions):
             # Spark's `__all__` has no name of the old spelling.
             hint = (
@@ -236,3 +239,13 @@ class Report:
             )
         if unset := self.patches.unset.options():
             self.note(f"these are not set, give them with: {unset}")
+
+
+def _home_of(text: str) -> str:
+    """The module of PySpark that has the name which `pyspark.sql.functions` lacks, or nothing."""
+    named = re.match(r"cannot import name '(\w+)' from 'pyspark\.sql\.functions'", text)
+    for part in ("avro.functions", "protobuf.functions", "types", "window") if named else ():
+        module = importlib.import_module(f"pyspark.sql.{part}")
+        if named and hasattr(module, named[1]):
+            return module.__name__
+    return ""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 from ...model.frozen import dataclass
-from .notebook import read_cells
+from .notebook import trees_of
 
 STREAMS = ("readStream", "writeStream", "forEachBatch")
 DATA_SETS = (
@@ -40,16 +39,13 @@ def uncalled(path: str) -> Uncalled:
     bodies: dict[str, set[str]] = {}
     direct: dict[str, None] = {}
     outside: set[str] = set()
-    trees: list[ast.AST] = []
-    for cell in read_cells(path):
-        with suppress(SyntaxError):
-            trees.append(ast.parse(cell.source))
+    trees = trees_of(path)
     for name, nodes in (part for tree in trees for part in _functions(tree)):
         if not name:
             outside |= _names(nodes)
             continue
         bodies[name] = _names(nodes)
-        if any(map(_leads_directly, nodes)):
+        if any(map(leads_directly, nodes)):
             direct.setdefault(name)
     reaching = dict(direct)
     while True:
@@ -91,7 +87,8 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
     return found | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
-def _leads_directly(node: ast.AST) -> bool:
+def leads_directly(node: ast.AST) -> bool:
+    """Whether a node of code names what starts or makes a stream, or defines a data set."""
     if not isinstance(node, ast.Attribute):
         return False
     of_pipeline = isinstance(node.value, ast.Name) and node.value.id in _PIPELINES
@@ -106,7 +103,7 @@ def _loops(tree: ast.AST, leading: set[str]) -> Iterator[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.For):
             body = [inner for one in node.body for inner in ast.walk(one)]
-            if any(map(_leads_directly, body)) or _names(body) & leading:
+            if any(map(leads_directly, body)) or _names(body) & leading:
                 yield from range(node.lineno, (node.iter.end_lineno or node.lineno) + 1)
         elif isinstance(node, ast.ListComp | ast.DictComp):
             (first, *_), inner = node.generators, list(ast.walk(node))
