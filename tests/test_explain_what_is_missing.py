@@ -121,10 +121,15 @@ def test_no_connection_is_made(tmp_path: Path) -> None:
 
 
 def test_a_script_that_hangs_is_ended_where_it_does(tmp_path: Path) -> None:
-    code = "s = spark.readStream.format('rate').load()\ns.writeStream.start()\nwhile True: pass\n"
-    status, out, told = explain(tmp_path, code, "--timeout", "8")
-    assert status == 1 and "StreamingRelation rate" in out
-    assert "error: the file still ran after 8 seconds at job.py:5" in told
+    loop = "while True: pass\n"
+    code = (
+        "s = spark.readStream.format('rate').load()\ns.writeStream.start()\n"
+        f"{loop}s.writeStream.queryName('below').start()\n{loop}"
+    )
+    status, out, told = explain(tmp_path, code, "--timeout", "10")
+    assert status == 1 and "StreamingRelation rate" in out and "'below'" in out
+    assert "job.py:5: this waits for ever; it was ended here" in told
+    assert "error: the file still ran after 10 seconds at job.py:7" in told
     assert "--timeout SECONDS" in told
 
 
@@ -154,6 +159,13 @@ print(spark.sql("SHOW TABLES").columns, spark.sql("SELECT 1 n, now() t").collect
 spark.sql("CREATE VOLUME main.bronze.files")
 rated = spark.readStream.format("rate").load().selectExpr("ai_classify(value, array('a')) AS c")
 rated.writeStream.trigger(**dbutils.x).queryName("unknown").start()
+import missing, subprocess
+subprocess.check_call(["pip", "install", "missing"])
+assert os.system("false") == 0 and subprocess.run("false").returncode == 0
+parsed = spark.readStream.table("levels").withColumn("v", missing.parse("x"))
+parsed = parsed.select("v.low.x", F.greatest(F.lit(1.0), "level"), F.when(F.col("good"), 1))
+chosen = {"processingTime": missing.INTERVAL, "availableNow": missing.ONCE}
+parsed.writeStream.trigger(**chosen).queryName("parsed").start()
 """
 
 
@@ -170,8 +182,10 @@ def test_guessed_columns_are_those_that_the_code_uses_and_the_second_run_plans(
         "main.bronze.zones: zone_id STRING, name ARRAY<STRING>",
         "events: {schema: 'user STRUCT<id: STRING>, kind STRING', path: '/old/events'}",
         "events_2: {schema: 'tags ARRAY<STRING>', path: '/other/events'}",
+        "levels: level DOUBLE, good BOOLEAN",
     ]
     assert "ai_classify(value#" in out and "taken to give a text: ai_classify" in told
+    assert "no process is started here: pip install missing" in told
     assert "the table 'main.silver.readings' is taken to be there" in told and "--env KEY" in told
     status, again, told = explain(tmp_path, GUESSES, "--catalog", "c.yaml")
     assert status == 2 and again.count("== Physical Plan ==") == 4

@@ -35,6 +35,7 @@ from .network import Network
 from .notebook import RUN, SQL, Cell, bound_names, is_notebook, read_cells
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
+from .processes import start_no_process
 from .program import Program
 from .report import Report
 from .sql_cells import statements
@@ -106,6 +107,8 @@ class Launch:
         except Exception as error:
             self.report.tell(error)
             self._failures.append(error)
+            if self.pipeline is None:
+                self._call_uncalled()
         if self._failures and not status:
             refused = isinstance(self._failures[-1], PySparkException)
             status = BAD_INPUT if refused else FAILED
@@ -175,6 +178,7 @@ class Launch:
     def _prepare(self) -> None:
         self.patches.apply()
         self.network.close()
+        start_no_process(self.program, self.report.note)
         self.report.watch(self.program.timeout)
         Rules.users = self.program.owns
         Rules.session = session

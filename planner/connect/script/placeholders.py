@@ -13,6 +13,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.connect.streaming import readwriter
 from pyspark.sql.connect.streaming.query import StreamingQuery
 
+from .models import unknown_column
 from .stand_ins import Rules, StandIn
 
 
@@ -25,14 +26,15 @@ def take_stand_ins() -> None:
     with_column, with_columns, filtered = frame.withColumn, frame.withColumns, frame.filter
     literal = connect_functions.lit
 
-    def column(value: Any) -> Any:
-        return literal(str(value)) if isinstance(value, StandIn) else value
+    def column(name: str, value: Any) -> Any:
+        # It may be a text, or a struct as the code uses it.
+        return unknown_column(str(value))[name] if isinstance(value, StandIn) else value
 
     def with_one(self: Any, name: str, value: Any) -> Any:
-        return with_column(self, name, column(value))
+        return with_column(self, name, column(name, value))
 
     def with_many(self: Any, values: dict[str, Any]) -> Any:
-        return with_columns(self, {name: column(value) for name, value in values.items()})
+        return with_columns(self, {name: column(name, value) for name, value in values.items()})
 
     def filter_(self: Any, condition: Any) -> Any:
         if isinstance(condition, StandIn):
@@ -72,9 +74,14 @@ def take_stand_ins() -> None:
 
     def trigger(self: Any, **named: Any) -> Any:
         flags = ("availableNow", "once")
+        here = {name: value for name, value in named.items() if value is not None}
+        if len(here) > 1 and any(isinstance(value, StandIn) for value in here.values()):
+            # The code hands on what it was given: at most one of them is there.
+            first = min(here, key=lambda name: isinstance(here[name], StandIn))
+            here = {first: here[first]}
         here = {
             name: True if name in flags and isinstance(value, StandIn) else value
-            for name, value in named.items()
+            for name, value in here.items()
         }
         # `**settings.TRIGGER` hands in nothing.
         return triggered(self, **here) if here or not StandIn.made else self
