@@ -68,7 +68,7 @@ ENCODED = pa.RecordBatch.from_arrays(
 """The rows as files have them whose strings are numbers of words."""
 SCHEMA = ", ".join(f"{column.name} {column.data_type.sql}" for column in NAMES)
 ZONED = ("date_trunc", "hour", "timestamp_add_interval", "timestamp_add_ym_interval",
-         "subtract_timestamps", "date_format", "months_between")  # fmt: skip
+         "subtract_timestamps", "date_format", "months_between", "timestampdiff")  # fmt: skip
 ZONES = ("America/New_York", "Europe/London", "Pacific/Apia", "+05:30")
 
 

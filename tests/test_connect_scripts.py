@@ -54,7 +54,7 @@ print(query.isActive, query.lastProgress.batchId, spark.streams.active, sys.argv
 query.awaitTermination()
 query.explain()
 spark.udf.register("twice", lambda n: 2 * n, "int")
-spark.sql("SELECT twice(n) FROM e").join(spark.range(3)).explain()
+spark.sql("SELECT twice(n) FROM e").join(spark.range(3).selectExpr("twice(id)")).explain()
 lines.writeStream.toTable("copies")
 lines.writeStream.format("json").option("path", "/data/copies").start()
 lines.writeStream.format("memory").queryName("seen").start()

@@ -163,7 +163,11 @@ df.createOrReplaceTempView("e")
 # MAGIC SELECT kind, count(*) FROM e GROUP BY kind;
 # COMMAND ----------
 display(df.dropDuplicates(["id"]))
-unknown_helper(df)
+changed = unknown_helper(df)
+# COMMAND ----------
+changed.writeStream.queryName("lost").start()
+# COMMAND ----------
+df.writeStream.queryName("below").start()
 """
 
 
@@ -176,8 +180,9 @@ def test_a_notebook_s_source(tmp_path: Path) -> None:
     assert "FileSource[/mnt/orders]" in out and "%pip is skipped" in told
     assert "helpers is not here: names that it defines are stand-ins" in told
     write(tmp_path / "helpers.py", "schema = 'kind STRING, id INT'\n")
-    status, _, told = explain(notebook)
+    status, out, told = explain(notebook)
     assert status == 1 and "name 'unknown_helper' is not defined" in told
+    assert "query 'below'" in out and "name 'changed'" not in told
 
 
 def test_jupyter_and_folders(tmp_path: Path) -> None:

@@ -64,3 +64,19 @@ def test_as_spark_answers(name: str, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_no_case_lacks_an_answer() -> None:
     assert all("answer" in case for case in CASES.values())
+
+
+def test_what_a_graph_is_refused_for_costs_no_other_plan(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = """
+    dp.create_streaming_table("unwritten")
+    @dp.table(schema="a STRING")
+    def wrong(): return spark.readStream.table("raw")
+    @dp.table
+    def above(): return spark.readStream.table("wrong")
+    """
+    found, hint = ours({"python": code})
+    assert "DATASET_WITHOUT_FLOW" in found or "unwritten" in found, (found, hint)
+    shown = capsys.readouterr().out
+    assert "raw: streaming table" in shown and shown.count("== Physical Plan ==") == 2

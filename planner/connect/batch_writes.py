@@ -9,6 +9,7 @@ from ..model.text.quoting import to_sql_id
 from .analyze import schema_of
 from .console import Console
 from .places import Message
+from .streams import is_stream
 
 if TYPE_CHECKING:
     from .session import PlannerSession
@@ -53,7 +54,7 @@ def _written(
     caller: Caller,
 ) -> list[Message]:
     frame = session.planned(message.input)
-    if frame.analyzed.is_streaming:
+    if is_stream(frame.analyzed):
         condition = "CALL_ON_STREAMING_DATASET_UNSUPPORTED"
         raise AnalysisError.of(condition, methodName=to_sql_id(method))
     if table and session.full_name(table) not in session.tables:

@@ -66,7 +66,7 @@ def _rows(
     frame = session.planned(asked).analyzed
     if caller is not None and caller[1].isidentifier():
         what = f"{caller[1]}()"
-    if session.scripted and not frame.is_streaming:
+    if session.scripted and not streams.is_stream(frame):
         console.note(f"{what} gives no rows: no data is read", caller)
         if kind not in _ACTIONS:
             return empty_rows(frame)

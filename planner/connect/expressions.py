@@ -131,7 +131,8 @@ class ExpressionReader:
 
     def text(self, message: Message, origin: Origin | None) -> Expression:
         """`F.expr`, `selectExpr`, a filter in SQL: a piece of SQL with positions of its own."""
-        return parse_expression(message.expression, self.session.conf)
+        parsed = parse_expression(message.expression, self.session.conf)
+        return parsed.transform_up(self.session.called) if self.session.named_functions else parsed
 
     def variable(self, message: Message, origin: Origin | None) -> Expression:
         return UnresolvedLambdaVariable(parts=tuple(message.name_parts), origin=origin)

@@ -30,6 +30,7 @@ from ..model.schemas.types import (
     StructType,
 )
 
+UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
 _UNKNOWN_NAME = ("UNRESOLVED_COLUMN", "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN")
 _OF_BOTH_SIDES = "UNRESOLVED_USING_COLUMN_FOR_JOIN"
@@ -61,6 +62,7 @@ class Guesses:
     Attributes:
         sources: the tables (by name), directories and formats that were asked for.
         accepted: plan with the guesses instead of refusing what nobody described.
+        functions: those that nobody knows, by their lower names: each gives a text.
     """
 
     def __init__(self, schemas: OpenSchemas) -> None:
@@ -68,6 +70,7 @@ class Guesses:
         self.sources: dict[str, None] = {}
         self._tables: dict[str, None] = {}
         self._copies: dict[StructType, str] = {}
+        self.functions: dict[str, None] = {}
         self.accepted = False
         self._problem: tuple[str, ...] = ()
         self._remedies: Iterator[Remedy] = iter(())
@@ -112,7 +115,8 @@ class Guesses:
 
     def mends(self, error: StateplanError) -> bool:
         """Whether an error may be of a kind that `widened` takes in."""
-        return is_unknown_source(error) or bool(self._problem_of(error))
+        known = is_unknown_source(error) or error.condition == UNKNOWN_FUNCTION
+        return known or bool(self._problem_of(error))
 
     def withdraw(self) -> None:
         """Forget all guesses."""
@@ -126,6 +130,12 @@ class Guesses:
 
     def widened(self, error: StateplanError) -> bool:
         """Take in what an error says is missing; False if it is none that a guess can mend."""
+        if error.condition == UNKNOWN_FUNCTION:
+            name = ".".join(error.subject).lower()
+            if not self.accepted or name in self.functions:
+                return False
+            self.functions.setdefault(name)
+            return True
         if is_unknown_source(error):
             name, condition = ".".join(error.subject), error.condition or ""
             return bool(name) and self.accepted and self._add_source(name, condition)
@@ -231,6 +241,8 @@ class Guesses:
                     f"the schema {name} is not known: it has the columns that the code uses"
                     f" ({listed or 'none'})"
                 )
+        if functions := ", ".join(self.functions):
+            found.append(f"functions that are not known are taken to give a text: {functions}")
         if durations := ", ".join(self.schemas.durations):
             found.append(f"durations that are not known count as a minute: {durations}")
         return found

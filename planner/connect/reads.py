@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..model.catalog import Source
-from ..model.expressions.core import AttributeReference, Expression, Origin
-from ..model.expressions.unresolved import UnresolvedFunction
+from ..model.expressions.core import AttributeReference, Origin
 from ..model.formats import FILE_FORMATS, fixed_schema
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, Range, UnresolvedRelation
@@ -16,6 +15,7 @@ from ..sql import parse
 from ..sql.parameters import bound
 from ..table_size import files_size
 from .failures import missing_schema, unsupported
+from .foreign_sql import readable
 from .names import name_parts
 from .places import Message
 from .rows import arrow_rows
@@ -95,14 +95,13 @@ def sql(reader: RelationReader, message: Message, origin: Origin | None) -> Logi
     read = reader.expressions.read
     named = {name: read(value) for name, value in message.named_arguments.items()}
     with bound(named, [read(value) for value in message.pos_arguments]):
-        plan = parse(message.query, reader.session.conf)
-    if not reader.session.user_functions:
+        scripted = reader.session.scripted
+        text = readable(reader.session, message.query) if scripted else message.query
+        plan = parse(text, reader.session.conf)
+    if not reader.session.named_functions:
         return plan
-
-    def registered(node: Expression) -> Expression:
-        return reader.session.call(node) if isinstance(node, UnresolvedFunction) else node
-
-    return plan.transform_up(lambda node: node.transform_expressions(registered))
+    called = reader.session.called
+    return plan.transform_up(lambda node: node.transform_expressions(called))
 
 
 def local_relation(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..model.expressions.core import Expression, Origin
 from ..model.expressions.scala_functions import ScalaUDF
-from ..model.schemas.types import BYTE, DOUBLE, INT, ArrayType, StructField, StructType
+from ..model.expressions.unresolved import UnresolvedFunction
+from ..model.schemas.types import BYTE, DOUBLE, INT, STRING, ArrayType, StructField, StructType
 from .places import Message
 from .types import from_proto, read_schema
 
@@ -43,4 +44,14 @@ def scala_call(
         is_deterministic=message.deterministic,
         arguments=arguments,
         origin=origin,
+    )
+
+
+def unknown_call(function: UnresolvedFunction) -> Expression:
+    """A call of a function that only a cluster's catalog knows, taken to give a text."""
+    return ScalaUDF(
+        function_name=function.name,
+        type_=STRING,
+        arguments=function.arguments,
+        origin=function.origin,
     )

@@ -37,6 +37,7 @@ from .guesses import UNKNOWN_TABLE, Guesses
 from .places import Message, origin_of, placed
 from .python_functions import call_of
 from .relations import RelationReader
+from .scala_functions import unknown_call
 from .streams import StartedQuery
 from .widening import Widening
 
@@ -315,13 +316,28 @@ class PlannerSession:
         return unresolved_column(parts, plan.output, origin, ordered=ordered)
 
     def call(self, function: UnresolvedFunction) -> Expression:
-        """A call; of a function that the session registered, if there is one of that name."""
-        registered = self.user_functions.get(function.name.lower())
+        """A call; of a function that the session registered, if there is one of that name.
+
+        One that nobody knows gives a text where the code may be guessed from.
+        """
+        name = function.name.lower()
+        registered = self.user_functions.get(name)
+        if registered is None and name in self.guesses.functions:
+            return unknown_call(function)
         if registered is None:
             return function
         if registered.WhichOneof("function") != "python_udf":
             raise unsupported(f"The function {function.name}()", function.origin)
         return call_of(registered, function.arguments, (), function.origin)
+
+    @property
+    def named_functions(self) -> bool:
+        """Whether SQL text may call functions that are not Spark's."""
+        return bool(self.user_functions or self.guesses.functions)
+
+    def called(self, node: Expression) -> Expression:
+        """`call`, of a node of a parsed expression."""
+        return self.call(node) if isinstance(node, UnresolvedFunction) else node
 
     # ------------------------------------------------------------------------------------ sources
 

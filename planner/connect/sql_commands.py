@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .streams import Caller
 
 _FLAGS = re.IGNORECASE | re.DOTALL
-_NAME = r"(?P<name>(?:`[^`]+`|[\w.])+)"
+_NAME = r"(?P<name>(?:`[^`]+`|\?[^?]+\?|[\w.])+)"  # with a placeholder for what is not here
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
 # Things that a catalog holds and that queries do not read.
 _OTHER_THINGS = re.compile(
@@ -62,7 +62,8 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
 def answer_schema(text: str) -> str | None:
     """The columns of what DESCRIBE, SHOW, EXPLAIN or SET answers, as DDL; None of other statements.
 
-    They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake.
+    They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake, of LIST those of
+    Databricks.
     """
     bare = _bare(text)
     return next((schema for pattern, schema in _ANSWERS if pattern.match(bare)), None)
@@ -116,6 +117,7 @@ _ANSWERS = tuple(
         (r"SHOW\s+CATALOGS", "catalog STRING"),
         (r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", "catalog STRING, namespace STRING"),
         (r"EXPLAIN", "plan STRING"),
+        (r"LIST(?=\s+['`\"])", "path STRING, name STRING, size BIGINT, modification_time BIGINT"),
         (r"SET(?=\s*$|\s+[\w.]+\s*$)", "key STRING, value STRING"),
     )
 )
@@ -162,13 +164,18 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
     kind = re.search(r"\bUSING\s+(\w+)", rest, re.IGNORECASE)
     format_ = kind[1].lower() if kind else "parquet"
     query = re.search(r"\bAS\s+((?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
+    location = re.search(r"\bLOCATION\s+(['\"])(.*?)\1", rest, _FLAGS)
     if query:
         relation = proto.Relation(sql=proto.SQL(query=query[1]))
+    elif location and not columns:
+        source = proto.Read.DataSource(format=format_, paths=[location[2]])
+        relation = proto.Relation(read=proto.Read(data_source=source))
+    if query or (location and not columns):
         frame = session.planned(relation)
         session.add_table(name, schema_of(frame.analyzed), format_, query=relation)
     elif columns:
         session.add_table(name, parse_schema(columns), format_)
-    else:
+    elif not session.scripted:  # else it is described in the catalog, or guessed, where it is read
         raise unsupported("CREATE TABLE without columns")
 
 

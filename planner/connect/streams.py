@@ -14,6 +14,9 @@ from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin
 from ..model.frozen import dataclass
+from ..model.plans.query_plan import LogicalPlan
+from ..model.plans.relations import StreamingRelation
+from ..model.schemas.open_schemas import is_placeholder
 from .console import Console
 from .places import Message
 from .written import remember, written_path
@@ -70,6 +73,12 @@ def planned_stream(session: PlannerSession, relation: Message) -> Planned:
     if not frame.analyzed.is_streaming:
         raise AnalysisError.of("WRITE_STREAM_NOT_ALLOWED")
     return frame
+
+
+def is_stream(plan: LogicalPlan) -> bool:
+    """Whether a DataFrame surely is a stream: one that is not here may be a table at rest."""
+    sources = [one.name for one in plan.collect(StreamingRelation)]
+    return plan.is_streaming and not (sources and all(map(is_placeholder, sources)))
 
 
 def output_mode_of(text: str) -> OutputMode:

@@ -12,7 +12,7 @@ from ..model.plans.logical import Project
 from ..model.plans.relations import AnalyzedPlan
 from ..model.schemas.open_schemas import open_schemas
 from .failures import missing_schema
-from .guesses import UNKNOWN_TABLE, is_unknown_source
+from .guesses import UNKNOWN_FUNCTION, UNKNOWN_TABLE, is_unknown_source
 from .places import Message
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class Widening:
 
     def _with_guesses(self, error: StateplanError, relation: Message) -> StateplanError:
         """The error, with lines for a catalog file if the columns of something are not known."""
+        if not self.guesses.accepted and error.condition == UNKNOWN_FUNCTION:
+            error.hint += " --write-catalog takes it for one that gives a text."
         if self.guesses.accepted or not is_unknown_source(error):
             return error
         self.guesses.accepted = True

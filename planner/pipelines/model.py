@@ -196,3 +196,9 @@ def short_name(identifier: Identifier) -> str:
     if len(parts) > 1 and parts[0] == DATABASE:
         parts = parts[1:]
     return ".".join(parts)
+
+
+def is_target(target: str, name: str) -> bool:
+    """Whether a table that a query names is the one of a definition of Databricks'."""
+    target, name = target.lower(), name.lower()
+    return target in (name, name.removeprefix("live.")) or target.endswith(f".{name}")

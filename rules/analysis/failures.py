@@ -127,6 +127,7 @@ def unresolved_routine(name: str, origin: Origin | None) -> AnalysisError:
     return failure(
         "UNRESOLVED_ROUTINE",
         origin=origin,
+        subject=(name,),
         routineName=to_sql_id(name.split(".")),
         searchPath=SEARCH_PATH,
     )

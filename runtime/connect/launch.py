@@ -43,7 +43,7 @@ class RunLaunch(Launch):
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
-        self.patches = Patches(program, RunContext)
+        self.patches = Patches(program, context=RunContext)
         self.report.patches = self.patches
 
     def run(self) -> int:

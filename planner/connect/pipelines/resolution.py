@@ -25,7 +25,7 @@ from ...model.plans.relations import (
 from ...model.schemas.types import DataType, StructType
 from ...model.text.logical_text import subplans
 from ...pipelines import refusals
-from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, Read
+from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, Read, is_target
 from ...pipelines.schemas import table_schema
 from ..analyze import schema_of
 from ..console import Console
@@ -186,7 +186,14 @@ class Resolution:
         self._name(dataset, dataset.name)
 
     def _schema(self, dataset: Dataset, flows: list[Flow]) -> StructType:
-        """The columns of a table; a refusal of them ends the run."""
+        """The columns of a table; a refusal of them ends the run.
+
+        Those declared are right where Databricks, or a guess, gives others.
+        """
+        if dataset.schema is not None and (
+            self.pipeline.databricks or self.session.guesses.sources
+        ):
+            return dataset.schema
         try:
             return table_schema(
                 dataset,
@@ -284,45 +291,53 @@ class Resolution:
             StateplanError: the graph is refused, or a flow; what could be planned is shown.
         """
         self._running = True
+        refused: list[_Refused] = []
         eager = list(eager_steps(self.pipeline))
         if not self.pipeline.databricks:
             for step in eager:
                 if step.dataset.kind.is_view:
                     raise step.refusal()
         try:
-            self._plan_all()
-            failed = self._planned_executions()
-        except _Refused as refused:
-            raise refused.error from None
+            self._plan_all(refused)
+            failed = self._planned_executions(checked=not refused)
+        except _Refused as error:
+            raise error.error from None
         if not self.pipeline.databricks:
             for step in eager:
                 console.note(step.note(), None)
         console.show_pipeline(self.pipeline)
+        if refused:
+            raise refused[0].error
         self._report(console, failed)
 
-    def _plan_all(self) -> None:
+    def _plan_all(self, refused: list[_Refused]) -> None:
+        """Plan every flow that can be; what the graph is `refused` for costs no other plan."""
         pipeline = self.pipeline
         if all(dataset.kind is DatasetKind.TEMPORARY_VIEW for dataset in pipeline.datasets):
             raise _Refused(refusals.empty_pipeline())
         for dataset in pipeline.datasets:
             if dataset.kind.is_table and not pipeline.flows_of(dataset):
-                raise _Refused(refusals.without_flow(dataset))
+                refused.append(_Refused(refusals.without_flow(dataset)))
         for flow in pipeline.flows:
             if pipeline.target_of(flow) is None:
-                raise _Refused(refusals.unknown_target(flow))
-        for dataset in pipeline.datasets:
-            if dataset.kind.is_table or dataset.kind.is_view:
-                try:
-                    if dataset.identifier not in self._available:
-                        self._make(dataset)
-                except _UpstreamFailed:
-                    continue  # its flows have their errors
-        for flow in pipeline.flows:
-            self._resolve(flow)
+                refused.append(_Refused(refusals.unknown_target(flow)))
+        steps: list[Dataset | Flow] = [
+            one for one in pipeline.datasets if one.kind.is_table or one.kind.is_view
+        ]
+        for step in (*steps, *pipeline.flows):
+            try:
+                if isinstance(step, Flow):
+                    self._resolve(step)
+                elif step.identifier not in self._available:
+                    self._make(step)
+            except _UpstreamFailed:
+                continue  # its flows have their errors
+            except _Refused as error:
+                refused.append(error)
 
-    def _planned_executions(self) -> dict[Flow, StateplanError]:
+    def _planned_executions(self, *, checked: bool) -> dict[Flow, StateplanError]:
         """Check flows against their targets and plan them; what only the run refuses, by flow."""
-        if not self._errors:
+        if checked and not self._errors:
             for dataset in self.pipeline.datasets:
                 self._check_flows(dataset)
         failed: dict[Flow, StateplanError] = {}
@@ -374,12 +389,6 @@ class Resolution:
             raise refusals.unresolved_flows(own, downstream)
         if broken:
             raise broken[0][1]
-
-
-def is_target(target: str, name: str) -> bool:
-    """Whether a table that a query names is the one of a definition of Databricks'."""
-    target, name = target.lower(), name.lower()
-    return target in (name, name.removeprefix("live.")) or target.endswith(f".{name}")
 
 
 def _unresolved(plan: LogicalPlan) -> Iterator[UnresolvedRelation]:

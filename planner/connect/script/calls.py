@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql.connect.dataframe import DataFrame
 
 from ..batch_writes import SHOW_WRITES
-from .context import session
+from .context import frame, session
 from .stand_ins import StandIn
 
 Batch = tuple[Any, Callable[..., Any]]
@@ -33,13 +33,13 @@ def planned_call(code: str, names: dict[str, Any]) -> None:
         if bare and not isinstance(inspect.getattr_static(owner, method), staticmethod):
             owner = _called(owner)
         found = _called(getattr(owner, method) if method else owner)
-    for frame in found if isinstance(found, list | tuple) else [found]:
-        if not isinstance(frame, DataFrame):
+    for one in found if isinstance(found, list | tuple) else [found]:
+        if not isinstance(one, DataFrame):
             continue
-        if frame.isStreaming:
-            frame.writeStream.format("noop").queryName(name).start()
+        if one.isStreaming:
+            one.writeStream.format("noop").queryName(name).start()
         else:
-            frame.explain()
+            one.explain()
 
 
 def _called(function: Callable[..., Any]) -> Any:
@@ -57,7 +57,7 @@ def _argument(parameter: inspect.Parameter) -> Any:
     kind = str(getattr(parameter.annotation, "__name__", parameter.annotation)).rpartition(".")[2]
     name = parameter.name.lower()
     if kind == "DataFrame" or (kind == "_empty" and name.endswith(("df", "frame", "stream"))):
-        return session().readStream.format(StandIn(parameter.name)).load()
+        return frame(parameter.name, True)
     if kind == "SparkSession" or name in ("spark", "spark_session"):
         return session()
     return StandIn(parameter.name)

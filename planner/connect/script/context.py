@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
-from .stand_ins import StandIn
+from .stand_ins import Rules, StandIn
 
 
 def session(settings: dict[str, str] | None = None) -> Any:
@@ -16,6 +16,13 @@ def session(settings: dict[str, str] | None = None) -> Any:
     for key, value in (settings or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def frame(path: str, streaming: bool) -> Any:
+    """A DataFrame that comes from what is not here: it has the columns that the code uses."""
+    Rules.seen(path, "frame")
+    spark = session()
+    return (spark.readStream if streaming else spark.read).format(StandIn(path)).load()
 
 
 class PlannedContext:

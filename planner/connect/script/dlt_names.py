@@ -28,7 +28,8 @@ from pyspark.pipelines.source_code_location import (
     get_caller_source_code_location,
 )
 
-from ..pipelines.resolution import PENDING, is_target
+from ...pipelines.model import is_target
+from ..pipelines.resolution import PENDING
 from .stand_ins import StandIn, StandInNeeded
 
 _EXPECTATIONS = (
@@ -76,6 +77,11 @@ class DltNames:
         self._pending: dict[str, _Definition] = {}
         self._under_way: set[str] = set()
         self._tables: dict[str, Callable[[], None]] = {}
+
+    @property
+    def defined(self) -> bool:
+        """Whether a file has defined something that is still to be sent."""
+        return bool(self._pending or self._tables)
 
     def provide(self) -> None:
         """Let files import `dlt`, and find its names in Spark's module.
@@ -147,7 +153,8 @@ class DltNames:
     def _apply_changes(
         self, *arguments: Any, ignore_null_updates: Any = None, **named: Any
     ) -> None:
-        named.pop("apply_as_truncates", None)
+        for name in ("apply_as_truncates", "once"):
+            named.pop(name, None)
         with self._at(get_caller_source_code_location(stacklevel=1)):
             _OWN["create_auto_cdc_flow"](*arguments, **named)
 

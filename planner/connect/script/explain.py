@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from ..server import Access, serving, take_deep_plans
 from ..service import PlannerService
 from .notebook import read_cells
 from .program import Program
+from .uncalled import uncalled
 
 KINDS = (".py", ".ipynb")
 SPECS = ("spark-pipeline.yml", "spark-pipeline.yaml")
@@ -35,7 +34,9 @@ _DLT_NAME = re.compile(
     r"\b(?:table|view|expect\w*|append_flow|apply_changes|create_\w*(?:table|flow|sink)|read_stream"
     r"|materialized_view|temporary_view)\s*\("
 )
-_DATABRICKS_NAME = re.compile(r"\b(?:dp|pipelines)\.(?:expect\w*|view|read|read_stream)\b")
+_DATABRICKS_NAME = re.compile(
+    r"\b(?:dp|pipelines)\.(?:expect\w*|view|read|read_stream)\b|[\"']cloudFiles[\"']|\bread_files\("
+)
 _STANDARD_ERROR = 2  # the file descriptor
 
 
@@ -150,7 +151,10 @@ def explain_script(
     )
     status = _run(program, service, environment)
     if status == 0 and not console.shown and not console.pipelines:
-        _note(f"{program.path} started no stream{_uncalled(program.path)}")
+        found = uncalled(program.path)
+        names = ", ".join(dict.fromkeys((*found.outermost, *found.direct)))
+        proposal = f"; --call plans what a function starts or returns: {names}" if names else ""
+        _note(f"{program.path} started no stream{proposal}")
     if views is not None:
         views.extend(view_of(execution, title) for title, execution in console.shown)
     if pipelines is not None:
@@ -230,27 +234,6 @@ def _run(
 
 def _note(text: str) -> None:
     print(f"note: {text}.", file=sys.stderr)
-
-
-def _uncalled(path: str) -> str:
-    """Which functions of a file write streams, for one in which nothing calls them."""
-    found: list[str] = []
-    for cell in read_cells(path):
-        with suppress(SyntaxError):
-            found += _writers(ast.parse(cell.source))
-    names = ", ".join(found)
-    return f"; --call plans what a function starts or returns: {names}" if names else ""
-
-
-def _writers(code: ast.AST, owner: str = "") -> Iterator[str]:
-    for node in ast.iter_child_nodes(code):
-        if isinstance(node, ast.ClassDef):
-            yield from _writers(node, f"{node.name}.")
-        elif isinstance(node, ast.FunctionDef):
-            inner = ast.walk(node)
-            streams = ("readStream", "writeStream")
-            if any(isinstance(n, ast.Attribute) and n.attr in streams for n in inner):
-                yield f"{owner}{node.name}"
 
 
 def _add_guesses(path: str, service: PlannerService) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import pickle
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -71,23 +72,47 @@ def open_missing_files(
             if users and "r" in mode and (found := program.namesake(str(file))):
                 note(f"'{file}' is not here: the project's {found} is read in its place")
                 return opened(program.root / found, mode, *arguments, **named)
-            if frame is None or "r" not in mode or program.catches(frame):
+            known = not isinstance(file, StandIn)  # else no file of any name is missing
+            if frame is None or "r" not in mode or (known and program.catches(frame)):
                 if users:
                     missed(str(file))
                 raise
             note(f"{program.place(of=frame)}: '{file}' is not here: its content is a stand-in")
             return MissingFile(str(file))
 
+    open_.__module__, open_.__qualname__ = "builtins", "open"  # as which it is pickled
     python.open = open_
 
 
 _READERS = ("load", "loads", "safe_load", "full_load", "unsafe_load")
+_OF_PANDAS = ("read_csv", "read_json", "read_excel", "read_parquet", "read_pickle")
 
 
-def read_stand_ins() -> None:
+def read_stand_ins(program: Program) -> None:
     """Let JSON, YAML and pickled objects that are not here be read as stand-ins, too."""
-    for name in ("json", "pickle", "yaml", "joblib", "tomllib"):
-        change_when_imported({name: _reading})
+
+    def tables(module: Any) -> None:
+        for name in _OF_PANDAS:
+            setattr(module, name, _read_table(getattr(module, name), program))
+
+    changes = dict.fromkeys(("json", "pickle", "yaml", "joblib", "tomllib"), _reading)
+    change_when_imported({**changes, "pandas": tables})
+
+
+def _read_table(read: Callable[..., Any], program: Program) -> Callable[..., Any]:
+    """A function of pandas; a file that is not here is a stand-in where the code does not wait."""
+
+    @functools.wraps(read)
+    def called(source: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return read(source, *arguments, **named)
+        except FileNotFoundError:
+            frame = program.own_frame(_caller())
+            if frame is None or program.catches(frame):
+                raise
+            return StandIn(f"pandas.{read.__name__}({source})")
+
+    return called
 
 
 def _reading(module: Any) -> None:
@@ -105,7 +130,13 @@ def _read(read: Callable[..., Any], module: str) -> Callable[..., Any]:
             return StandIn(f"{module}({source.name})")
         if hasattr(source, "read") and isinstance(text := _whole(source), StandIn):
             return StandIn(f"{module}({text._stand_in})")
-        return read(source, *arguments, **named)
+        try:
+            return read(source, *arguments, **named)
+        except (pickle.UnpicklingError, TypeError) as error:
+            # An object of a class that is not here.
+            if StandIn.__name__ not in str(error):
+                raise
+            return StandIn(f"{module}({getattr(source, 'name', '')})")
 
     return called
 

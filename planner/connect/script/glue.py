@@ -59,7 +59,7 @@ class GlueContext:
         parsed = "classification" in given or given.get("inferSchema") == "true"
         if connection_type == "kinesis" or parsed or "schema" in given:
             named_by = given.get("streamName") or given.get("streamARN") or given.get("topicName")
-            schema = given.get("schema") or f"?{connection_type} {named_by}?"
+            schema = given.get("schema") or StandIn(f"{connection_type} {named_by}")
             reader = reader.schema(str(schema))
         return reader.load()
 

@@ -18,29 +18,38 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.sql.connect.column import Column
+from pyspark.sql.connect.dataframe import DataFrame
 
 from ...pipelines.statements import defines_datasets
 from . import glue, workspace
 from .calls import planned_batches, planned_call
-from .context import PlannedContext, session
+from .context import PlannedContext, frame, session
 from .files import open_missing_files, read_stand_ins
 from .missing_modules import MissingModules
 from .network import Network
-from .notebook import RUN, SQL, Cell, read_cells
+from .notebook import RUN, SQL, Cell, bound_names, is_notebook, read_cells
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
+from .processes import start_no_process
 from .program import Program
 from .report import Report
 from .sql_cells import statements
 from .stand_ins import Rules, StandIn
+from .uncalled import uncalled
 
 FAILED, BAD_INPUT = 1, 2
 # What a stand-in is taken for, by what the code does with it.
-_TAKEN = {"session": "the SparkSession", "number": "1", "outputMode": "append mode"}
+_TAKEN = {
+    "session": "the SparkSession",
+    "number": "1",
+    "outputMode": "append mode",
+    "frame": "a DataFrame with the columns that the code uses",
+}
 
 
 class _Builtins(dict[str, Any]):
@@ -60,7 +69,7 @@ class Launch:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.patches = Patches(program)
+        self.patches = Patches(program, lambda text: self.report.note(text))
         self.modules = MissingModules(program)
         self.network = Network(program, lambda text: self.report.note(text))
         self.report = Report(program, self.patches, self.modules, self.network.asked)
@@ -68,6 +77,9 @@ class Launch:
         self.names = _Builtins(vars(builtins))
         self.names.modules = self.modules
         self.pipeline: PipelineRun | None = None
+        self._ran: dict[str, dict[str, Any]] = {}  # by file, the names that it has made
+        self._loops: dict[str, frozenset[int]] = {}  # by file, the lines of loops that run once
+        self._failures: list[Exception] = []  # that ended the file, or cells of a notebook
         self._ended_at = 0  # the line of the file's own code that waited for ever
 
     def run(self) -> int:
@@ -80,11 +92,11 @@ class Launch:
                     self.pipeline = PipelineRun(
                         self.program, self._run_module, self.report.note, self.report.tell
                     )
-                    self.pipeline.run(self._call)
+                    self.pipeline.run(self._called_behind)
                 else:
                     self._run_file(self.program.path)
             if self.pipeline is None:
-                self._call()
+                self._called_behind()
             if self.program.into_batches:
                 planned_batches(self.patches.batches)
         except SystemExit as error:
@@ -94,15 +106,62 @@ class Launch:
                 print(error.code, file=sys.stderr)
         except Exception as error:
             self.report.tell(error)
-            status = BAD_INPUT if isinstance(error, PySparkException) else FAILED
+            self._failures.append(error)
+            if self.pipeline is None:
+                self._call_uncalled()
+        if self._failures and not status:
+            refused = isinstance(self._failures[-1], PySparkException)
+            status = BAD_INPUT if refused else FAILED
         self.report.closing()
         return status
 
-    def _call(self) -> None:
-        """What is to be called when the file has run."""
+    def _called_behind(self) -> None:
+        """What is to be called when the files have run."""
         if self.program.call is not None:
             with self._waiting():
                 planned_call(self.program.call, self.module.__dict__)
+        self._call_uncalled()
+
+    def _call_uncalled(self) -> None:
+        """Files that start no stream, or define no data set, are libraries: call their functions.
+
+        They are handed what --call hands in. Where the outermost ones lead to no stream, those that
+        name streams are called themselves.
+        """
+        if self.program.call is not None or self.program.strict_imports:
+            return
+        for level in ("outermost", "direct"):
+            for path, names in () if self._has_streams() else list(self._ran.items()):
+                for name in getattr(uncalled(path), level):
+                    self._call_one(name, names)
+
+    def _has_streams(self) -> bool:
+        return self.patches.started or (self.pipeline is not None and self.pipeline.defined)
+
+    def _call_one(self, name: str, names: dict[str, Any]) -> None:
+        try:
+            with self._waiting():
+                planned_call(name, names)
+            ended = ""
+        except Exception as error:
+            ended = " and fails:"
+            failure = error
+        self.report.note(f"nothing calls {name}: it was called with stand-ins, as by --call{ended}")
+        if ended:
+            self.report.tell(failure)
+
+    def _once(self, frame: FrameType, path: str) -> bool:
+        """Whether a loop over what is not here runs once, for the streams that its body starts."""
+        file = frame.f_code.co_filename
+        if not self.program.owns(file):
+            return False
+        if file not in self._loops:
+            self._loops[file] = uncalled(file).loops
+        once = frame.f_lineno in self._loops[file]
+        if once:
+            place = self.program.place(of=frame)
+            self.report.note(f"{place}: ?{path}? is not here: the loop over it runs once")
+        return once
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
@@ -119,14 +178,18 @@ class Launch:
     def _prepare(self) -> None:
         self.patches.apply()
         self.network.close()
+        start_no_process(self.program, self.report.note)
         self.report.watch(self.program.timeout)
         Rules.users = self.program.owns
         Rules.session = session
         Rules.seen = self._seen
+        Rules.frame = frame
+        Rules.once = self._once
+        Rules.of_frames = (Column, DataFrame)
         if not self.program.strict_imports:
             self.modules.install()
             open_missing_files(self.program, self.report.note, self.patches.missed)
-        read_stand_ins()
+        read_stand_ins(self.program)
         # Functions may be declared before the script asks for its session: `@pandas_udf("double")`.
         context = PlannedContext()
         empty = self.patches.unset.parameters
@@ -152,28 +215,38 @@ class Launch:
         )
 
     def _seen(self, path: str, attribute: str) -> None:
-        where = self.program.place()
-        taken = _TAKEN.get(attribute)
-        self.report.note(
-            f"{where}: ?{path}? is taken for {taken}"
-            if taken
-            else f"{where}: a DataFrame comes from ?{path}?, which is not here: no plan of it."
-            " Give the folder of its module with --python-path"
-        )
+        place = self.program.place()
+        start = f"{place}: " if place else ""
+        self.report.note(f"{start}?{path}? is taken for {_TAKEN[attribute]}")
 
     # --------------------------------------------------------------------------------------- files
 
     def _run_file(self, path: str) -> None:
         self.names.update(vars(builtins))
+        self._ran[path] = self.module.__dict__
+        lost: set[str] = set()
         for cell in read_cells(os.path.abspath(path), self._skipped):
             self._remember(cell)
-            rest = ast.parse(cell.source, cell.file)
-            while rest.body:
-                with self._waiting():
-                    exec(compile(rest, cell.file, "exec", dont_inherit=True), self.module.__dict__)
-                    break
-                # What follows a statement that waits for ever may start more streams.
-                rest.body = [one for one in rest.body if one.lineno > self._ended_at]
+            try:
+                self._run_cell(cell)
+            except Exception as error:
+                if not is_notebook(path):
+                    raise
+                # Cells are run one by one: those below may start more streams.
+                follows = isinstance(error, NameError) and error.name in lost
+                if not follows:
+                    self.report.tell(error)
+                    self._failures.append(error)
+                lost |= bound_names(cell)
+
+    def _run_cell(self, cell: Cell) -> None:
+        rest = ast.parse(cell.source, cell.file)
+        while rest.body:
+            with self._waiting():
+                exec(compile(rest, cell.file, "exec", dont_inherit=True), self.module.__dict__)
+                break
+            # What follows a statement that waits for ever may start more streams.
+            rest.body = [one for one in rest.body if one.lineno > self._ended_at]
 
     def _run_module(self, path: str) -> None:
         """Run one file of a pipeline as a module of its own."""

@@ -150,7 +150,7 @@ class MissingModules(MetaPathFinder):
         """A stand-in, where nobody else has the module and the user's code asks for it."""
         above = fullname.rpartition(".")[0]
         parent = sys.modules.get(above)
-        if above.partition(".")[0] in sys.stdlib_module_names:
+        if above.partition(".")[0] in sys.stdlib_module_names or above == "pyspark.sql.functions":
             return None  # `from collections import Iterator` fails where it really runs, too
         if not isinstance(parent, StandInModule) and not self._asked_by_user():
             return None

@@ -85,6 +85,11 @@ def _call(frame: Any, inputs: Sequence[str], type_: DataType | str) -> Column:
     return Column(_Call([frame[name]._expr for name in inputs], type_))
 
 
+def unknown_column(placeholder: str) -> Column:
+    """A struct that a function gives which is not here, of the fields that the code uses."""
+    return Column(_Call([], placeholder))
+
+
 def _parameters(stage: Any) -> dict[str, Any]:
     """The parameters that are set, or have a default, by name."""
     return {one.name: stage.getOrDefault(one) for one in stage.params if stage.isDefined(one)}

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ...model.errors import DescriptionError
@@ -15,6 +16,7 @@ SQL = "_stateplan_sql"
 RUN = "_stateplan_run"
 Note = Callable[[str, int, str], None]
 
+_CELL_NAME = re.compile(r"(.+\.ipynb)\[\d+\]")
 _MAGIC = "# MAGIC"
 _CELL_END = "# COMMAND ----------"
 _SOURCES = ("# Databricks notebook source", "# Fabric notebook source")
@@ -61,7 +63,39 @@ def read_cells(path: str, note: Note | None = None) -> list[Cell]:
     text = _text(path)
     if not is_notebook(path) and _is_python(text):
         return [Cell(path, text)]
-    return [Cell(path, "\n".join(_source_lines(path, text.split("\n"), tell)))]
+    return list(_source_cells(path, text.split("\n"), tell))
+
+
+def is_cell(file: str) -> bool:
+    """Whether a name is that of a cell in messages, and no file's."""
+    return _CELL_NAME.fullmatch(file) is not None
+
+
+def trees_of(file: str) -> list[ast.Module]:
+    """The code of a file, or of one cell by its name in messages, where it is Python.
+
+    Raises:
+        DescriptionError: it is no notebook, though its name says so.
+    """
+    named = _CELL_NAME.fullmatch(file)
+    path = named[1] if named else file
+    trees = []
+    for cell in read_cells(path) if Path(path).is_file() else ():
+        if not named or cell.file == file:
+            with suppress(SyntaxError):
+                trees.append(ast.parse(cell.source))
+    return trees
+
+
+def bound_names(cell: Cell) -> set[str]:
+    """The names that a cell would make: what it assigns, defines and imports."""
+    try:
+        nodes = list(ast.walk(ast.parse(cell.source)))
+    except SyntaxError:
+        return set()
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    defined = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    return stored | defined | {n.asname or n.name for n in nodes if isinstance(n, ast.alias)}
 
 
 def _text(path: str) -> str:
@@ -80,19 +114,16 @@ def _jupyter(path: str) -> Iterator[str]:
         raise DescriptionError.of("STATEPLAN_BAD_NOTEBOOK", path=path) from None
 
 
-def _source_lines(path: str, lines: list[str], note: Note) -> list[str]:
-    """The lines of a source file, as many as there were: cells of other languages are replaced."""
-    result: list[str] = []
+def _source_cells(path: str, lines: list[str], note: Note) -> Iterator[Cell]:
+    """The cells of a source file, each with empty lines for those above it."""
     start = 0
     while start < len(lines):
         end = start
         while end < len(lines) and not _CELL_MARK.fullmatch(lines[end]):
             end += 1
-        result += _source_cell(path, lines[start:end], start, note)
-        if end < len(lines):
-            result.append("")
+        code = _source_cell(path, lines[start:end], start, note)
+        yield Cell(path, "\n" * start + "\n".join(code))
         start = end + 1
-    return result
 
 
 def _source_cell(path: str, lines: list[str], start: int, note: Note) -> list[str]:

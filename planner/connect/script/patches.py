@@ -7,12 +7,13 @@ starts on a cluster, with a JVM, data and time; over Connect to a planner it has
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pyspark
@@ -21,7 +22,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import column as column_module
 from pyspark.sql import context as context_module
 from pyspark.sql import types as sql_types
-from pyspark.sql.connect import functions as connect_functions
+from pyspark.sql.connect.catalog import Catalog
 from pyspark.sql.connect.client import core
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.datasource import DataSourceRegistration
@@ -32,9 +33,12 @@ from pyspark.sql.connect.streaming import readwriter
 from ..call_sites import record
 from ..classic import adopt_habits
 from .context import PlannedContext, session
+from .endings import ends_without
 from .models import plan_models
+from .notebook import is_cell
+from .placeholders import take_stand_ins
 from .program import Program
-from .stand_ins import Rules, StandIn
+from .stand_ins import NoRows, Rules, StandIn
 from .unset import Unset, asking
 
 _JVM = ("_jvm", "_jsparkSession", "_jsc", "_sc", "_wrapped")
@@ -50,21 +54,30 @@ class Patches:
 
     Args:
         program: the file.
+        note: tells people something.
         context: what `spark.sparkContext` is.
 
     Attributes:
         failures: errors of the planner in the order they came, caught by the file or not.
         unset: variables and settings that the file asked for and that are not set.
         batches: the schema of each foreachBatch and its function.
+        started: whether the file has started a stream.
         absent: files and folders that the file looked for and that are not here, the latest last.
     """
 
-    def __init__(self, program: Program, context: type[PlannedContext] = PlannedContext) -> None:
+    def __init__(
+        self,
+        program: Program,
+        note: Callable[[str], None] = lambda text: None,
+        context: type[PlannedContext] = PlannedContext,
+    ) -> None:
         self.program = program
+        self.note = note
         self.context = context
         self.failures: list[BaseException] = []
         self.unset = Unset(program)
         self.batches: list[tuple[Any, Callable[..., Any]]] = []
+        self.started = False
         self.absent: dict[str, None] = {}
 
     def apply(self) -> None:
@@ -80,7 +93,7 @@ class Patches:
         self._functions_in_python()
         self._data_sources()
         self._frames()
-        self._placeholders()
+        take_stand_ins()
         self._errors()
         self._waits()
         self.unset.stand_in()
@@ -196,60 +209,34 @@ class Patches:
                 raise
 
         frame: Any = DataFrame
+        collected = frame.collect
+
+        def collect(self: Any) -> Any:
+            return collected(self) or NoRows()
+
+        frame.collect = collect
         attribute = frame.__getattr__
         frame.__getattribute__, frame.__getattr__ = look_up, column
+        schema = frame.schema
 
-    def _placeholders(self) -> None:
-        """A stand-in where a type, a column or a condition is needed."""
-        for name, places in (("StructField", (1,)), ("ArrayType", (0,)), ("MapType", (0, 1))):
-            kind: Any = getattr(sql_types, name)
-            kind.__init__ = _with_types(kind.__init__, places)
-        frame: Any = DataFrame
-        with_column, with_columns, filtered = frame.withColumn, frame.withColumns, frame.filter
-        literal = connect_functions.lit
+        def of_frame(self: Any) -> Any:
+            found = schema.fget(self)
+            found.of_frame = self
+            return found
 
-        def column(value: Any) -> Any:
-            return literal(str(value)) if isinstance(value, StandIn) else value
+        frame.schema = property(of_frame)
+        kind: Any = sql_types.StructType
+        item = kind.__getitem__
 
-        def with_one(self: Any, name: str, value: Any) -> Any:
-            return with_column(self, name, column(value))
+        def field(self: Any, key: Any) -> Any:
+            """Of an open schema: it has the column if it is asked for it."""
+            of = self.__dict__.get("of_frame")
+            lacks = of is not None and isinstance(key, str) and key not in self.names
+            if lacks and _has_column(of, key):
+                return schema.fget(of.select(key)).fields[0]
+            return item(self, key)
 
-        def with_many(self: Any, values: dict[str, Any]) -> Any:
-            return with_columns(self, {name: column(value) for name, value in values.items()})
-
-        def filter_(self: Any, condition: Any) -> Any:
-            if isinstance(condition, StandIn):
-                condition = literal(str(condition)).cast("boolean")
-            return filtered(self, condition)
-
-        def with_watermark(self: Any, *texts: Any, **named: Any) -> Any:
-            plain = {name: str(text) for name, text in named.items()}
-            return watermarked(self, *map(str, texts), **plain)
-
-        def create(self: Any, data: Any, schema: Any = None, *arguments: Any, **named: Any) -> Any:
-            # Plans depend on the columns alone.
-            given = [] if schema is not None and _has_stand_in(data) else data
-            if schema is None and isinstance(data, StandIn | list) and not len(data):
-                # Rows that are not here have the columns that the code uses.
-                return self.read.format(StandIn("createDataFrame")).load()
-            return created(self, given, schema, *arguments, **named)
-
-        sessions: Any = ConnectSession
-        created, sessions.createDataFrame = sessions.createDataFrame, create
-        watermarked = frame.withWatermark
-        frame.withWatermark = with_watermark
-        frame.withColumn, frame.withColumns, frame.filter = with_one, with_many, filter_
-        frame.where = filter_
-        writer: Any = readwriter.DataStreamWriter
-        with_mode = writer.outputMode
-
-        def output_mode(self: Any, mode: Any) -> Any:
-            if not isinstance(mode, StandIn):
-                return with_mode(self, mode)
-            Rules.seen(mode._stand_in, "outputMode")
-            return self
-
-        writer.outputMode = output_mode
+        kind.__getitem__ = field
 
     def _errors(self) -> None:
         """Errors that the file catches are told all the same."""
@@ -271,7 +258,7 @@ class Patches:
         slept, writer = time.sleep, readwriter.DataStreamWriter
         started = writer._start_internal
         counts: dict[tuple[str, bytes], int] = {}
-        program = self.program
+        program, patches = self.program, self
 
         def again(place: str, what: bytes = b"") -> None:
             counts[place, what] = counts.get((place, what), 0) + 1
@@ -286,6 +273,7 @@ class Patches:
 
         def start(self: Any, *arguments: Any, **named: Any) -> Any:
             # A stream that has ended is started anew where it should run for ever.
+            patches.started = True
             again(program.place(), self._write_proto.SerializeToString())
             return started(self, *arguments, **named)
 
@@ -293,24 +281,71 @@ class Patches:
         writer._start_internal = start  # type: ignore[method-assign]
 
     def _files(self) -> None:
-        """Which files the file looks for that are not there."""
+        """Which files the file looks for that are not there; those that it needs are taken to be.
+
+        So are tables that it needs, and what it needs of a text that is not here.
+        """
         looked, program = os.stat, self.program
 
         def stat(path: Any, *arguments: Any, **named: Any) -> Any:
             try:
                 return looked(path, *arguments, **named)
             except FileNotFoundError:
-                if program.own_frame(asking()) is not None:
-                    self.missed(path)
+                asked = program.own_frame(asking())
+                if asked is None or is_cell(str(path)) or str(path).startswith("<"):
+                    raise
+                if self._needed(asked, f"'{path}'"):
+                    names = {"isdir", "is_dir"} & _names_up_to(asked)
+                    return looked(program.folder if names else __file__)
+                self.missed(path)
                 raise
 
         python: Any = os
         python.stat = stat
+        catalog: Any = Catalog
+        exists = catalog.tableExists
+
+        def table_exists(self: Any, name: str, *arguments: Any, **named: Any) -> bool:
+            known: bool = exists(self, name, *arguments, **named)
+            return known or needed(program.own_frame(sys._getframe(1)), f"the table '{name}'")
+
+        needed = self._needed
+        catalog.tableExists = table_exists
+        for name in ("search", "match", "fullmatch"):
+            setattr(re, name, _matching(getattr(re, name), program))
+
+    def _needed(self, frame: FrameType | None, what: str) -> bool:
+        found = ends_without(frame)
+        if found:
+            place = self.program.place(of=frame)
+            self.note(f"{place}: {what} is taken to be there: the code would end without it")
+        return found
 
     def missed(self, path: Any) -> None:
         """The file looked for another that is not there."""
         self.absent.pop(str(path), None)
         self.absent[str(path)] = None
+
+
+def _names_up_to(asked: FrameType) -> set[str]:
+    """The names of the functions that run between a frame and this one."""
+    names, frame = set(), sys._getframe(1)
+    while frame is not asked and frame.f_back is not None:
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
+
+
+def _matching(find: Callable[..., Any], program: Program) -> Callable[..., Any]:
+    """A function of regular expressions: a stand-in has the parts that the code needs of it."""
+
+    def found(pattern: Any, text: Any, *arguments: Any, **named: Any) -> Any:
+        match = find(pattern, text, *arguments, **named)
+        if match is None and isinstance(text, StandIn) and ends_without(sys._getframe(1)):
+            return StandIn(f"re.{find.__name__}({text._stand_in})")
+        return match
+
+    return found
 
 
 def _has_column(frame: Any, name: str) -> bool:
@@ -320,15 +355,6 @@ def _has_column(frame: Any, name: str) -> bool:
     except PySparkException as error:
         error.expected = True  # type: ignore[attr-defined]
         return False
-
-
-def _has_stand_in(value: Any) -> bool:
-    """Whether something that is not there is among rows, or in one."""
-    if isinstance(value, dict):
-        return any(map(_has_stand_in, value.values()))
-    if isinstance(value, list | tuple):
-        return any(map(_has_stand_in, value))
-    return isinstance(value, StandIn)
 
 
 def _picklers() -> list[Any]:
@@ -359,16 +385,3 @@ def _with_columns(loaded: Callable[..., Any], kinds: dict[str, Any]) -> Callable
         return loaded(self, path, format, schema, **options)
 
     return load
-
-
-def _with_types(made: Callable[..., None], places: tuple[int, ...]) -> Callable[..., None]:
-    """A type's constructor that takes a stand-in for a type as a string's."""
-
-    def make(self: Any, *arguments: Any, **named: Any) -> None:
-        chosen = [
-            sql_types.StringType() if i in places and isinstance(value, StandIn) else value
-            for i, value in enumerate(arguments)
-        ]
-        made(self, *chosen, **named)
-
-    return make

@@ -28,6 +28,22 @@ from .program import Program
 _STORAGE = "file:///stateplan"
 
 
+class _Counting(SparkConnectGraphElementRegistry):
+    """PySpark's own, which knows whether something has been defined."""
+
+    defined = False
+
+    def register_output(self, output: Any) -> None:
+        """A data set."""
+        self.defined = True
+        super().register_output(output)
+
+    def register_sql(self, sql_text: str, file_path: Path) -> None:
+        """Statements that define data sets."""
+        self.defined = True
+        super().register_sql(sql_text, file_path)
+
+
 class PipelineRun:
     """One pipeline.
 
@@ -50,6 +66,7 @@ class PipelineRun:
         self.note = note
         self.tell = tell
         self._registry: Any = None
+        self._names: Any = None
         self._errors: list[Exception] = []
 
     def run(self, defined: Callable[[], None]) -> None:
@@ -73,8 +90,8 @@ class PipelineRun:
             default_database=pipeline.get("database"),
             sql_conf=own,
         )
-        self._registry = SparkConnectGraphElementRegistry(spark, graph)
-        names = DltNames(self._registry, spark, graph, self.note)
+        self._registry = _Counting(spark, graph)
+        self._names = names = DltNames(self._registry, spark, graph, self.note)
         if self.program.databricks:
             names.provide()
         with graph_element_registration_context(self._registry):
@@ -93,6 +110,11 @@ class PipelineRun:
             self.tell(error)
         if errors:
             raise errors[-1]
+
+    @property
+    def defined(self) -> bool:
+        """Whether the files have defined anything."""
+        return bool(self._registry.defined or self._names.defined)
 
     def register_sql(self, text: str) -> None:
         """Statements of a notebook's cell."""

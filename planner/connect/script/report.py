@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import re
+import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 
 from pyspark import __version__
 from pyspark.errors import PySparkException
 from pyspark.sql.connect import functions
 
 from .missing_modules import MissingModules
-from .patches import Patches
+from .patches import Patches, WaitedEnough
 from .program import Program
 from .stand_ins import StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
 _FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
+_LOOKS = 100  # of where the file is, until it is taken to hang
 HUNG = 1  # the exit status, as of a file that fails
 
 
@@ -51,11 +56,15 @@ class Report:
             print(f"note: {text}", file=sys.stderr)
 
     def watch(self, seconds: float) -> None:
-        """End the process when the file still runs after so long, and say where it does."""
-        main = threading.main_thread().ident
+        """End the process when the file still runs after so long, and say where it does.
+
+        Code that asks nothing of Spark for half of it waits for ever: it is interrupted once, so
+        that what follows it is planned.
+        """
+        main = threading.main_thread().ident or 0
 
         def end() -> None:
-            place = self.program.place(of=sys._current_frames().get(main or 0))
+            place = self.program.place(of=sys._current_frames().get(main))
             where = f" at {place}" if place else ""
             print(
                 f"error: the file still ran after {seconds:g} seconds{where}: it was ended there\n"
@@ -67,6 +76,24 @@ class Report:
             sys.stderr.flush()
             os._exit(HUNG)
 
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            place = self.program.place(of=frame)
+            raise WaitedEnough(place)
+
+        def look() -> None:
+            own, since = None, time.monotonic()
+            while time.monotonic() - since < seconds / 2:
+                wait(seconds / _LOOKS)
+                frame = self.program.own_frame(sys._current_frames().get(main))
+                code = frame.f_code if frame is not None else None
+                if code is None or code is not own:
+                    own, since = code, time.monotonic()
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+        wait = time.sleep  # the file's own sleeps are left out
+        if hasattr(signal, "SIGUSR1"):  # elsewhere it is ended
+            signal.signal(signal.SIGUSR1, interrupt)
+            threading.Thread(target=look, daemon=True).start()
         timer = threading.Timer(seconds, end)
         timer.daemon = True
         timer.start()
@@ -137,6 +164,8 @@ class Report:
             hint = f"Correct the line; code of a Python newer than {version} needs such a Python."
         elif isinstance(error, ModuleNotFoundError):
             hint = "Install it, name its folder with --python-path, or leave out --strict-imports."
+        elif isinstance(error, ImportError) and (home := _home_of(text)):
+            hint = f"PySpark has it in {home}: import it from there."
         elif isinstance(error, NameError) and error.name in vars(functions):
             # Spark's `__all__` has no name of the old spelling.
             hint = (
@@ -236,3 +265,13 @@ class Report:
             )
         if unset := self.patches.unset.options():
             self.note(f"these are not set, give them with: {unset}")
+
+
+def _home_of(text: str) -> str:
+    """The module of PySpark that has the name which `pyspark.sql.functions` lacks, or nothing."""
+    named = re.match(r"cannot import name '(\w+)' from 'pyspark\.sql\.functions'", text)
+    for part in ("avro.functions", "protobuf.functions", "types", "window") if named else ():
+        module = importlib.import_module(f"pyspark.sql.{part}")
+        if named and hasattr(module, named[1]):
+            return module.__name__
+    return ""

@@ -42,6 +42,9 @@ class Rules:
         session: attributes of a missing object that only a SparkSession has are those of this one.
         seen: is told of attributes that say what a stand-in stood for.
         transformed: a DataFrame as a model that is not here would transform it.
+        frame: a DataFrame that is not here, by its path: a stream, or else a table at rest.
+        once: whether a loop over a path, in a frame, runs once: it leads to streams.
+        of_frames: types that only a DataFrame's methods take.
     """
 
     users: Callable[[str], bool] = staticmethod(lambda file: True)
@@ -49,11 +52,21 @@ class Rules:
     session: Callable[[], Any] | None = None
     seen: Callable[[str, str], None] = staticmethod(lambda path, attribute: None)
     transformed: Callable[[str, Any], Any] | None = None
+    frame: Callable[[str, bool], Any] | None = None
+    once: Callable[[FrameType, str], bool] = staticmethod(lambda frame, path: False)
+    of_frames: tuple[type, ...] = ()
 
 
 _OF_SESSIONS = ("readStream", "createDataFrame", "sparkContext", "streams", "udf")
 _OF_NAMED_SESSIONS = ("read", "sql", "table", "conf", "catalog", "range")
-_PASSED_ON = ("writeStream", "withWatermark", "writeTo")
+_BUILDS_SESSION = re.compile(r"\bbuilder\b.*\.(?:getOrCreate|create)$", re.DOTALL)
+# What no other library's objects have.
+_OF_FRAMES = (
+    *("writeStream", "writeTo", "withWatermark", "dropDuplicates", "groupBy", "selectExpr"),
+    *("withColumn", "withColumns", "withColumnRenamed", "withColumnsRenamed", "isStreaming"),
+    *("createOrReplaceTempView", "createOrReplaceGlobalTempView", "unionByName"),
+)
+_WITH_COLUMNS = re.compile(r"(.+)\.(select|filter|where|join|agg|orderBy|sort|drop)", re.DOTALL)
 
 
 class StandIn(str):
@@ -68,6 +81,7 @@ class StandIn(str):
 
     def __new__(cls, path: str) -> StandIn:
         StandIn.made = True
+        path = path.replace("?", "")  # of others that it is reached by
         made = super().__new__(cls, f"?{path}?")
         made.__dict__["_stand_in"] = path
         return made
@@ -85,9 +99,9 @@ class StandIn(str):
         elif Rules.session is not None and self._is_session(name):
             found = getattr(Rules.session(), name)
             Rules.seen(self._stand_in, "session")
+        elif Rules.frame is not None and name in _OF_FRAMES:
+            found = getattr(Rules.frame(self._stand_in, True), name)
         else:
-            if name in _PASSED_ON:
-                Rules.seen(self._stand_in, name)
             found = StandIn(f"{self._stand_in}.{name}")
         return found
 
@@ -106,6 +120,12 @@ class StandIn(str):
         for argument in (*arguments, *named.values()):
             if isinstance(argument, Rules.passed_through):
                 return argument
+        if Rules.session is not None and _BUILDS_SESSION.search(self._stand_in):
+            Rules.seen(self._stand_in, "session")
+            return Rules.session()
+        of_frame = _WITH_COLUMNS.fullmatch(self._stand_in)
+        if Rules.frame is not None and of_frame and _takes_columns(arguments):
+            return getattr(Rules.frame(of_frame[1], True), of_frame[2])(*arguments, **named)
         if Rules.transformed is not None and self._stand_in.endswith(".transform"):
             for argument in arguments:
                 if type(argument).__name__ == "DataFrame":
@@ -141,8 +161,10 @@ class StandIn(str):
         return 0
 
     def __iter__(self) -> Iterator[Any]:
-        """Nothing, or as many values as `a, b = ...` unpacks."""
-        return iter(_parts(self._stand_in, _unpacked(sys._getframe(1))))
+        """Nothing, or as many values as `a, b = ...` unpacks, or one where streams depend on it."""
+        frame = sys._getframe(1)
+        number = _unpacked(frame) or int(Rules.once(frame, self._stand_in))
+        return iter(_parts(self._stand_in, number))
 
     def __next__(self) -> Any:
         raise StopIteration
@@ -236,6 +258,13 @@ class StandIn(str):
         return float(int(self))
 
 
+class NoRows(list[Any]):
+    """The rows of a table that nobody reads: none, or one where streams depend on it."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_parts("collect()", int(Rules.once(sys._getframe(1), "collect()"))))
+
+
 class _TextMethod(StandIn):
     """`settings.TOPICS.split`: a text's method, or an attribute of an object of the same name."""
 
@@ -254,6 +283,12 @@ class _TextMethod(StandIn):
         # What leaves the text as it is may as well be a writer's `format("delta")`.
         may_be = found == text and Rules.users(sys._getframe(1).f_code.co_filename)
         return super().__call__(*arguments, **named) if may_be else found
+
+
+def _takes_columns(arguments: tuple[Any, ...]) -> bool:
+    """Whether a call is one that only a DataFrame's method takes."""
+    parts = (part for one in arguments for part in (one if isinstance(one, list) else [one]))
+    return any(isinstance(part, Rules.of_frames) for part in parts)
 
 
 def _unpacked(frame: FrameType) -> int:

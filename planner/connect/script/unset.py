@@ -18,6 +18,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.conf import RuntimeConf
 
+from .endings import ends_without
 from .program import Program
 from .stand_ins import StandIn
 
@@ -104,7 +105,9 @@ class Unset:
                 self.variables.setdefault(name)
                 # `os.environ.get` and `os.getenv` say what holds for one that is not set.
                 frame = sys._getframe(1)
-                if not self.program.owns(frame.f_code.co_filename) or self.program.catches(frame):
+                needed = not frame.f_locals.get("default") and ends_without(asking())
+                own = self.program.owns(frame.f_code.co_filename)
+                if not needed and (not own or self.program.catches(frame)):
                     raise
                 return StandIn(_variable(name))
 
@@ -115,10 +118,14 @@ class Unset:
         found = kind.get
 
         def get(conf: Any, key: str, *default: Any, **named: Any) -> Any:
+            frame = sys._getframe(1)
             try:
-                return found(conf, key, *default, **named)
+                value = found(conf, key, *default, **named)
+                if value or not ends_without(frame):
+                    return value
+                self.settings.setdefault(key)
+                return StandIn(_setting(key))
             except PySparkException as error:
-                frame = sys._getframe(1)
                 users = self.program.owns(frame.f_code.co_filename)
                 if error.getCondition() != "SQL_CONF_NOT_FOUND" or not users:
                     raise

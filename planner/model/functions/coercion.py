@@ -308,7 +308,11 @@ def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
     if values is None:
         names = type_names([v.data_type for v in (*case.values, *rest)])
         raise type_mismatch(
-            "DATA_DIFF_TYPES", pretty(case), functionName=to_sql_id("casewhen"), dataType=names
+            "DATA_DIFF_TYPES",
+            pretty(case),
+            case,
+            functionName=to_sql_id("casewhen"),
+            dataType=names,
         )
     conditions = []
     for position, condition in enumerate(case.conditions):
@@ -316,6 +320,7 @@ def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
             raise type_mismatch(
                 "UNEXPECTED_INPUT_TYPE",
                 pretty(case),
+                condition,
                 paramIndex=ordinal(2 * position),
                 requiredType=in_quotes("BOOLEAN"),
                 inputSql=to_sql_expr(condition),

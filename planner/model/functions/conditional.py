@@ -70,7 +70,7 @@ def _if_types(call: Call) -> Exception:
 
     names = type_names([a.data_type for a in call.arguments[1:]])
     return type_mismatch(
-        "DATA_DIFF_TYPES", pretty(call), functionName=to_sql_id("if"), dataType=names
+        "DATA_DIFF_TYPES", pretty(call), call, functionName=to_sql_id("if"), dataType=names
     )
 
 

@@ -17,11 +17,11 @@ class ArgumentError(AnalysisError):
     """What is wrong with a call's arguments.
 
     Attributes:
-        call: the call as far as its arguments could be cast, for the plan in the message.
+        call: the call as far as its arguments could be cast, or the argument that is wrong.
         placeless: Spark's message names no position.
     """
 
-    call: Call | None = None
+    call: Expression | None = None
     placeless: bool = False
 
 
@@ -48,7 +48,7 @@ def type_choice(types: Sequence[DataType]) -> str:
 
 
 def type_mismatch(
-    case: str, sql: str, call: Call | None = None, /, **parameters: Any
+    case: str, sql: str, call: Expression | None = None, /, **parameters: Any
 ) -> ArgumentError:
     """DATATYPE_MISMATCH.<case> about the expression that reads `sql`."""
     error = ArgumentError.of(f"DATATYPE_MISMATCH.{case}", sqlExpr=in_quotes(sql), **parameters)
@@ -117,7 +117,7 @@ def diff_types(call: Call, *, choice: bool = False) -> AnalysisError:
     types = [a.data_type for a in call.arguments]
     names = type_choice(types) if choice else type_names(types)
     return type_mismatch(
-        "DATA_DIFF_TYPES", pretty(call), functionName=to_sql_id(call.name), dataType=names
+        "DATA_DIFF_TYPES", pretty(call), call, functionName=to_sql_id(call.name), dataType=names
     )
 
 

@@ -109,6 +109,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp"), times.in_zone),
     "convert_timezone": times.in_zone,
     "months_between": times.months_between,
+    "timestampdiff": times.timestampdiff,
     "decode": encodings.decoded,
     "unbase64": encodings.bytes_of_base64,
     **dict.fromkeys(("url_decode", "try_url_decode"), encodings.url_text),

@@ -1,0 +1,112 @@
+"""Which code of a file leads to streams or data sets: functions that nothing calls, and loops."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from ...model.frozen import dataclass
+from .notebook import trees_of
+
+STREAMS = ("readStream", "writeStream", "forEachBatch")
+DATA_SETS = (
+    *("table", "view", "materialized_view", "temporary_view", "append_flow", "apply_changes"),
+    *("create_streaming_table", "create_auto_cdc_flow"),
+)
+_PIPELINES = ("dlt", "dp", "pipelines", "sdp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncalled:
+    """Functions and methods (`Class.method`) by who may call them.
+
+    Attributes:
+        outermost: no other function of the file mentions them; they reach the others.
+        direct: they themselves start or make a stream, or define a data set.
+        loops: the lines of code that say what loops over, where these lead there.
+    """
+
+    outermost: tuple[str, ...] = ()
+    direct: tuple[str, ...] = ()
+    loops: frozenset[int] = frozenset()
+
+
+def uncalled(path: str) -> Uncalled:
+    """The functions of a file that lead to streams or data sets.
+
+    A name that a function mentions counts as a call: which object it is of nobody knows here.
+    """
+    bodies: dict[str, set[str]] = {}
+    direct: dict[str, None] = {}
+    outside: set[str] = set()
+    trees = trees_of(path)
+    for name, nodes in (part for tree in trees for part in _functions(tree)):
+        if not name:
+            outside |= _names(nodes)
+            continue
+        bodies[name] = _names(nodes)
+        if any(map(leads_directly, nodes)):
+            direct.setdefault(name)
+    reaching = dict(direct)
+    while True:
+        known = {name.rpartition(".")[2] for name in reaching}
+        more = [name for name, names in bodies.items() if name not in reaching and names & known]
+        if not more:
+            break
+        reaching.update(dict.fromkeys(more))
+    mentioned = {
+        name
+        for name in reaching
+        for other in reaching
+        if other != name and name.rpartition(".")[2] in bodies[other]
+    }
+    known = {name.rpartition(".")[2] for name in reaching}
+    loops = {line for tree in trees for line in _loops(tree, known)}
+    plain = [name for name in bodies if name in reaching and not name.endswith(".__init__")]
+    outermost = (n for n in plain if n not in mentioned and n.rpartition(".")[2] not in outside)
+    return Uncalled(
+        outermost=tuple(outermost),
+        direct=tuple(name for name in plain if name in direct),
+        loops=frozenset(loops),
+    )
+
+
+def _functions(code: ast.AST, owner: str = "") -> Iterator[tuple[str, list[ast.AST]]]:
+    """Functions and methods with all nodes in them; under no name those of all other code."""
+    for node in ast.iter_child_nodes(code):
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            yield f"{owner}{node.name}", list(ast.walk(node))
+        else:
+            yield "", list(ast.walk(node))
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    found = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return found | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
+
+def leads_directly(node: ast.AST) -> bool:
+    """Whether a node of code names what starts or makes a stream, or defines a data set."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    of_pipeline = isinstance(node.value, ast.Name) and node.value.id in _PIPELINES
+    return node.attr in STREAMS or (of_pipeline and node.attr in DATA_SETS)
+
+
+def _loops(tree: ast.AST, leading: set[str]) -> Iterator[int]:
+    """Lines of what `for` runs over, where its body leads to streams, and of comprehensions.
+
+    A comprehension that tests or calculates with what is not here could not be worked out.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For):
+            body = [inner for one in node.body for inner in ast.walk(one)]
+            if any(map(leads_directly, body)) or _names(body) & leading:
+                yield from range(node.lineno, (node.iter.end_lineno or node.lineno) + 1)
+        elif isinstance(node, ast.ListComp | ast.DictComp):
+            (first, *_), inner = node.generators, list(ast.walk(node))
+            plain = not first.ifs and not any(isinstance(n, ast.BinOp | ast.Compare) for n in inner)
+            if plain:
+                yield from range(first.iter.lineno, (first.iter.end_lineno or 0) + 1)
