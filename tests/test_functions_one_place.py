@@ -29,7 +29,6 @@ FORMULAS = "and or not"  # what every formula is made of: each has its own case
 EXCEPTIONS = {
     "planner/connect/relations.py": "kinds of the protocol's messages, some called as functions",
     "planner/connect/statistics.py": "what describe() and summary() compute",
-    "planner/evolution/processor_init.py": "Python's operators, in the code of a processor",
     "planner/sql/tokens.py": "operators as signs, for the tokenizer",
     "planner/sql/expressions.py": "the grammar: operators by how tightly they bind",
     "runtime/native/buffers.py": "kernels that finish a buffer, by the buffer's form in Spark",
