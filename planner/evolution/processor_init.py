@@ -149,12 +149,22 @@ class _Init:
             step = getattr(self, f"_{instruction.opname.lower()}", None)
             if step is None:
                 # From here on it may branch: nothing must be asked of the handle any more.
-                rest = (one.argval for one in instructions[place:])
-                if any(handle in (one if isinstance(one, tuple) else (one,)) for one in rest):
+                rest = [one.argval for one in instructions[place:]]
+                used = {n for one in rest for n in (one if isinstance(one, tuple) else (one,))}
+                if any(map(_is_handle, self._stack)) or used & self._holding():
                     raise _NotKnownError
                 break
             step(instruction)
         return list(self._found.values())
+
+    def _holding(self) -> set[str]:
+        """The variables through which the handle can be reached."""
+        kept = any(map(_is_handle, self._set.values()))
+        return {
+            name
+            for name, value in self._locals.items()
+            if _is_handle(value) or (kept and isinstance(value, _Self))
+        }
 
     # ------------------------------------------------------- instructions, of Python 3.11 to 3.14
 
@@ -212,10 +222,14 @@ class _Init:
             self._set[instruction.argval] = value
 
     def _build_list(self, instruction: dis.Instruction) -> None:
-        self._stack.append(list(self._popped(instruction)))
+        self._build_tuple(instruction)
+        self._stack.append(list(self._stack.pop()))
 
     def _build_tuple(self, instruction: dis.Instruction) -> None:
-        self._stack.append(self._popped(instruction))
+        parts = self._popped(instruction)
+        if any(map(_is_handle, parts)):
+            raise _NotKnownError  # it may be taken out anywhere
+        self._stack.append(parts)
 
     def _list_extend(self, instruction: dis.Instruction) -> None:
         added = self._stack.pop()
@@ -318,6 +332,10 @@ class _Init:
             user_key=_schema(given["userKeySchema"]) if kind == "map" else None,
             expires=bool(ttl_ms),
         )
+
+
+def _is_handle(value: object) -> bool:
+    return isinstance(value, _Handle) or (isinstance(value, _Named) and _is_handle(value.of))
 
 
 def _known(value: Any) -> Any:
