@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
@@ -84,13 +84,12 @@ class MicroBatchExecution:
         prepare: makes a batch of its plan.
         sources: by name, in the order of their first place in the plan.
         places: the names of the plan's streams, one per place; by default each source once.
-        tables: static tables by name.
-        readers: how the engine reads the files of sources and tables, by name.
-        sink: where the rows go.
-        checkpoint: the checkpoint.
+        tables, readers: static tables, and how the engine reads the files of all, by name.
+        sink, checkpoint: where the rows go, and what is known of those before.
         position: where the query goes on.
         conf: the query's settings, pinned ones included.
         tasks: how many tasks run each stateful operator; the rule by which each batch has its own.
+        watermarks: the ids of the analyzed query's watermark operators.
         unlimited: whether batches take all there is (trigger `once`).
         now_ms: the clock.
     """
@@ -110,6 +109,7 @@ class MicroBatchExecution:
         position: Position,
         conf: Conf,
         tasks: TaskChoice,
+        watermarks: Iterable[str] = (),
         unlimited: bool = False,
         places: Sequence[str] | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
@@ -131,7 +131,7 @@ class MicroBatchExecution:
         self._unlimited = unlimited
         self._places = tuple(sources) if places is None else tuple(places)
         self._now_ms = now_ms
-        self._tracker = WatermarkTracker(conf[POLICY])
+        self._tracker = WatermarkTracker(conf[POLICY], watermarks)
         self._tracker.restore(position.watermark_ms)
         self._last_plan: SparkPlan | None = None
         self._explained_plan: SparkPlan | None = None

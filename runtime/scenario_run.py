@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..planner.description import Scenario, Step
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import (
-    AnalysisError,
+    PlanningError,
     RuntimeFailure,
     StateplanError,
     StreamingCheckError,
@@ -245,8 +245,10 @@ class ScenarioRun:
 
     def _refuse(self, error: StateplanError, step: int) -> None:
         place: dict[str, Any]
-        if isinstance(error, AnalysisError):
+        if error.phase == "analysis":
             place = {"phase": "analysis"}
+        elif isinstance(error, PlanningError) and step < 0:
+            place = {"phase": "batch", "step": 0, "batch": 0}  # Spark plans when it runs a batch
         elif isinstance(error, StreamingCheckError) or step < 0:
             place = {"phase": "start"}
         else:
@@ -254,7 +256,9 @@ class ScenarioRun:
             batch = len(self.emitted["batches"])
             place = {"phase": "restart" if what.restart else "batch", "step": step, "batch": batch}
         message = error.message.split("\n")[0].removeprefix(f"[{error.condition}] ")
-        self.emitted["error"] = {**place, "condition": error.condition, "message": message}
+        # A failure of Java's own leaves Spark that of the query's end.
+        condition = error.condition or ("STREAM_FAILED" if "batch" in place else None)
+        self.emitted["error"] = {**place, "condition": condition, "message": message}
         if place["phase"] in ("analysis", "start"):
             self.emitted.pop("batches", None)
 

@@ -245,14 +245,18 @@ def _write_once(path: AnyPath, data: bytes) -> None:
 
 def _schema_bytes(key: StructType, value: StructType) -> bytes:
     """Version, then key and value schema, as Java's DataOutputStream writes them."""
-    out = _utf_bytes("v2")
-    for text in (compact_json(key.json), compact_json(value.json)):
-        chunks = [text[i : i + _CHUNK] for i in range(0, len(text), _CHUNK)]
-        out += struct.pack(">I", len(chunks)) + b"".join(map(_utf_bytes, chunks))
-    return out
+    out = java_text("v2")
+    return out + java_chunks(compact_json(key.json)) + java_chunks(compact_json(value.json))
 
 
-def _utf_bytes(text: str) -> bytes:
+def java_chunks(text: str) -> bytes:
+    """A long text in pieces, as Spark writes them."""
+    chunks = [text[i : i + _CHUNK] for i in range(0, len(text), _CHUNK)]
+    return struct.pack(">I", len(chunks)) + b"".join(map(java_text, chunks))
+
+
+def java_text(text: str) -> bytes:
+    """A text with its length before it."""
     data = text.encode("utf-8", "surrogatepass")
     return struct.pack(">H", len(data)) + data
 

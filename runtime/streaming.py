@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import RuntimeFailure
+from ..planner.model.plans.logical import EventTimeWatermark
 from ..planner.model.plans.query_plan import LogicalPlan
 from ..planner.model.plans.relations import StreamingRelation
 from ..planner.model.settings.conf import Conf
@@ -238,6 +239,7 @@ def _prepare(
             position=position,
             conf=conf,
             tasks=TaskChoice(most=chosen, fixed=tasks is not None),
+            watermarks=[mark.node_id for mark in execution.checked.collect(EventTimeWatermark)],
             places=names,
             unlimited=trigger.kind == "once",
             now_ms=now_ms,

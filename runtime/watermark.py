@@ -16,10 +16,15 @@ class WatermarkTracker:
 
     A new tracker starts at 0 with nothing seen. At a restart the global watermark is set from the
     checkpoint, while each operator's own maximum is forgotten, as in Spark: with the policy `min`
-    the global one then stands still until every operator has seen rows again.
+    the global one then stands still until every operator has seen rows again. An operator that the
+    optimizer removes counts too, as in Spark: it never sees rows.
+
+    Args:
+        policy: which operator's watermark is the global one: `min` or `max`.
+        operators: the ids of the analyzed query's operators.
     """
 
-    def __init__(self, policy: str = "min") -> None:
+    def __init__(self, policy: str = "min", operators: Iterable[str] = ()) -> None:
         if policy.lower() not in ("min", "max"):
             raise DescriptionError(
                 "INVALID_CONF_VALUE.REQUIREMENT",
@@ -27,7 +32,7 @@ class WatermarkTracker:
                 hint=f"Set {POLICY} to min or max.",
             )
         self._choose = max if policy.lower() == "max" else min
-        self._by_operator: dict[str, int] = {}
+        self._by_operator = dict.fromkeys(operators, 0)
         self.current_ms = 0
 
     def restore(self, watermark_ms: int) -> None:

@@ -403,6 +403,7 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "round": [(0,), (1,), (2,), (5,), (15,)],
     "bround": [(0,), (1,), (2,), (5,), (15,)],
     "date_trunc": [(unit,) for unit in (*_UNITS, "microsecond", "dd", "yy")],
+    "timestampdiff": [(unit,) for unit in sorted(accepting.DIFFERENCE_UNITS)],
     "trunc": [(unit,) for unit in ("year", "MM", "quarter", "WEEK")],
     "date_add_ym_interval": [(1,), (-1,), (13,), (-25,)],
     "timestamp_add_ym_interval": [(1,), (-1,), (12,), (-1200,)],

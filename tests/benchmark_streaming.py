@@ -1,7 +1,7 @@
 """stateplan's runtime beside native Structured Streaming: same machine, data and settings.
 
     python tests/benchmark_streaming.py                                    everything
-    python tests/benchmark_streaming.py --set ordinary                     main, ordinary or unseen
+    python tests/benchmark_streaming.py --set joins         main, ordinary, joins or unseen
     python tests/benchmark_streaming.py --work session,small-* --rounds 1  some of it
     python tests/benchmark_streaming.py --work window --only spark,floor --batches 5 --profile
     python tests/benchmark_streaming.py --work window --results r.json     one piece after another
@@ -125,7 +125,9 @@ def main(given: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work", default="*", help=f"of {', '.join(WORKS)}; * is a wildcard")
-    parser.add_argument("--set", choices=("main", "ordinary", "unseen"), help="one set alone")
+    parser.add_argument(
+        "--set", choices=("main", "ordinary", "joins", "unseen"), help="one set alone"
+    )
     parser.add_argument("--batches", type=int, help="batches of a run that count")
     parser.add_argument("--warmup", type=int, help="batches before these that do not count")
     parser.add_argument("--rounds", type=int, default=2, help="runs of each system (2)")

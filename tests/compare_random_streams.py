@@ -5,11 +5,10 @@
     python tests/compare_random_streams.py --cases 5 --engine turns
     python tests/compare_random_streams.py --suite
 
-Each shape of random_streams.py, random_tables.py, random_joins.py, random_variety.py,
-operator_streams.py, user_state_streams.py and large_streams.py comes with so many seeds. Rows,
-watermarks, state figures and error conditions must be the native ones, batch by batch. The embedded
-engine may refuse a query with STATEPLAN_NOT_EXACT: these are counted by reason. `turns` changes the
-engine, and the number of tasks, at a restart behind each batch.
+Each shape of the modules in stream_comparison/cases.py comes with so many seeds. Rows, watermarks,
+state figures and error conditions must be the native ones, batch by batch. The embedded engine may
+refuse a query with STATEPLAN_NOT_EXACT: these are counted by reason. `turns` changes the engine and
+the number of tasks, at a restart behind each batch.
 Native answers are kept in a file, so that an environment without Spark can compare with them;
 `--suite` adds what that of the tests does not have. With --results a run can be cut into pieces:
 the same command again goes on. Status 1 if a stream differs.

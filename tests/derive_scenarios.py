@@ -161,13 +161,13 @@ def derive(spark: Any, scenario: dict[str, Any], live: type[LiveRun] = LiveRun) 
 
     session = spark.newSession()
     settings = {"spark.sql.shuffle.partitions": "3", **(scenario.get("conf") or {})}
-    for key, value in settings.items():
-        session.conf.set(key, str(value))
     run: LiveRun | None = None
     phase, step = "analysis", -1
     expect: dict[str, Any] = {}
     stack = ExitStack()
     try:
+        for key, value in settings.items():
+            session.conf.set(key, str(value))
         run = live(session, scenario, stack.enter_context(scenario_folder()))
         expect["columns"] = run.columns
         phase = "start"
@@ -193,11 +193,13 @@ def derive(spark: Any, scenario: dict[str, Any], live: type[LiveRun] = LiveRun) 
 
 
 def _condition(error: Any) -> str | None:
-    """That of the innermost Spark error."""
-    from pyspark.errors import PySparkException
+    """That of an analysis, else of the innermost Spark error."""
+    from pyspark.errors import AnalysisException, PySparkException
 
     condition = error.getCondition() if isinstance(error, PySparkException) else None
     # What is not Spark's own comes as it is, with Java's exception in it.
+    if condition and isinstance(error, AnalysisException):
+        return str(condition)
     origin = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     while origin is not None:
         try:

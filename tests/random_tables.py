@@ -10,8 +10,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
-Case = dict[str, Any]
-Row = Callable[[random.Random, int], Case]
+from random_streams import EVENTS, Case, event
 
 MORE = (
     ", ntz TIMESTAMP_NTZ, bin BINARY, tiny TINYINT, m MAP<STRING, INT>, "
@@ -167,8 +166,8 @@ def native(code: str, sources: Iterable[str]) -> Callable[[Callable[[str], Any]]
     return build
 
 
-def case(shape: str, seed: int, events: str, event: Row, batches: int = 3) -> Case:
-    """A scenario without expectation; `event` makes rows of the schema `events`."""
+def case(shape: str, seed: int, batches: int = 3) -> Case:
+    """A scenario without expectation."""
     rng = random.Random(f"{shape}-{seed}")
     delay = rng.choice([0, 5, 20])
     source = f"STREAM events WATERMARK ts DELAY OF INTERVAL {delay} SECONDS"
@@ -180,7 +179,7 @@ def case(shape: str, seed: int, events: str, event: Row, batches: int = 3) -> Ca
         steps.append({"batch": {"events": rows}, "crash": rng.random() < 0.12})
         if rng.random() < 0.15:
             steps.append({"restart": True})
-    sources: Case = {"events": {"schema": events + MORE}}
+    sources: Case = {"events": {"schema": EVENTS + MORE}}
     if "tab" in made.get("sql", ""):
         sources["tab"] = {"schema": TABLE, "static": True, "rows": table(rng)}
     conf = {"spark.sql.shuffle.partitions": rng.choice(["1", "2", "3"]), **made.pop("conf", {})}

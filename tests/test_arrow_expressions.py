@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from arrow_cases import COLUMNS, casts, operations, table, trees
@@ -39,15 +40,17 @@ from stateplan.planner.model.schemas.types import (
 from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.model.tree import replace
+from stateplan.runtime.kernels.early_groups import encoded_where_repeated
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.compile import (
     compile_program,
     in_day_time,
     unsupported,
 )
-from stateplan.runtime.kernels.expressions.evaluator import OPERATIONS as COMPUTED
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
+from stateplan.runtime.kernels.expressions.operations import OPERATIONS as COMPUTED
 from stateplan.runtime.kernels.expressions.supported import OPERATIONS
+from stateplan.runtime.kernels.expressions.vectors import decoded, is_encoded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,9 +58,17 @@ if TYPE_CHECKING:
 NAMES = list(COLUMNS.values())
 ROWS = table()
 BATCH = ROWS.combine_chunks().to_batches()[0]
+ENCODED = pa.RecordBatch.from_arrays(
+    [
+        c.dictionary_encode(null_encoding="encode") if pa.types.is_string(c.type) else c
+        for c in BATCH.columns
+    ],
+    BATCH.schema.names,
+)
+"""The rows as files have them whose strings are numbers of words."""
 SCHEMA = ", ".join(f"{column.name} {column.data_type.sql}" for column in NAMES)
 ZONED = ("date_trunc", "hour", "timestamp_add_interval", "timestamp_add_ym_interval",
-         "subtract_timestamps", "date_format", "months_between")  # fmt: skip
+         "subtract_timestamps", "date_format", "months_between", "timestampdiff")  # fmt: skip
 ZONES = ("America/New_York", "Europe/London", "Pacific/Apia", "+05:30")
 
 
@@ -139,6 +150,9 @@ class Outcome:
         else:
             array.validate(full=True)
             self.values, self.type = plain(array), array.type
+            (of_words,) = made.evaluate(ENCODED)
+            assert of_words.type == array.type
+            assert plain(of_words) == self.values, plan_text(expression)
 
     def fine(self) -> pa.Array:
         """Which rows do not fail."""
@@ -431,6 +445,35 @@ def test_conditions_are_passed_one_after_the_other() -> None:
     results, kept = Evaluator(program).select(batch)
     assert results[0].to_pylist() == [1, 1] * 30_000
     assert kept.to_pylist() == [False, True, False, False, True] * 30_000
+
+
+@pytest.mark.parametrize("more", [0, 100_000])
+def test_conditions_on_encoded_strings(more: int) -> None:
+    # Of a batch several parts are computed, the words once, even where a part has fewer rows.
+    text, other = (
+        AttributeReference(name="s", type_=STRING),
+        AttributeReference(name="n", type_=INT),
+    )
+    condition = _call(
+        "and", _call("not", _call("=", _call("upper", text), lit("A"))), _call("isnotnull", other)
+    )
+    program = compile_program([text, _call("upper", text)], [other, text], [condition])
+    assert program is not None
+    assert program.read_by_results == {1}
+    words = pa.array(["a", "bé", "A", None, "c"] * 30_000 + [f"w{i}" for i in range(more)])
+    words = words.take(np.random.default_rng(more).permutation(len(words)))
+    numbers = pa.array(np.arange(len(words)), pa.int32())
+    coded = encoded_where_repeated(words)
+    assert is_encoded(coded)
+    expected, kept = Evaluator(program).select(pa.record_batch([numbers, words], ["n", "s"]))
+    passed = words.filter(kept)
+    assert len(passed) == 60_000 + more
+    assert [passed, pc.utf8_upper(passed)] == expected
+    batch = pa.RecordBatch.from_arrays([numbers, coded], ["n", "s"])
+    results, mask = Evaluator(program).select(batch, encoded=True)
+    assert all(map(is_encoded, results))
+    assert [decoded(column) for column in results] == expected
+    assert mask == kept
 
 
 def test_what_is_shared_is_computed_once() -> None:

@@ -19,7 +19,8 @@ import pytest
 import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.engines.batch import Batch
-from stateplan.runtime.kernels.scan import ScanFile, SeenTimes
+from stateplan.runtime.kernels.expressions.vectors import decoded, is_encoded
+from stateplan.runtime.kernels.scan import ScanFile, SeenTimes, file_batches
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins
 
@@ -81,6 +82,31 @@ def test_files_are_in_the_partitions_that_spark_reads_them_in() -> None:
     assert [file.origin for file in small] == [1, 0, 0]
     large = with_origins(files, [200 << 20, 10 << 20, 300 << 20], 2)
     assert [file.origin for file in large] == [1, 2, 0]
+
+
+@pytest.mark.parametrize("words", [3, 200_000])
+def test_strings_by_a_dictionary_are_read_as_any_other(tmp_path: Path, words: int) -> None:
+    # A writer gives up a dictionary of too many words, in the middle of a row group.
+    own = np.random.default_rng(words)
+    texts = np.array([f"wörd {'x' * (i % 9)}{i}" for i in range(words)])[
+        own.integers(0, words, 300_000)
+    ]
+    table = pa.table(
+        {
+            "some": pa.array(texts, mask=own.random(300_000) < 0.1),
+            "none": pa.nulls(300_000, pa.string()),
+            "n": pa.array(own.integers(0, 9, 300_000)),
+        }
+    )
+    path = str(tmp_path / "a.parquet")
+    pq.write_table(table, path, row_group_size=120_000)
+    batches = list(file_batches(table.schema, ScanFile(path, 300_000)))
+    kinds = {is_encoded(batch.column("some")) for batch in batches}
+    assert kinds == {words == 3}
+    read = [[decoded(column) for column in batch.columns] for batch in batches]
+    assert pa.Table.from_batches(
+        [pa.RecordBatch.from_arrays(columns, schema=table.schema) for columns in read]
+    ).equals(table)
 
 
 def test_event_times_add_up() -> None:

@@ -88,6 +88,14 @@ def test_grouped_code_plans_as_sql_does() -> None:
     )
 
 
+def test_the_minimum_of_a_field_is_named_as_classic_pyspark_names_it() -> None:
+    code = 'events.alias("e").groupBy("ok").min("qty", "p.x", "e.P.x", "e.qty")'
+    sources = {"events": "ok BOOLEAN, qty INT, p STRUCT<x: DOUBLE>"}
+    found = query(code, "update", **sources).execution.analyzed.output
+    names = ["ok", "min(qty)", "min(p.x AS x)", "min(P.x AS x)", "min(qty)"]
+    assert [column.name for column in found] == names
+
+
 def test_the_stateful_view_names_the_line_of_code() -> None:
     code = 'events\n  .withWatermark("ts", "1 minute")\n  .dropDuplicates(["user", "ts"])'
     text = query(code).explain("stateful")

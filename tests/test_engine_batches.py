@@ -381,6 +381,28 @@ def test_damaged_state_is_named(query: Callable[..., Query], tmp_path: Path) -> 
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("doubled", ["n", "n * 2"])
+def test_sorted_rows_stay_so_below_several_actions(
+    engine: Engine, tmp_path: Path, doubled: str
+) -> None:
+    words = [word for number in range(1, 30) for word in [f"w{number % 7}-{number}"] * (number % 5)]
+    parquet.write_table(pa.table({"k": words}), tmp_path / "0.parquet")
+    seen: list[list[Any]] = []
+
+    def take(frame: DataFrame, _: int) -> None:
+        seen.extend([row.k for row in frame.collect()] for _ in range(2))
+
+    counted = "SELECT k, count(*) AS n FROM STREAM words GROUP BY k ORDER BY n DESC, k"
+    stateplan.sql(
+        f"SELECT k, {doubled} AS n FROM ({counted})",
+        {"words": {"schema": "k STRING", "format": "parquet", "path": str(tmp_path)}},
+        "complete",
+        conf=CONF,
+    ).run(engine.spark, foreach_batch=take, trigger="available_now", background=False)
+    counts = Counter(words)
+    assert seen == [sorted(counts, key=lambda k: (-counts[k], k))] * 2
+
+
 def test_a_limit_over_rows_whose_number_is_known(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number, values in enumerate(([1, 2], [3, 4], [5])):

@@ -16,10 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 from nexmark_cases import ANSWERS, NAMES, make_events, shown, stream_rows
 
-from stateplan.planner.model.errors import StateplanError
-
-# What the embedded engine does not compute as Spark does: a group of a pattern, split_part.
-REFUSED = ("q21",)
 KEPT: dict[str, Any] = json.loads(ANSWERS.read_text(encoding="utf-8"))
 
 
@@ -31,20 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in REFUSED])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_stream_has_the_answer_of_the_batch(name: str, folder: Path) -> None:
     _check(name, folder, "embedded")
 
 
-@pytest.mark.embedded
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_runs_on_spark_alone_is_refused_by_name(name: str, folder: Path) -> None:
-    with pytest.raises(StateplanError, match="does not compute the expression") as raised:
-        stream_rows(name, folder, "embedded")
-    assert "--engine spark" in str(raised.value)
-
-
-@pytest.mark.parametrize("name", [*REFUSED, "q4", "q11"])
+@pytest.mark.parametrize("name", ["q4", "q11"])
 def test_on_spark_too(name: str, folder: Path, spark: Any) -> None:
     _check(name, folder, "spark")
 

@@ -172,9 +172,13 @@ def test_a_runs_page_shows_every_peak() -> None:
     assert Page(text).open == []
     assert "<b>Batch time</b> 0.10 s <small>most 9.00 s, batches 0 to 1999" in text
     assert "State rows" not in text.split("<table>")[0]  # the query has none
-    assert "most 2026-01-01 00:00:00, batches 1 to 1999" in text
+    assert "from 2026-01-01 00:00:00, batches 1 to 1999" in text
     assert len(text) < 60_000
     assert Page(run_page("A run", [])).open == []
+    for size, shown in ((0, "0 B"), (999, "999 B"), (61_440, "61.4 kB"), (5e9, "5,000.0 MB")):
+        state = {"numRowsTotal": 1, "memoryUsedBytes": size, "numRowsDroppedByWatermark": 0}
+        text = run_page("A run", [{**batches[0], "stateOperators": [state]}])
+        assert f"<b>State size</b> {shown} " in text
 
 
 _KEYS = """<script>

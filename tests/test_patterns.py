@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import pyarrow.compute as pc
 import pytest
 
 from stateplan.runtime.kernels.expressions.patterns import (
@@ -39,11 +42,18 @@ def test_parts_are_written_out() -> None:
             "a{2,1}",
             "a{101}",
         ),
-        *("", "a|", "()", "a$b", "b^a", "(^a)", "{", "(a{50}){50}"),
+        *("", "a|", "()", "a$b", "b^a", "(^a)+", "(a|^)?b", "(a$)", "{", "(a{50}){50}"),
     ],
 )
 def test_what_java_may_match_otherwise_is_refused(pattern: str) -> None:
     assert not is_known(pattern)
+
+
+def test_a_group_may_begin_where_the_text_does() -> None:
+    found = translated("(&|^)id=([^&]*)", (2,))
+    for text, value in (("id=1&b", "1"), ("a&id=&", ""), ("b=2&id=3", "3"), ("xid=4", None)):
+        for match in (re.search(found.python, text), pc.extract_regex(text, found.re2).as_py()):
+            assert (match and match["g2"]) == value
 
 
 def test_a_group_that_is_repeated_is_not_extracted() -> None:

@@ -19,7 +19,7 @@ from stateplan.planner.model.expressions.core import (
     lit,
 )
 from stateplan.planner.model.expressions.unresolved import UnresolvedAttribute
-from stateplan.planner.model.expressions.windows import PreciseTimestampConversion
+from stateplan.planner.model.expressions.windows import PreciseTimestampConversion, WindowExpression
 from stateplan.planner.model.functions import resolve
 from stateplan.planner.model.schemas.types import (
     CALENDAR_INTERVAL,
@@ -37,6 +37,7 @@ from stateplan.planner.model.schemas.types import (
 )
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.model.text.spark_sql import spark_sql, type_sql
+from stateplan.planner.model.tree import replace
 
 ITEM = StructType((StructField("a b", INT),))
 NUMBERS = AttributeReference(name="arr", type_=ArrayType(INT))
@@ -126,3 +127,10 @@ def test_aggregates() -> None:
 def test_an_unresolved_expression_has_no_sql() -> None:
     with pytest.raises(TypeError, match="UnresolvedAttribute"):
         sql(UnresolvedAttribute(parts=("a",)))
+
+
+def test_rows_that_a_rule_numbers_have_an_order_in_sql() -> None:
+    numbered = WindowExpression(function=Call(name="row_number"), partition_by=(USER,))
+    assert sql(numbered).replace(" ", "").endswith("OVER(PARTITIONBY`user`ORDERBYNULL)")
+    counted = replace(numbered, function=Call(name="count", arguments=(USER,)))
+    assert sql(counted).replace(" ", "") == "count(`user`)OVER(PARTITIONBY`user`)"

@@ -8,7 +8,7 @@ from stateplan.physical.basic import EventTimeWatermarkExec, StreamingRelationEx
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions.core import AttributeReference
 from stateplan.planner.model.schemas.types import TIMESTAMP
-from stateplan.runtime.engines.context import EventTimeStats
+from stateplan.runtime.engines.context import EventTimeStats, furthest
 from stateplan.runtime.watermark import WatermarkTracker
 
 
@@ -49,6 +49,11 @@ def test_two_operators_by_policy(policy: str, first: int, both: int) -> None:
     assert tracker.update([A, B], {"b": saw(900)}) == both
 
 
+@pytest.mark.parametrize(("policy", "moved"), [("min", 0), ("max", 1000)])
+def test_an_operator_that_the_optimizer_removes_counts(policy: str, moved: int) -> None:
+    assert WatermarkTracker(policy, ["a", "b"]).update([A], {"a": saw(1100)}) == moved
+
+
 def test_a_restart_keeps_the_global_one_and_forgets_each_operators_own() -> None:
     tracker = WatermarkTracker()
     tracker.restore(900)
@@ -65,3 +70,9 @@ def test_no_watermark_operator_moves_nothing() -> None:
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(StateplanError, match="must be min or max"):
         WatermarkTracker("average")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_of_an_operator_that_stands_twice_the_later_time_counts(order: tuple[int, ...]) -> None:
+    seen = [("a", None), ("a", saw(1100)), ("a", saw(900))]
+    assert furthest(*(seen[i] for i in order), ("b", None)) == {"a": saw(1100), "b": None}

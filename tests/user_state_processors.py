@@ -50,14 +50,23 @@ class Actor(StatefulProcessor):
     Args:
         rows: whether it gets rows, or DataFrames.
         ttl_ms: the time to live of its list and map.
+        values: whether its value has that too.
+        timed: whether what it emits has a time.
     """
 
-    def __init__(self, rows: bool = False, ttl_ms: int | None = None) -> None:
-        self._rows, self._ttl_ms = rows, ttl_ms
+    def __init__(
+        self,
+        rows: bool = False,
+        ttl_ms: int | None = None,
+        values: bool = False,
+        timed: bool = False,
+    ) -> None:
+        self._rows, self._ttl_ms, self._value_ttl_ms = rows, ttl_ms, ttl_ms if values else None
+        self._timed = timed
 
     def init(self, handle: Any) -> None:
         self._handle = handle
-        self._count = handle.getValueState("count", "n INT, at TIMESTAMP")
+        self._count = handle.getValueState("count", "n INT, at TIMESTAMP", self._value_ttl_ms)
         self._list = handle.getListState("list", "x DOUBLE, s STRING", self._ttl_ms)
         self._map = handle.getMapState("map", "k STRING, i INT", "v LONG", self._ttl_ms)
 
@@ -68,7 +77,8 @@ class Actor(StatefulProcessor):
             ops += [part.ops or ""] if self._rows else list(part["ops"].fillna(""))
             times += [part.ts] if self._rows else list(part["ts"])
         said = self._told(ops, times, timerValues)
-        yield self._given(key[0], f"{len(times)} rows", said)
+        known = [time for time in times if not pd.isna(time)]
+        yield self._given(key[0], f"{len(times)} rows", said, max(known, default=None))
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
@@ -79,17 +89,20 @@ class Actor(StatefulProcessor):
         said = self._told(
             ["value list map", "timer:5"][: 1 + (expiry % 2000 == 0)], [], timerValues
         )
-        yield self._given(key[0], f"timer {what}", said)
+        # A row that is not late: the watermark has passed the timer.
+        time = pd.Timestamp(expiry + HOUR_MS, unit="ms")
+        yield self._given(key[0], f"timer {what}", said, time.to_pydatetime())
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         rows = [initialState] if self._rows else list(initialState.itertuples(index=False))
         for row in rows:
             self._list.appendValue((float(row.qty or 0), row.user))
 
-    def _given(self, key: Any, what: str, said: list[str]) -> Any:
-        if self._rows:
-            return Row(key=key, what=what, said="; ".join(said))
-        return pd.DataFrame({"key": [key], "what": [what], "said": ["; ".join(said)]})
+    def _given(self, key: Any, what: str, said: list[str], time: Any) -> Any:
+        row = {"key": key, "what": what, "said": "; ".join(said), "t": time}
+        if not self._timed:
+            del row["t"]
+        return Row(**row) if self._rows else pd.DataFrame({n: [v] for n, v in row.items()})
 
     def _told(self, ops: list[str], times: list[Any], timers: Any) -> list[str]:
         said = []
@@ -155,11 +168,15 @@ def with_processor(
     *,
     rows: bool = False,
     ttl_ms: int | None = None,
+    values: bool = False,
+    timed: bool = False,
     initial: Any = None,
 ) -> Any:
     """A query with transformWithState, or transformWithStateInPandas."""
     groups = events.groupBy("user")
     run = groups.transformWithState if rows else groups.transformWithStateInPandas
-    schema = "key STRING, what STRING, said STRING"
+    schema = "key STRING, what STRING, said STRING" + ", t TIMESTAMP" * timed
     given = None if initial is None else initial.groupBy("user")
-    return run(Actor(rows, ttl_ms), schema, "update", time_mode, initialState=given)
+    mode, time = ("append", "t") if timed else ("update", "")
+    actor = Actor(rows, ttl_ms, values, timed)
+    return run(actor, schema, mode, time_mode, initialState=given, eventTimeColumnName=time)

@@ -22,6 +22,8 @@ from typing import Any
 import events
 import yaml
 
+import stateplan
+
 HERE = Path(__file__).resolve().parent
 QUERIES = {path.stem: path.read_text(encoding="utf-8") for path in HERE.glob("q*.sql")}
 NAMES = sorted(QUERIES.keys() - {"q19"}, key=lambda name: int(name[1:]))
@@ -45,8 +47,6 @@ def path_of(folder: Path, name: str, sql: str) -> str:
 
 def stream(name: str, folder: Path, engine: str, take: Take) -> None:
     """Run a query on stateplan's runtime; `take` gets each batch's DataFrame and number."""
-    import stateplan
-
     sql = QUERIES[name]
     sources = {}
     for source, described in CATALOG.items():
@@ -108,7 +108,11 @@ def main(names: Iterable[str], engine: str, folder: Path) -> None:
         elif engine == "batch":
             count(batch(spark, name, folder), 0)
         else:
-            stream(name, folder, engine, count)
+            try:
+                stream(name, folder, engine, count)
+            except stateplan.StateplanError as error:
+                print(f"{name:4} {error}")
+                continue
         seconds = time.perf_counter() - started
         print(f"{name:4} {seconds:8.2f} s {len(counts):4} batches {sum(counts):10,} rows")
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkException
+from pyspark.sql.connect import functions as F
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.group import GroupedData
 from pyspark.sql.types import NumericType
 
 from ..model.conditions import conditions
 from .failures import not_started
+from .names import name_parts
 
 _PARTITIONS = re.compile(r"`numPartitions` must be positive, got '(-?\d+)'")
 _NOT_NUMERIC = "_LEGACY_ERROR_TEMP_1323"
@@ -66,6 +68,14 @@ def map_order(names: list[str]) -> list[str]:
     return sorted(names, key=bucket)
 
 
+def _looked_up(name: str, top: Container[str]) -> Any:
+    """The column of a name as classic `max(name)` finds it: a field's has the field's name."""
+    first, *fields = name_parts(name)
+    if first.lower() not in top:  # a relation's name
+        fields = fields[1:]
+    return F.col(name).alias(fields[-1]) if fields else F.col(name)
+
+
 def adopt_habits() -> Callable[[], None]:
     """Take up what classic PySpark does; gives a function that ends it.
 
@@ -114,7 +124,10 @@ def adopt_habits() -> Callable[[], None]:
                         " --catalog, correct it there."
                     },
                 )
-        return numeric(self, function, names)
+        if not names:
+            return numeric(self, function, names)
+        top = {name.lower() for name in self._df.columns}
+        return aggregated(self, *(getattr(F, function)(_looked_up(name, top)) for name in names))
 
     group, frame = GroupedData, DataFrame
     group._numeric_agg = numeric_agg  # type: ignore[assignment, method-assign]

@@ -32,7 +32,9 @@ class Change:
     def finding(
         self, what: str, verdict: Verdict, was: str, now: str, why: str, action: str
     ) -> Finding:
-        """A finding about this operator."""
+        """A finding about this operator; what has the same text on both sides is told apart."""
+        if was == now:
+            now = f"{now}, of another meaning"
         return Finding(
             verdict=verdict,
             what=what,

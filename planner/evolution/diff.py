@@ -96,7 +96,9 @@ def _state(was: Side, now: Side) -> Iterator[Difference]:
         )
         return
     for i, operator in new.items():
-        for before, after in zip(old[i].stores, operator.stores, strict=False):
+        stores = {store.name: store for store in old[i].stores}
+        for after in (store for store in operator.stores if store.name in stores):
+            before = stores[after.name]
             for which, a, b in (
                 ("key", before.key, after.key),
                 ("value", before.value, after.value),

@@ -20,6 +20,7 @@ from ...physical.python_state import (
     TransformWithStateInPySparkExec,
 )
 from ...physical.state import StateStoreSchema
+from ...physical.state_families import STATE_KINDS, Family, StateVariable, families_of
 from ...physical.stateful import (
     BaseStreamingDeduplicateExec,
     SessionWindowStateStoreSaveExec,
@@ -32,6 +33,7 @@ from ..model.expressions.core import Expression, Origin
 from ..model.expressions.python_functions import PythonUDF
 from ..model.frozen import dataclass
 from ..model.text.text import pretty
+from .processor_init import variables_of
 from .python_code import code_of, mentions
 from .relations import Relation, Watermark, relation_of
 from .symbols import Symbol, conjuncts
@@ -61,6 +63,7 @@ class OperatorMeaning:
         event_times: delays of watermarks by the columns that have one, milliseconds; columns of
             the two sides of a join may have one name.
         fixed: settings of it that Spark keeps, and lets no restart change.
+        variables: what kind each state variable is of, as Spark calls it.
     """
 
     id: int
@@ -72,6 +75,7 @@ class OperatorMeaning:
     hears_watermark: bool
     event_times: dict[str, set[int]]
     fixed: dict[str, str]
+    variables: dict[str, str]
 
 
 def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
@@ -89,12 +93,13 @@ def stateful_operators(plan: SparkPlan) -> tuple[OperatorMeaning, ...]:
                 id=writer.state_info.operator_id,
                 name=writer.operator_name,
                 origin=writer.origin or writer.place,
-                stores=writer.state_stores,
+                stores=(*writer.state_stores, *families(writer)),
                 facts=facts,
                 evicts=evicts(writer),
                 hears_watermark=hears,
                 event_times=_event_times(writer),
                 fixed=fixed(writer),
+                variables={v.name: STATE_KINDS[v.kind] for v in variables(writer)},
             )
         )
     return tuple(sorted(found, key=lambda operator: operator.id))
@@ -129,6 +134,18 @@ def meaning(writer: StateStoreWriter) -> dict[str, Fact]:
 def fixed(writer: StateStoreWriter) -> dict[str, str]:
     """Settings of the operator that Spark keeps, by its names, in the order in which it looks."""
     return {}
+
+
+@singledispatch
+def variables(writer: StateStoreWriter) -> tuple[StateVariable, ...]:
+    """The state variables that a processor of the user's declares, as far as that is known."""
+    return ()
+
+
+@singledispatch
+def families(writer: StateStoreWriter) -> tuple[Family, ...]:
+    """The column families in which they are."""
+    return ()
 
 
 @singledispatch
@@ -208,6 +225,12 @@ def _(writer: SessionWindowStateStoreSaveExec) -> bool:
     return writer.output_mode != "complete" and writer.session.delay_ms is not None
 
 
+@hears_watermark.register
+def _(writer: SessionWindowStateStoreSaveExec) -> bool:
+    """Late rows are dropped in complete mode too, where other aggregates take them."""
+    return writer.session.delay_ms is not None
+
+
 # ------------------------------------------------------------------------ deduplication, limit
 
 
@@ -254,7 +277,7 @@ def _(writer: StreamingSymmetricHashJoinExec) -> dict[str, Fact]:
         "keys": Fact(
             (left.all_of(writer.left_keys), right.all_of(writer.right_keys)),
             ", ".join(
-                f"{pretty(a)} = {pretty(b)}"
+                f"{key_text(left.of(a))} = {key_text(right.of(b))}"
                 for a, b in zip(writer.left_keys, writer.right_keys, strict=True)
             ),
         ),
@@ -317,6 +340,17 @@ def _(writer: PythonStatefulExec) -> dict[str, Fact]:
 @fixed.register
 def _(writer: TransformWithStateInPySparkExec) -> dict[str, str]:
     return {"timeMode": writer.time_mode, "outputMode": writer.function_mode.capitalize()}
+
+
+@variables.register
+def _(writer: TransformWithStateInPySparkExec) -> tuple[StateVariable, ...]:
+    assert isinstance(writer.function, PythonUDF)
+    return variables_of(writer.function) or ()
+
+
+@families.register
+def _(writer: TransformWithStateInPySparkExec) -> tuple[Family, ...]:
+    return families_of(variables(writer), writer.state_key_schema, writer.time_mode)
 
 
 @evicts.register

@@ -41,6 +41,20 @@ def _pickles(value: object) -> Iterator[bytes]:
         yield value
 
 
+def pickled(function: PythonUDF) -> Iterator[Any]:
+    """What the pickles of a function hold, as far as they can be read."""
+    for data in _pickles(function.options):
+        try:
+            yield _Reader(io.BytesIO(data)).load()
+        except Exception:  # a pickle of another kind
+            continue
+
+
+def is_code(value: object) -> bool:
+    """Whether what a pickle makes is a code object; its arguments are then the constructor's."""
+    return isinstance(value, Pickled) and value.name.endswith(_CODE)
+
+
 def _sent(value: object) -> Hashable:
     if isinstance(value, tuple):
         return tuple(map(_sent, value))
@@ -54,7 +68,7 @@ def _described(data: bytes) -> Hashable:
         return data
 
 
-class _Made:
+class Pickled:
     """What a pickle asks to be made of a global, of which there is a subclass for each.
 
     Its arguments and its state are kept; nothing is called.
@@ -69,7 +83,7 @@ class _Made:
         made = object.__new__(cls)
         made.arguments = (*arguments, *sorted(named.items()))
         made.state = []
-        if cls.name.endswith("_setstate") and arguments and _is_made(arguments[0]):
+        if cls.name.endswith("_setstate") and arguments and is_made(arguments[0]):
             arguments[0].state.append(arguments[1:])
         return made
 
@@ -96,29 +110,30 @@ class _Made:
         self.state.append(value)
 
 
-def _global(name: str) -> type[_Made]:
-    return type("_Global", (_Made,), {"name": name})
+def _global(name: str) -> type[Pickled]:
+    return type("_Global", (Pickled,), {"name": name})
 
 
-def _class_by_value(name: str, arguments: tuple[Any, ...]) -> type[_Made]:
+def _class_by_value(name: str, arguments: tuple[Any, ...]) -> type[Pickled]:
     """A class that is in the pickle itself: there may be instances of it.
 
     Its kind, name, bases, and what it is made with count, the number of it does not.
     """
     kept = (*arguments[:-2], *arguments[-1:])
     content = {"by_value": True, "arguments": kept, "state": [], "__setstate__": _State()}
-    return type("_Class", (_Made,), {"name": name, **content})
+    return type("_Class", (Pickled,), {"name": name, **content})
 
 
 class _State:
     """The `__setstate__` of a class and of its instances: the state of either is kept."""
 
-    def __get__(self, instance: _Made | None, owner: type[_Made]) -> Any:
+    def __get__(self, instance: Pickled | None, owner: type[Pickled]) -> Any:
         return (owner if instance is None else instance).state.append
 
 
-def _is_made(value: object) -> bool:
-    return isinstance(value, _Made) or (isinstance(value, type) and issubclass(value, _Made))
+def is_made(value: object) -> bool:
+    """Whether a pickle makes it of a global, or it is that global."""
+    return isinstance(value, Pickled) or (isinstance(value, type) and issubclass(value, Pickled))
 
 
 class _Reader(pickle.Unpickler):
@@ -133,7 +148,7 @@ def _plain(value: Any, seen: dict[int, int]) -> Hashable:
     """A read pickle as nested tuples; what refers to itself is named by its number."""
     if value is None or isinstance(value, bool | int | float | str | bytes | complex):
         return (type(value).__name__, value)
-    if isinstance(value, type) and issubclass(value, _Made) and not value.by_value:
+    if isinstance(value, type) and issubclass(value, Pickled) and not value.by_value:
         return ("global", value.name)
     if isinstance(value, tuple):  # whether two equal ones are one object means nothing
         return ("tuple", *(_plain(v, seen) for v in value))
@@ -142,7 +157,7 @@ def _plain(value: Any, seen: dict[int, int]) -> Hashable:
     seen[id(value)] = len(seen)
     if len(seen) > _MOST:
         raise ValueError("too large")
-    if _is_made(value):
+    if is_made(value):
         arguments = value.arguments
         if value.name.endswith(_CODE):
             arguments = _without_place(arguments)

@@ -16,12 +16,15 @@ from .names import operators_by_name
 from .operators import OperatorMeaning
 from .report import Finding
 from .side import Side, SourcePlace
-from .stored import StoredCheckpoint, StoredOperator, StoredSource
+from .stored import StoredCheckpoint, StoredOperator, StoredSource, reads, shape
 
 _FILES = ("json", "csv", "parquet", "orc", "text", "avro", "xml", "binaryfile")
 _EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 _UNNAMED = "STREAMING_QUERY_EVOLUTION_ERROR.UNNAMED_STREAMING_SOURCES_WITH_ENFORCEMENT"
 _NAMED = "STREAMING_QUERY_EVOLUTION_ERROR.SOURCE_NAMING_NOT_SUPPORTED"
+_NOT_COMPATIBLE = "STATE_STORE_{}_SCHEMA_NOT_COMPATIBLE"
+_NO_EVOLUTION = "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION"
+_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 _CHECK = "spark.sql.streaming.stateStore.stateSchemaCheck"
 _NOT_MATCH = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
 _NO_STATE = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
@@ -212,16 +215,17 @@ def _operators_text(names: Mapping[int, str]) -> str:
 
 
 def schemas(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
-    """Types by position are compared; names and nullability are not."""
+    """Types by position are compared; names and nullability are not. Avro goes by names."""
     compared = now.asked.get(_CHECK, "true").lower() == "true"
+    by_name = stored.conf.get(_ENCODING, "unsaferow").lower() == "avro"
     for operator in now.operators:
         known = stored.operators.get(operator.id)
         if known is not None:
-            yield from _schemas(operator, known, compared=compared)
+            yield from _schemas(operator, known, compared=compared, by_name=by_name)
 
 
 def _schemas(
-    operator: OperatorMeaning, known: StoredOperator, *, compared: bool
+    operator: OperatorMeaning, known: StoredOperator, *, compared: bool, by_name: bool
 ) -> Iterator[Finding]:
     for store in operator.stores:
         schema = known.stores.get(store.name)
@@ -234,6 +238,9 @@ def _schemas(
             fields = fields_of(new)
             if [shape(f["type"]) for f in old] == [shape(f["type"]) for f in fields]:
                 continue
+            evolves = by_name and which == "value" and store.name in operator.variables
+            if evolves and reads(old, fields):
+                continue
             added = len(fields) - len(old)
             failure = f"CANNOT_LOAD_STATE_STORE.{which.upper()}_ROW_FORMAT_VALIDATION_FAILURE"
             yield Finding(
@@ -245,7 +252,7 @@ def _schemas(
                 why=f"the {which} of the state has {_difference(added)}",
                 action=_remedy(which, added),
                 # Without the check the first row that is read fails.
-                condition=f"STATE_STORE_{which.upper()}_SCHEMA_NOT_COMPATIBLE"
+                condition=(_NO_EVOLUTION if evolves else _NOT_COMPATIBLE.format(which.upper()))
                 if compared
                 else failure,
                 phase="plan" if compared else "batch",
@@ -270,6 +277,19 @@ def properties(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterato
                     f"Spark keeps the {name} of a processor in the checkpoint",
                     f"set it to {kept[name]}, or {NEW_CHECKPOINT}",
                     "STATE_STORE_INVALID_CONFIG_AFTER_RESTART",
+                    operator.id,
+                )
+                return
+        for variable in known.properties.get("stateVariables", ()):
+            name, kind = variable["stateName"], variable["stateVariableType"]
+            if operator.variables.get(name, kind) != kind:
+                yield refused(
+                    f"state variable {name}",
+                    kind,
+                    operator.variables[name],
+                    "Spark keeps in the checkpoint of what kind a state variable is",
+                    f"give the variable a new name, or {NEW_CHECKPOINT}",
+                    "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE",
                     operator.id,
                 )
                 return
@@ -312,19 +332,6 @@ def _type_text(value: Any) -> str:
             return f"map<{_type_text(key)}, {_type_text(item)}>"
         case _:
             return str(value)
-
-
-def shape(value: Any) -> Any:
-    """A type of schema JSON without names, nullability and metadata."""
-    match value:
-        case {"type": "struct", "fields": list(fields)}:
-            return ["struct", [shape(f["type"]) for f in fields]]
-        case {"type": "array", "elementType": element}:
-            return ["array", shape(element)]
-        case {"type": "map", "keyType": key, "valueType": item}:
-            return ["map", shape(key), shape(item)]
-        case _:
-            return value
 
 
 ORDER = (names, sources, operators, schemas, properties)

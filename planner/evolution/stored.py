@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -89,3 +89,48 @@ class StoredCheckpoint:
     def by_stateplan(self) -> bool:
         """Whether our runtime wrote it."""
         return self.conf.get(PROVIDER, "").startswith("stateplan")
+
+
+def shape(value: Any) -> Any:
+    """A type of schema JSON without names, nullability and metadata."""
+    match value:
+        case {"type": "struct", "fields": list(fields)}:
+            return ["struct", [shape(f["type"]) for f in fields]]
+        case {"type": "array", "elementType": element}:
+            return ["array", shape(element)]
+        case {"type": "map", "keyType": key, "valueType": item}:
+            return ["map", shape(key), shape(item)]
+        case _:
+            return value
+
+
+_WIDER = {
+    "integer": ("long", "float", "double"),
+    "byte": ("short", "integer", "long", "float", "double"),
+    "short": ("byte", "integer", "long", "float", "double"),
+    "long": ("float", "double"),
+    "float": ("double",),
+    "string": ("binary",),
+    "binary": ("string",),
+}
+"""What Avro reads of each type beside itself, by Spark's names."""
+
+
+def reads(old: Sequence[Field], new: Sequence[Field]) -> bool:
+    """Whether values that were written as Avro can be read with other columns: these go by name."""
+    before = {f["name"]: f["type"] for f in old}
+    return all(f["name"] not in before or _reads(before[f["name"]], f["type"]) for f in new)
+
+
+def _reads(old: Any, new: Any) -> bool:
+    match old, new:
+        case {"type": "struct", "fields": list(before)}, {"type": "struct", "fields": list(after)}:
+            return reads(before, after)
+        case {"type": "array", "elementType": before}, {"type": "array", "elementType": after}:
+            return _reads(before, after)
+        case {"type": "map", "valueType": before}, {"type": "map", "valueType": after}:
+            return _reads(before, after)
+        case str(), str():
+            return old == new or new in _WIDER.get(old, ())
+        case _:
+            return False

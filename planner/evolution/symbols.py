@@ -38,6 +38,7 @@ from ..model.schemas.types import (
 )
 from .equivalence import one_of
 from .python_code import code_of
+from .stored import shape
 from .zones import call_reads_clock, cast_reads_clock
 
 Symbol = tuple[Hashable, ...]
@@ -215,6 +216,9 @@ def _call(call: Call, columns: Columns) -> Symbol:
     zone = call.time_zone if call_reads_clock(call) else None
     given = call.options[1:] if name == "makedecimal" else call.options  # but for its precision
     options = tuple(repr(option) for option in given)
+    if spec.by_width:
+        stored = (a for i, a in enumerate(call.arguments) if i not in spec.used_at_the_end)
+        options += tuple(repr(shape(a.data_type.json)) for a in stored)
     return ("call", name, zone, options, tuple(parts))
 
 

@@ -79,7 +79,11 @@ def _cut(text: str, start: int) -> str:
 
 def key_text(key: Symbol) -> str:
     """A key: windows by their size, slide and offset."""
-    return window_of(key) or text_of(key)
+    match key:
+        case ("first" | "second", tuple(inner)):
+            return key_text(inner)
+        case _:
+            return window_of(key) or text_of(key)
 
 
 def window_of(key: Symbol) -> str | None:
@@ -175,8 +179,9 @@ def base_text(base: Hashable) -> str:
     match base:
         case ("stream" | "table", str(name), *_):
             return name
-        case ("groups", rows, _):
-            return f"groups of ({rows_text(rows)})"
+        case ("groups", rows, frozenset(keys)):
+            by = ", ".join(sorted(map(key_text, keys)))
+            return f"groups by {by} of ({rows_text(rows)})" if by else f"all of ({rows_text(rows)})"
         case ("join", str(kind), _, (left, right), *_):
             return f"({rows_text(left)}) {kind} join ({rows_text(right)})"
         case ("union", tuple(inputs)):

@@ -247,6 +247,8 @@ class FunctionSpec:
             never, where the argument is no floating-point number (`exact`), always.
         state: what an aggregate's buffer holds; aggregates of the same word share it.
         state_object: the kind of object that Spark serialises into the buffer; None: none.
+        by_width: whether the value, or what the buffer holds, depends on how wide a number is: of
+            an INT it is another one than of the equal BIGINT.
         used_at_the_end: positions of arguments that the buffer does not depend on.
         treats_alike: what an engine makes of one argument says what it makes of all.
         constant_text: what a constant text among the arguments is: something that the function
@@ -311,6 +313,7 @@ class FunctionSpec:
     order_irrelevant: Literal["never", "exact", "always"] = "never"
     state: str | None = None
     state_object: str | None = None
+    by_width: bool = False
     used_at_the_end: tuple[int, ...] = ()
     treats_alike: bool = False
     constant_text: Literal["read", "data", "regex", "like", "time format"] = "read"

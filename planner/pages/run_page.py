@@ -59,10 +59,12 @@ def chart(
         for number, v in points
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in xy)
-    label = f"{name}: {_shown(values[-1], unit)}, most {_shown(most, unit)}"
+    # A watermark is never behind what it was.
+    beside = f"from {_shown(least, unit)}" if unit == "time" else f"most {_shown(most, unit)}"
+    label = f"{name}: {_shown(values[-1], unit)}, {beside}"
     return (
         f'<figure class="chart"><figcaption><b>{escape(name)}</b> {_shown(values[-1], unit)}'
-        f" <small>most {_shown(most, unit)}, batches {first} to {last}</small></figcaption>"
+        f" <small>{beside}, batches {first} to {last}</small></figcaption>"
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}">'
         f'<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT - _EDGE}" y2="{_HEIGHT - _EDGE}"/>'
         f'<polyline points="{line}"/><circle cx="{xy[-1][0]:.1f}" cy="{xy[-1][1]:.1f}" r="3"/>'
@@ -93,8 +95,11 @@ def _shown(value: float | None, unit: str) -> str:
             return f"{dt.datetime.fromtimestamp(value, dt.UTC):%Y-%m-%d %H:%M:%S}"
         case "s":
             return f"{value:,.2f} s"
-        case "MB":
-            return f"{value / 1e6:,.1f} MB"
+        case "bytes":
+            for size, word in ((1e6, "MB"), (1e3, "kB")):
+                if value >= size:
+                    return f"{value / size:,.1f} {word}"
+            return f"{value:,.0f} B"
         case _:
             return f"{value:,.0f}"
 
@@ -103,7 +108,7 @@ _CHARTS: tuple[tuple[str, str, Callable[[Progress], float | None]], ...] = (
     ("Batch time", "s", lambda b: b["batchDuration"] / 1000),
     ("Input rows", "rows", lambda b: float(b["numInputRows"])),
     ("State rows", "rows", _of_state("numRowsTotal")),
-    ("State size", "MB", _of_state("memoryUsedBytes")),
+    ("State size", "bytes", _of_state("memoryUsedBytes")),
     ("Late rows", "rows", _of_state("numRowsDroppedByWatermark")),
     ("Watermark", "time", _watermark),
 )

@@ -21,7 +21,7 @@ from ..model.text.text import pretty
 from ..model.tree import replace
 from .constants import ConstantParser
 from .cursor import CLAUSE_WORDS
-from .errors import unsupported
+from .errors import frame_bound_not_constant, unsupported
 from .tokens import Token
 
 _DATETIME_UNITS = frozenset(
@@ -200,8 +200,11 @@ class CallParser(ConstantParser):
             return "CURRENT ROW"
         if self.take("UNBOUNDED"):
             return f"UNBOUNDED {self._side()}"
+        start = self.index
         value = self.expression()
         side = self._side()
+        if any(isinstance(node, UnresolvedAttribute) for node in value.walk()):
+            value = self.refuse(frame_bound_not_constant(self.origin(start)))
         bound = f"{pretty(value)} {side}"
         if side == "PRECEDING":
             value = UnresolvedFunction(name="-", arguments=(value,), origin=value.origin)

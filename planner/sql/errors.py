@@ -88,6 +88,11 @@ def empty_in(origin: Origin) -> AnalysisError:
     return fragment_error("INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", origin)
 
 
+def frame_bound_not_constant(origin: Origin) -> AnalysisError:
+    """`ROWS qty PRECEDING`."""
+    return fragment_error("INVALID_SQL_SYNTAX.INVALID_WINDOW_FRAME_BOUND", origin)
+
+
 def bang_for_not(origin: Origin) -> AnalysisError:
     """`a ! LIKE b`."""
     return fragment_error("SYNTAX_DISCONTINUED.BANG_EQUALS_NOT", origin, clause="!")

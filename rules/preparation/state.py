@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...physical.aggregate import AggregationStep
 from ...physical.basic import LocalLimitExec
 from ...physical.exchange import ShuffleExchangeExec
@@ -14,6 +16,7 @@ from ...physical.stateful import (
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import PlanningError
+from ...planner.model.expressions.core import AttributeReference
 from ...planner.model.text.text import plan_text
 from ...planner.model.tree import replace
 from .execution import Execution
@@ -78,6 +81,17 @@ def refuse_several_event_times(side: SparkPlan) -> None:
         raise PlanningError.of(
             "MULTIPLE_EVENT_TIME_COLUMNS", eventTimeCols=f"({','.join(map(plan_text, times))})"
         )
+
+
+def refuse_no_event_time(keys: Sequence[AttributeReference], what: str) -> None:
+    """What is appended is a group that the watermark has passed.
+
+    Raises:
+        PlanningError: no key is an event time (UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK).
+    """
+    if all(key.delay_ms is None for key in keys):
+        condition = "UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK"
+        raise PlanningError.of(condition, outputMode="Append", statefulOperator=what)
 
 
 def _state_in_reach(plan: SparkPlan) -> bool:

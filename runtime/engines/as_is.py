@@ -127,7 +127,9 @@ def _(node: UnionExec, inputs: Frames, batch: Batch) -> DataFrame:
 @run_as_is.register(SortExec)
 def _(node: SortExec, inputs: Frames, batch: Batch) -> DataFrame:
     order = [sort_column(o) for o in node.order]
-    return inputs[0].orderBy(*order) if node.is_global else inputs[0].sortWithinPartitions(*order)
+    if node.is_global:
+        return batch.engine.ordered(inputs[0], order, node.output)
+    return inputs[0].sortWithinPartitions(*order)
 
 
 def sort_column(order: SortOrder) -> SparkColumn:

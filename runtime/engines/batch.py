@@ -31,7 +31,7 @@ from ..state.storage import Location
 from ..state.version import delete_attempt, delete_files, delete_orphans
 from . import as_is as as_is  # their operators register themselves
 from . import python_functions as python_functions
-from .context import BatchContext, BatchResults, EventTimeStats, PreparedBatch
+from .context import BatchContext, BatchResults, EventTimeStats, PreparedBatch, furthest
 from .engine import Engine, EventTimes, Reading
 from .kernels import kernel_of, windows_emitted, windows_taken
 from .probes import PATIENCE
@@ -257,8 +257,10 @@ class Batch:
                 return False
         if self._operators:  # an action ended, so what is still missing will not come
             deadline = time.monotonic() + 0.2
-        stats = {node_id: times.stats(deadline) for node_id, times in self._event_times}
-        stats |= {o.watermark: o.seen for o in self._operators if o.watermark is not None}
+        stats = furthest(
+            *((node_id, times.stats(deadline)) for node_id, times in self._event_times),
+            *((o.watermark, o.seen) for o in self._operators if o.watermark is not None),
+        )
         results = (operator.result(self._runs(operator)) for operator in self._operators)
         operators = sorted(results, key=lambda result: result.operator_id)
         self._results = BatchResults(

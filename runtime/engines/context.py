@@ -99,6 +99,20 @@ class EventTimeStats:
     count: int
 
 
+def furthest(*seen: tuple[str, EventTimeStats | None]) -> dict[str, EventTimeStats | None]:
+    """What each EventTimeWatermark saw, by `node_id`.
+
+    One stands twice where a rule copies what it is in, over fewer rows perhaps: the later time
+    counts, as in Spark.
+    """
+    found: dict[str, EventTimeStats | None] = {}
+    for node_id, one in seen:
+        known = found.setdefault(node_id, one)
+        if one is not None and (known is None or known.max_ms < one.max_ms):
+            found[node_id] = one
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class BatchResults:
     """What a batch's run says.

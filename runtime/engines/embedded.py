@@ -46,6 +46,7 @@ from .python_calls import PythonCalls
 from .reader_settings import changed_settings
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
     from ..checkpoint import Offset
@@ -173,6 +174,16 @@ class EmbeddedEngine(Engine):
         if all(isinstance(frame, LocalRows) for frame in frames):
             return cast("DataFrame", united(cast("Sequence[LocalRows]", frames)))
         return super().union([dataframe(frame) for frame in frames])
+
+    def ordered(
+        self,
+        frame: DataFrame,
+        order: Sequence[SparkColumn],
+        columns: Sequence[AttributeReference],
+    ) -> DataFrame:
+        # Sail drops a sort below a Python function: nothing says that it asks for an order.
+        rows = frame.orderBy(*order).toArrow()
+        return self._values(rows, schema_of(columns), _HELD_BY_BATCH)
 
     def aggregate(
         self,

@@ -61,7 +61,8 @@ class ArrivedRows:
         units = [(file, part) for file in scan.files for part in range(row_groups(file))]
 
         def read(unit: tuple[ScanFile, int]) -> list[tuple[Dealt, SeenTimes]]:
-            return [(self._scanned(chunk), chunk.seen) for chunk in scan_part(scan, *unit)]
+            chunks = scan_part(scan, *unit, grouped=self._early is not None)
+            return [(self._scanned(chunk), chunk.seen) for chunk in chunks]
 
         with ThreadPoolExecutor(cpu_count() or 1) as pool:
             for chunks in pool.map(read, units):

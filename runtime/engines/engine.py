@@ -19,6 +19,7 @@ from ..plan.facts import EngineFacts, Reader
 from .python_calls import PythonCalls
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
     from ..checkpoint import Offset
@@ -132,6 +133,15 @@ class Engine(ABC):
     def union(self, frames: Sequence[DataFrame]) -> DataFrame:
         """The rows of several DataFrames of the same columns."""
         return reduce(lambda one, other: one.union(other), frames)
+
+    def ordered(
+        self,
+        frame: DataFrame,
+        order: Sequence[SparkColumn],
+        columns: Sequence[AttributeReference],
+    ) -> DataFrame:
+        """The rows in one order over all partitions; `columns`: what the DataFrame has."""
+        return frame.orderBy(*order)
 
     @abstractmethod
     def aggregate(

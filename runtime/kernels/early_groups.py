@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..state.rows import Int64
 from .aggregate import AggregateKernel
+from .expressions.vectors import is_encoded
 from .kernel import Kernel
 from .windows import Windows
 
@@ -115,9 +116,7 @@ def key_codes(columns: Sequence[Any], count: int) -> KeyCodes | None:
     """Numbers of keys, given by their columns; None where it is not worth while to have them."""
     if count < _LEAST or any(pa.types.is_nested(column.type) for column in columns):
         return None
-    sample, _ = _codes([column.slice(0, _SAMPLE) for column in columns], _SAMPLE)
-    # Of so many in a sample at random there are about ten times as many in all.
-    if len(np.unique(sample)) > 0.95 * _SAMPLE:
+    if not _seem_repeated(columns):
         return None
     codes, space = _codes(columns, count)
     if space > _MOST_CODES:
@@ -134,11 +133,25 @@ def key_codes(columns: Sequence[Any], count: int) -> KeyCodes | None:
     return KeyCodes(dense, first)
 
 
+def encoded_where_repeated(column: Any) -> Any:
+    """Strings, encoded if that leaves few words; other columns as they are."""
+    if not pa.types.is_string(column.type) or len(column) < _LEAST or not _seem_repeated([column]):
+        return column
+    coded = column.dictionary_encode(null_encoding="encode")
+    return coded if _REPEATED * len(coded.dictionary) <= len(column) else column
+
+
+def _seem_repeated(columns: Sequence[Any]) -> bool:
+    sample, _ = _codes([column.slice(0, _SAMPLE) for column in columns], _SAMPLE)
+    # Of so many in a sample at random there are about ten times as many in all.
+    return len(np.unique(sample)) <= 0.95 * _SAMPLE
+
+
 def _codes(columns: Sequence[Any], count: int) -> tuple[Codes, int]:
     """Numbers of rows, and how many there may be; too many of these: the numbers say nothing."""
     codes, space = np.zeros(count, np.int64), 1
     for column in columns:
-        coded = column.dictionary_encode(null_encoding="encode")
+        coded = column if is_encoded(column) else column.dictionary_encode(null_encoding="encode")
         space *= len(coded.dictionary)
         if space > _MOST_CODES:
             break

@@ -159,5 +159,6 @@ STARTS: dict[str, Callable[..., Any]] = {
     "histogram": histogram,
     "hll_sketches": hll_sketches,
     "hll_unions": unions,
+    "counts": start_lists("counts"),
     "top": start_lists("top"),
 }

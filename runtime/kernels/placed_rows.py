@@ -12,6 +12,7 @@ import pyarrow as pa
 from ..state.rows import Int32, Int64, columns_of
 from ..state.version import task_of
 from .early_groups import EarlyGroups, KeyCodes
+from .expressions.vectors import decoded
 from .hashing import places_and_hashes
 
 KeysOf = Callable[[Any], list[Any] | None]
@@ -114,6 +115,7 @@ def _hashed(keys: list[Any] | None, count: int) -> tuple[Int32, Int64]:
 
 
 def batch_of(columns: list[Any], count: int) -> Any:
-    """Columns that travel, as a record batch."""
+    """Columns that travel, as a record batch; strings are not encoded in it."""
+    columns = [decoded(column) for column in columns]
     schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)])
     return columns_of(columns, schema, count)

@@ -7,7 +7,7 @@ exchange, and with few tasks reading twice takes a tenth of the time of exchangi
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,18 @@ from pyarrow import parquet
 
 from ..state.rows import Int64, columns_of
 from ..state.version import task_of
-from .early_groups import EarlyGroups
+from .early_groups import EarlyGroups, encoded_where_repeated
 from .expressions.evaluator import Evaluator
+from .expressions.vectors import decoded, is_encoded
 from .hashing import hashes_of, places_of
 from .placed_rows import PlacedRows, batch_of, placed_by_codes, taken
 
 CHUNK = 1 << 18
 """Rows that are read and grouped at a time: of more of them, fewer groups a row are left."""
+_ENCODED = pa.dictionary(pa.int32(), pa.string())
+_DICTIONARY, _NUMBER = 1 << 20, 2.5
+"""The bytes of a dictionary, and of each number of one of its words, that Parquet's writers allow.
+"""
 
 
 class SourceError(Exception):
@@ -128,7 +133,9 @@ def scan_rows(
         if scan.time is not None and number % tasks == task:
             (times,) = scan.time.evaluate(batch)
             seen = seen.with_times(times)
-        keys, kept = scan.keys.select(batch)
+        if early is not None:
+            batch = _with_words(scan, batch)
+        keys, kept = scan.keys.select(batch, encoded=True)
         count = batch.num_rows if kept is None else kept.true_count
         if early is not None:
             columns = _travelling(scan, batch, kept, keys)
@@ -148,7 +155,7 @@ def _scanned(
     scan: Scan, file: ScanFile, batch: Any, keyed: tuple[list[Any], Any, int], tasks: int, task: int
 ) -> PlacedRows | None:
     """A task's rows of a chunk, of which the keys are known; None if there are none."""
-    keys, kept, count = keyed
+    keys, kept, count = [decoded(key) for key in keyed[0]], *keyed[1:]
     places = places_of(keys, count)
     if tasks > 1:
         own = np.flatnonzero(task_of(places, tasks) == task)
@@ -169,6 +176,13 @@ def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]
         batch = batch.filter(kept)
     given = [*keys, *scan.columns.evaluate(batch)]
     return [given[place] for place in scan.places]
+
+
+def _with_words(scan: Scan, batch: Any) -> Any:
+    """A chunk whose strings, where keys are made of them, are encoded if that pays."""
+    read = scan.keys.program.read_by_results
+    columns = [encoded_where_repeated(c) if i in read else c for i, c in enumerate(batch.columns)]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names) if columns else batch
 
 
 def row_groups(file: ScanFile) -> int:
@@ -197,8 +211,13 @@ class Chunk:
     origin: int
 
 
-def scan_part(scan: Scan, file: ScanFile, part: int) -> Iterator[Chunk]:
+def scan_part(scan: Scan, file: ScanFile, part: int, *, grouped: bool) -> Iterator[Chunk]:
     """The rows of one row group of a file: where all tasks are in one process.
+
+    Args:
+        scan: what to read.
+        file, part: where.
+        grouped: whether the rows are to be grouped as they are read.
 
     Raises:
         SourceError, KernelError: as `scan_rows`.
@@ -208,7 +227,9 @@ def scan_part(scan: Scan, file: ScanFile, part: int) -> Iterator[Chunk]:
         if scan.time is not None:
             (times,) = scan.time.evaluate(batch)
             seen = seen.with_times(times)
-        keys, kept = scan.keys.select(batch)
+        if grouped:
+            batch = _with_words(scan, batch)
+        keys, kept = scan.keys.select(batch, encoded=True)
         count = batch.num_rows if kept is None else kept.true_count
         columns = _travelling(scan, batch, kept, keys)
         yield Chunk(keys, columns, count, seen, file.origin)
@@ -222,11 +243,20 @@ def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterat
     """
     whole = 0
     try:
-        with parquet.ParquetFile(file.path, memory_map=True, pre_buffer=False) as opened:
-            whole = opened.metadata.num_rows
-            for group in range(opened.num_row_groups) if part is None else [part]:
+        metadata = parquet.read_metadata(file.path, memory_map=True)
+        whole = metadata.num_rows
+        groups = range(metadata.num_row_groups) if part is None else [part]
+        encoded = _encoded_columns(metadata, groups, schema)
+        with parquet.ParquetFile(
+            file.path,
+            metadata=metadata,
+            memory_map=True,
+            pre_buffer=False,
+            read_dictionary=encoded,
+        ) as opened:
+            for group in groups:
                 table = opened.read_row_group(group, columns=schema.names, use_threads=False)
-                yield from _chunks(table.select(schema.names).cast(schema))
+                yield from _chunks(_typed(table.select(schema.names), schema))
     except (OSError, KeyError, pa.ArrowException) as problem:
         text = " ".join(str(problem).split())
         raise SourceError(
@@ -239,10 +269,54 @@ def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterat
         )
 
 
+def _encoded_columns(metadata: Any, groups: Sequence[int], schema: Any) -> list[str]:
+    """The columns of strings that are numbers of words in a file, in some of its row groups."""
+    strings = {field.name for field in schema if pa.types.is_string(field.type)}
+
+    def is_encoded(place: int) -> bool:
+        return all(_has_numbers(metadata.row_group(group).column(place)) for group in groups)
+
+    return [
+        column.path
+        for place, column in ((i, metadata.schema.column(i)) for i in range(metadata.num_columns))
+        if column.path in strings and column.logical_type.type == "STRING" and is_encoded(place)
+    ]
+
+
+def _has_numbers(chunk: Any) -> bool:
+    """Whether a column chunk holds numbers of words and nothing else.
+
+    Writers give up a dictionary of more than a mebibyte and go on with the strings themselves,
+    which no metadata say: those take more room than numbers.
+    """
+    if not any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings):
+        return False
+    return bool(chunk.total_uncompressed_size <= _DICTIONARY + _NUMBER * chunk.num_values)
+
+
+def _typed(table: Any, schema: Any) -> Any:
+    """The columns under the types of a schema; encoded strings stay so."""
+    fields = [
+        f.with_type(_ENCODED) if c.type == _ENCODED else f
+        for f, c in zip(schema, table.columns, strict=True)
+    ]
+    return table.cast(pa.schema(fields))
+
+
 def _chunks(table: Any) -> Iterator[Any]:
     if not table.num_columns:
         yield columns_of([], table.schema, table.num_rows)
         return
     for batch in table.to_batches():
+        columns = [_null_as_word(column) for column in batch.columns]
+        batch = pa.RecordBatch.from_arrays(columns, batch.schema.names)
         for start in range(0, batch.num_rows, CHUNK):
             yield batch.slice(start, CHUNK)
+
+
+def _null_as_word(column: Any) -> Any:
+    """A column whose nulls, if it is encoded, are a word as the others are."""
+    if not is_encoded(column) or not column.null_count:
+        return column
+    words = pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
+    return pa.DictionaryArray.from_arrays(column.indices.fill_null(len(words) - 1), words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ...physical.plan import StateStoreWriter
@@ -21,6 +22,7 @@ from ..plan import BatchFacts, runtime_plan
 from ..plan.nodes import Kernel
 from ..state import Location
 from . import joins as joins  # its operator registers itself
+from .moved import place_for_spark
 from .operators import RunningState, check_converted
 
 HDFS_PROVIDER = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -78,6 +80,11 @@ class OtherCheckpoint:
     def is_ours(self) -> bool:
         """Whether our runtime wrote it."""
         return self.provider == STATE_PROVIDER
+
+    @cached_property
+    def place_for_spark(self) -> str:
+        """The directory from which Spark reads its state, as long as this object is there."""
+        return place_for_spark(self.root, self)
 
     @property
     def version(self) -> int:

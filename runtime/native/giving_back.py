@@ -1,8 +1,9 @@
 """`stateplan state export`: a query that ran here goes on in Structured Streaming.
 
 The new checkpoint has the query's id, the logs of its sources, the offsets of the last batches and
-Spark's own files of its operators; each partition of each store gets one snapshot, HDFS-backed, of
-the state at the last commit. The commit comes last.
+Spark's own files of its operators; each partition of each store gets one snapshot of the state at
+the last commit: HDFS-backed, or of RocksDB where the query's settings ask for it, or a processor's
+variables need it. The commit comes last.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...physical.plan import StateStoreWriter
+from ...physical.python_state import TransformWithStateInPySparkExec
+from ...physical.state_families import KeyForm
 from ...planner.incremental_execution import IncrementalExecution
 from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ...planner.model.settings.pinned import PROVIDER
@@ -22,13 +25,24 @@ from ..checkpoint import Checkpoint, CommitMetadata
 from ..claim import Holder
 from ..failures import state_failure
 from ..files import write_new
+from ..kernels.user_state.processor import ProcessorKernel
 from ..state import Location, StateError, StateRows, load_version
 from ..state.scan import scan_state
 from ..state.version import StateVersion, task_of
 from ..state_files import write_spark_files
 from .checkpoint import HDFS_PROVIDER, OtherCheckpoint, running_states
+from .families import families
+from .family_files import write_family_files
 from .hdfs_files import WRITTEN_CODEC, write_snapshot
-from .operators import DEFAULT, Parts, RunningState, StoreRows, give_state
+from .operators import DEFAULT, Parts, RunningState, StoreRows, Stores, give_state
+from .rocksdb_files import (
+    ROCKSDB_PROVIDER,
+    FamilyRows,
+    as_elements,
+    write_database,
+    write_keys,
+    write_values,
+)
 from .taking_over import Asked, Taken, check_query, execution_of, new_directory
 from .unsafe_writing import write_rows
 
@@ -43,6 +57,11 @@ _GIVEN = {
     "spark.sql.streaming.join.stateFormatVersion": "2",
 }
 """The settings that say in which form the state is, whatever it was before."""
+_IN_ROCKSDB = {
+    PROVIDER: ROCKSDB_PROVIDER,
+    "spark.sql.streaming.stateStore.rocksdb.formatVersion": "5",
+    "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion": "2",
+}
 
 
 def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] = ()) -> Taken:
@@ -67,8 +86,12 @@ def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] 
         )
     execution = execution_of(query)
     check_query(execution, own, allow)  # in the form in which a start keeps the query there
+    asked = execution.conf.get(PROVIDER)
     given = replace(own, settings=own.settings | _GIVEN)
     planned = given.planned(execution)
+    if asked == ROCKSDB_PROVIDER or planned.executed_plan.collect(TransformWithStateInPySparkExec):
+        given = replace(given, settings=given.settings | _IN_ROCKSDB)
+        planned = given.planned(execution)
     _check_ids(own, planned)
     states = running_states(planned)
     root = new_directory(to)
@@ -128,9 +151,12 @@ def _write_all(
         target.add_offsets(batch, replace(seq, metadata=metadata))
     for number, state in states.items():
         folder = target.state_directory / str(number)
+        if isinstance(state.kernel, ProcessorKernel):
+            _write_families(folder, state, stores[number], own)
+            continue
         write_spark_files(folder, state.operator)
         for schema in state.operator.state_stores:
-            _write(folder, schema, stores[number][schema.name], own)
+            _write(folder, state.operator, schema, stores[number][schema.name], own)
     target.add_commit(own.committed, CommitMetadata(nextBatchWatermarkMs=own.next_watermark_ms))
 
 
@@ -154,17 +180,65 @@ def _rows(location: Location, version: StateVersion, part: str, state: RunningSt
 
 
 def _write(
-    operator: Location, schema: StateStoreSchema, rows: StoreRows, own: OtherCheckpoint
+    directory: Location,
+    operator: StateStoreWriter,
+    schema: StateStoreSchema,
+    rows: StoreRows,
+    own: OtherCheckpoint,
 ) -> None:
     """Write a snapshot for each partition of a store."""
-    keys = write_rows(rows.keys, schema.key, rows.count)
-    values = write_rows(rows.values, schema.value, rows.count)
-    owners = np.zeros(rows.count, np.int64)
-    if rows.places is not None:
-        owners = task_of(rows.places, own.stores)
-    # A store of all rows is in partition 0; nobody opens another one.
-    for partition in range(own.stores if rows.places is not None else 1):
-        at = np.flatnonzero(owners == partition).tolist()
-        folder = operator / str(partition)
+    if own.provider == ROCKSDB_PROVIDER:
+        form = KeyForm(prefix=operator.num_cols_prefix_key)
+        keys = write_keys(rows.keys, schema.key, rows.count, form)
+        values = write_values(rows.values, schema.value, rows.count)
+    else:
+        keys = write_rows(rows.keys, schema.key, rows.count)
+        values = write_rows(rows.values, schema.value, rows.count)
+    for partition, at in _partitions(rows, own).items():
+        folder = directory / str(partition)
         place = folder if schema.name == DEFAULT else folder / schema.name
-        write_snapshot(place, own.version, {keys[i]: values[i] for i in at})
+        some, their = [keys[i] for i in at], [values[i] for i in at]
+        if own.provider == ROCKSDB_PROVIDER:
+            whole = FamilyRows(name=None, keys=some, values=their)
+            write_database(place, own.version, [whole])
+        else:
+            write_snapshot(place, own.version, dict(zip(some, their, strict=True)))
+
+
+def _write_families(
+    directory: Location, state: RunningState, rows: Stores, own: OtherCheckpoint
+) -> None:
+    """Write a database for each partition, with the families of a processor's variables."""
+    operator, kernel = state.operator, state.kernel
+    assert isinstance(operator, TransformWithStateInPySparkExec)
+    assert isinstance(kernel, ProcessorKernel)
+    written = families(operator, kernel)
+    write_family_files(directory, operator, kernel, written)
+    found: dict[int, list[FamilyRows]] = {number: [] for number in range(own.stores)}
+    for family in written:
+        if family.name not in rows:
+            continue
+        own_rows = rows[family.name]
+        keys = write_keys(own_rows.keys, family.key, own_rows.count, family.form)
+        values = write_values(own_rows.values, family.value, own_rows.count)
+        if family.merged:
+            values = as_elements(values)
+        for partition, at in _partitions(own_rows, own).items():
+            found[partition].append(
+                FamilyRows(
+                    name=family.name,
+                    keys=[keys[i] for i in at],
+                    values=[values[i] for i in at],
+                    merged=family.merged,
+                )
+            )
+    for partition, rows_there in found.items():
+        write_database(directory / str(partition), own.version, rows_there)
+
+
+def _partitions(rows: StoreRows, own: OtherCheckpoint) -> dict[int, list[int]]:
+    """Which rows each partition has; a store of all rows is in partition 0 alone."""
+    if rows.places is None:
+        return {0: list(range(rows.count))}
+    owners = task_of(rows.places, own.stores)
+    return {n: np.flatnonzero(owners == n).tolist() for n in range(own.stores)}

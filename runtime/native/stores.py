@@ -142,7 +142,7 @@ def state_frame(
     reader = spark.read.format("statestore").option("operatorId", operator).options(**options)
     reader = reader.option("batchId", checkpoint.committed if batch is None else batch)
     with _told_by_spark(checkpoint, operator):
-        return reader.load(str(checkpoint.root))
+        return reader.load(checkpoint.place_for_spark)
 
 
 def operator_properties(
@@ -157,7 +157,7 @@ def operator_properties(
         RuntimeFailure: Spark cannot read it.
     """
     with _told_by_spark(checkpoint, operator):
-        found = spark.read.format("state-metadata").load(str(checkpoint.root))
+        found = spark.read.format("state-metadata").load(checkpoint.place_for_spark)
         row = found.where(f"operatorId = {operator}").select("operatorProperties").first()
     properties: Mapping[str, Any] = json.loads((row and row[0]) or "{}")
     return properties
@@ -167,8 +167,12 @@ def operator_properties(
 def _told_by_spark(checkpoint: OtherCheckpoint, operator: int) -> Iterator[None]:
     try:
         yield
+    except RuntimeFailure:
+        raise
     except Exception as problem:  # PySpark's errors have no class in common
-        text = str(problem).split("\n")[0][:400]
+        lines = str(problem).split("\n")
+        # Of an error of Java's that PySpark has no class for the first line names the call.
+        text = lines[len(lines) > 1 and lines[0].startswith("An error occurred while")][:400]
         raise RuntimeFailure(
             "STATEPLAN_STATE_NOT_READ",
             f"Spark cannot read the state of operator {operator} in '{checkpoint.root}': {text}",

@@ -1,7 +1,7 @@
 """State variables and timers of `transformWithState`: column families of RocksDB, read by Spark.
 
 Spark's `statestore` source reads one variable at a time, and the timers; we keep each as a part of
-the state. Their way back would be files of RocksDB, which nobody but Spark writes.
+the state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from ..kernels.user_state.variables import Variable
 from ..state.parts import TIMERS
 from ..state.rows import never
 from .checkpoint import OtherCheckpoint
-from .operators import Parts, RunningState, StoreRows, Stores, keys_of, state_rows, take_state
+from .families import family_rows
+from .operators import (
+    Parts,
+    RunningState,
+    StoreRows,
+    Stores,
+    give_state,
+    keys_of,
+    state_rows,
+    take_state,
+)
 from .stores import spark_table
 
 if TYPE_CHECKING:
@@ -79,3 +89,8 @@ def _(operator: TransformWithStateInPySparkExec, state: RunningState, stores: St
         times = times_of(rows.values[-1].to_pylist()) if layout.timed else never(rows.count)
         found[part] = state_rows(state, keys, times, rows.values, part)
     return found
+
+
+@give_state.register
+def _(operator: TransformWithStateInPySparkExec, state: RunningState, parts: Parts) -> Stores:
+    return family_rows(state, parts)

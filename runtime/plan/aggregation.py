@@ -16,6 +16,7 @@ first where the batch before showed that this pays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar, cast
 
 from ...physical.aggregate import BaseAggregateExec, MergingSessionsExec
 from ...physical.basic import ExpandExec, ProjectExec
@@ -35,8 +36,8 @@ from ...planner.model.expressions.core import (
 from ...planner.model.functions.aggregate_forms import row_over
 from ...planner.model.schemas.types import LONG, ArrayType
 from ...planner.model.tree import replace
-from ...rules.preparation.state import refuse_several_event_times
 from .carried import Carried, constant_length, key, plain, window
+from .event_times import check_aggregation
 from .facts import BatchFacts
 from .nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
 from .specs import (
@@ -50,7 +51,7 @@ from .specs import (
 )
 from .translate import translate
 
-_ONE_EVENT_TIME = "spark.sql.streaming.statefulOperator.allowMultiple"
+E = TypeVar("E", bound=Expression)
 
 
 def partial_of(save: SparkPlan) -> BaseAggregateExec:
@@ -72,8 +73,7 @@ def partial_of(save: SparkPlan) -> BaseAggregateExec:
 @translate.register(StateStoreSaveExec)
 def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     mode = mode_of(node)
-    if mode != "complete":
-        check_event_times(node.child, facts)
+    check_aggregation(node, mode, node.keys, "aggregations", facts)
     groups = _groups(partial_of(node), mode, facts)
     (kernel,) = groups.children
     assert isinstance(kernel, Kernel) and isinstance(kernel.spec, AggregateSpec)
@@ -88,6 +88,7 @@ def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
 
 def _groups(partial: BaseAggregateExec, mode: OutputMode, facts: BatchFacts) -> Select:
     """The rows that the first step of an aggregation takes, and a kernel that has no state yet."""
+    partial = _with_copies(partial)
     functions = functions_of(partial)
     keys = [key(a, window_size(a, partial.child)) for a in partial.key_attributes]
     made, sources = row_buffers(functions)
@@ -114,9 +115,9 @@ def _groups(partial: BaseAggregateExec, mode: OutputMode, facts: BatchFacts) -> 
 @translate.register(SessionWindowStateStoreSaveExec)
 def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     mode = mode_of(node)
-    if mode != "complete":
-        check_event_times(node.child, facts)
-    partial = partial_of(node)
+    check_aggregation(node, mode, [node.session], "session window aggregations", facts)
+    first = partial_of(node)
+    partial = _with_copies(first)
     functions = functions_of(partial)
     keys = [plain(a) for a in node.keys]
     session = window(node.session, window_size(node.session, partial.child))
@@ -140,7 +141,7 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
         functions=functions,
         mode=mode,
         sources=sources,
-        merge_first=_merges_first(node, partial),
+        merge_first=_merges_first(node, first),
         late=micros(node.event_time_watermark_for_late_events) if watermarked else None,
         evict=micros(node.event_time_watermark_for_eviction) if watermarked else None,
     )
@@ -229,21 +230,28 @@ def mode_of(node: StateStoreWriter) -> OutputMode:
     return node.output_mode
 
 
-def check_event_times(below: SparkPlan, facts: BatchFacts) -> None:
-    """Check that one event time at most comes to a stateful operator, which goes by it.
-
-    Spark, too, finds out where a batch runs.
-
-    Raises:
-        PlanningError: there are several (MULTIPLE_EVENT_TIME_COLUMNS).
-    """
-    if facts.conf.flag(_ONE_EVENT_TIME):
-        refuse_several_event_times(below)
-
-
 def hashed(keys: Sequence[Carried]) -> tuple[Expression, ...]:
     """What places rows by some keys, over their parts."""
     return tuple(e for k in keys for e in k.hashed)
+
+
+def _with_copies(partial: BaseAggregateExec) -> BaseAggregateExec:
+    """The first step, with copies of columns that keys are made of, for its functions.
+
+    A key's floats come in one form of zero and NaN under its column's id; functions take all forms.
+    """
+    made = {key.expr_id for key in partial.keys if isinstance(key, Alias)}
+    made &= frozenset[int]().union(*(a.references for a in partial.aggregates))
+    columns = partial.child.output
+    copies = {a.expr_id: Alias(child=a, name=a.name) for a in columns if a.expr_id in made}
+
+    def copied(node: E) -> E:
+        known = isinstance(node, AttributeReference) and copies.get(node.expr_id)
+        return cast(E, known.to_attribute()) if known else node
+
+    below = ProjectExec(project_list=(*columns, *copies.values()), child=unsorted(partial.child))
+    aggregates = tuple(a.transform_up(copied) for a in partial.aggregates)
+    return replace(partial, child=below, aggregates=aggregates) if copies else partial
 
 
 def row_buffers(
@@ -337,9 +345,6 @@ def window_size(column: AttributeReference, node: SparkPlan) -> int | None:
     if len(node.children) != 1 or column.expr_id not in node.output_ids:
         return None
     return window_size(column, node.children[0])
-
-
-# --------------------------------------------------------------------------------- without state
 
 
 def _below(node: BaseAggregateExec) -> SparkPlan:

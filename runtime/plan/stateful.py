@@ -13,8 +13,9 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...planner.model.errors import InternalError
-from .aggregation import check_event_times, hashed
+from .aggregation import hashed
 from .carried import key, plain
+from .event_times import check_event_times
 from .facts import BatchFacts
 from .nodes import AsIs, Exchange, Kernel, PassingLimit, ReadSource, RuntimeNode, Select
 from .observing_nodes import CountRows, ObserveEventTime

@@ -34,8 +34,9 @@ from ...planner.model.expressions.core import (
 )
 from ...planner.model.schemas.types import BOOLEAN, as_nullable
 from ...planner.model.tree import replace
-from .aggregation import check_event_times, hashed, unsorted
+from .aggregation import hashed, unsorted
 from .carried import Carried, plain
+from .event_times import check_event_times
 from .facts import BatchFacts
 from .nodes import Exchange, Kernel, RuntimeNode, Select, Union
 from .specs import GroupStateSpec, ProcessorSpec, event_time_position, micros

@@ -110,6 +110,24 @@ def _deliveries(shape: Shape, random: Random, number: int) -> pa.Table:
     return table.take(pa.array(places))
 
 
+def _shipments(shape: Shape, random: Random, number: int) -> pa.Table:
+    """What is sent for orders of this batch or, for a fifth, of the one before; some twice."""
+    rows = shape.rows
+    batches = number - (random.random(rows) < 0.2)
+    late = np.minimum(random.exponential(2_000_000, rows), 25_000_000).astype(np.int64)
+    table = pa.table(
+        {
+            "id": pa.array(batches * rows + random.permutation(rows), pa.int64()),
+            "carrier": _choice(random, _COUNTRIES, rows),
+            "ts": _timestamps(number * _BATCH_US + random.integers(0, _BATCH_US, rows) - late),
+        }
+    )
+    places = np.arange(rows)
+    again = random.random(rows) < 1 / 20
+    places[again] = random.integers(0, rows, int(again.sum()))
+    return table.take(pa.array(places))
+
+
 def _products(shape: Shape, random: Random, number: int) -> pa.Table:
     """A table of products, a row each, with a category that may be missing."""
     names = pa.array([f"catégorie {n}" for n in range(_CATEGORIES)])
@@ -164,5 +182,6 @@ KINDS = {
     "changes": Kind(schema=_NUMBERS, make=_changes),
     "orders": Kind(schema=_ORDERS, make=_orders),
     "deliveries": Kind(schema=_ORDERS, make=_deliveries),
+    "shipments": Kind(schema="id BIGINT, carrier STRING, ts TIMESTAMP", make=_shipments),
     "products": Kind(schema="product BIGINT, category STRING, weight DOUBLE", make=_products),
 }

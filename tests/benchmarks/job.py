@@ -86,6 +86,7 @@ class Job:
     system: str
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
+    function: str
     mode: str
     stores: int
     batches: int

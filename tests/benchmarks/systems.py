@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import functions
 from .cpu import CpuClock
 from .job import EMBEDDED, FLOOR, OTHERS, ROCKSDB, SPARK, Input, Job, Run
 from .memory import PeakMemory
@@ -80,16 +81,24 @@ def run(job: Job, spark: SparkSession | None = None) -> Run:
 
 def _stateplan(spark: SparkSession | None, job: Job, kept: Rows) -> list[Mapping[str, Any]]:
     import stateplan
+    from stateplan.planner.description import SourceDescription
+    from stateplan.planner.model.settings.conf import Conf
+    from stateplan.planner.query import Query
 
-    query = stateplan.sql(
-        job.text,
-        sources={i.name: _described(i) for i in job.inputs},
-        output_mode=job.mode,
-        conf={
-            "spark.sql.shuffle.partitions": str(job.stores),
-            "spark.sql.session.timeZone": "UTC",
-        },
-    )
+    sources = {i.name: _described(i) for i in job.inputs}
+    conf = {
+        "spark.sql.shuffle.partitions": str(job.stores),
+        "spark.sql.session.timeZone": "UTC",
+    }
+    if job.function:
+        query = Query(
+            getattr(functions, job.function),
+            sources={name: SourceDescription(**one) for name, one in sources.items()},
+            output_mode=job.mode,
+            conf=Conf(conf),
+        )
+    else:
+        query = stateplan.sql(job.text, sources=sources, output_mode=job.mode, conf=conf)
     seen: list[Mapping[str, Any]] = []
     settings: dict[str, Any] = {"engine": EMBEDDED} if job.system == EMBEDDED else {"spark": spark}
     if job.keep_rows:
@@ -165,6 +174,10 @@ def _files(own: SparkSession, one: Input, batch: int) -> DataFrame:
 
 def _result(own: SparkSession, job: Job, *, streaming: bool) -> DataFrame:
     """The query's DataFrame; each step before the last one is a view."""
+    if job.function:
+        streams = {one.name: own.table(one.name) for one in job.inputs}
+        query: DataFrame = getattr(functions, job.function)(**streams)
+        return query
     for step in job.steps:
         frame = own.sql(job.sql(step, streaming=streaming))
         if step.distinct:

@@ -45,9 +45,10 @@ class Work:
     """One query over its streams and tables.
 
     Attributes:
-        set: `main`: the works of the first days; `ordinary`: what people write; `unseen`: works
-            that nothing was tuned for.
+        set: `main`: the works of the first days; `ordinary`: what people write; `joins`: those of
+            several streams, and of a user's own state; `unseen`: works that nothing was tuned for.
         steps: the SELECTs of the query, the same text for all systems; see `job.Step`.
+        function: in their place, a query in PySpark: its name in `functions`.
         stores: `spark.sql.shuffle.partitions`.
         ordered: whether the order of the rows is part of the answer.
         goals: by engine.
@@ -59,10 +60,11 @@ class Work:
 
     name: str
     title: str
-    set: Literal["main", "ordinary", "unseen"]
+    set: Literal["main", "ordinary", "joins", "unseen"]
     streams: Mapping[str, Stream]
     tables: Mapping[str, Dataset] = field(default_factory=dict)
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
+    function: str = ""
     mode: str
     stores: int = 2
     ordered: bool = False
@@ -109,6 +111,7 @@ class Work:
             system=system,
             inputs=(*streams, *tables),
             steps=self.steps,
+            function=self.function,
             mode=self.mode,
             stores=self.stores,
             batches=self.files,

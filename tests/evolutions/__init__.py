@@ -16,6 +16,9 @@ import yaml
 
 from stateplan.physical.plan import StateStoreWriter
 from stateplan.planner.description import parse_description
+from stateplan.planner.evolution.check import check_against
+from stateplan.planner.evolution.reading import read_checkpoint
+from stateplan.planner.evolution.report import CheckReport
 from stateplan.planner.evolution.side import side_of
 from stateplan.planner.model.settings.pinned import PINNED
 from stateplan.planner.query import Query
@@ -136,3 +139,15 @@ def lay_checkpoint(folder: Path, query: Query, batches: int = BEFORE) -> Path:
     else:
         (folder / "state").rmdir()
     return folder
+
+
+def checked(was: Query, now: Query, folder: Path, *, alone: bool = False) -> CheckReport:
+    """What is said of a change, with the old query or without, on a checkpoint of that query."""
+    stored = read_checkpoint(lay_checkpoint(folder, was))
+    return check_against(now, stored, None if alone else was)
+
+
+def queries(was: str, now: str, **more: Any) -> tuple[Query, Query]:
+    """Two queries, as the sides of a case."""
+    case = Case(id="x", was=was, now=now, **more)
+    return case.query("was"), case.query("now")

@@ -8,22 +8,27 @@ from typing import Any
 
 import large_streams
 import operator_streams
+import random_compositions
 import random_joins
+import random_queried
 import random_streams
 import random_tables
 import random_variety
 import user_state_streams
 
 Case = dict[str, Any]
-SHAPES: dict[str, list[str]] = {
-    "streams": list(random_streams.SHAPES),
-    "tables": list(random_tables.SHAPES),
-    "joins": list(random_joins.SHAPES),
-    "operators": list(operator_streams.SHAPES),
-    "user state": list(user_state_streams.SHAPES),
-    "variety": list(random_variety.SHAPES),
-    "large": list(large_streams.SHAPES),
+FAMILIES: dict[str, Any] = {
+    "streams": random_streams,
+    "tables": random_tables,
+    "joins": random_joins,
+    "operators": operator_streams,
+    "user state": user_state_streams,
+    "variety": random_variety,
+    "compositions": random_compositions,
+    "queries": random_queried,
+    "large": large_streams,
 }
+SHAPES: dict[str, list[str]] = {name: list(module.SHAPES) for name, module in FAMILIES.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,28 +65,12 @@ class Name:
 
     def case(self) -> Case:
         """A scenario without expectation, see `random_streams.case`."""
-        case = self._made()
+        case: Case = FAMILIES[self.family].case(self.shape, self.seed, self.batches)
         if self.restarts:
             with_rows = [step for step in case["steps"] if "batch" in step]
             steps = [each for step in with_rows for each in (step, {"restart": True})]
             case["steps"] = steps[:-1]
         return case
-
-    def _made(self) -> Case:
-        if self.family == "variety":
-            return random_variety.case(self.shape, self.seed, self.batches)
-        if self.family == "large":
-            return large_streams.case(self.shape, self.seed, self.batches)
-        if self.family == "operators":
-            return operator_streams.case(self.shape, self.seed, self.batches)
-        if self.family == "user state":
-            return user_state_streams.case(self.shape, self.seed, self.batches)
-        if self.family == "joins":
-            return random_joins.case(self.shape, self.seed, self.batches)
-        if self.family == "streams":
-            return random_streams.case(self.shape, self.seed, self.batches)
-        events, event = random_streams.EVENTS, random_streams.event
-        return random_tables.case(self.shape, self.seed, events, event, self.batches)
 
 
 ANSWERS = Path(__file__).resolve().parent.parent / "stream_answers.jsonl"

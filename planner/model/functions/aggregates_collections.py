@@ -115,6 +115,7 @@ def _collect(name: str, *aliases: str, duplicate_agnostic: bool = False) -> Func
         result_name=_collect_result_name,
         duplicate_agnostic=duplicate_agnostic,
         state_object="array",
+        by_width=True,
         constant_text="data",
     )
 
@@ -206,5 +207,6 @@ SPECS = (
         forms=_distinct_forms,
         over_no_rows=0,
         imperative=True,
+        by_width=True,
     ),
 )

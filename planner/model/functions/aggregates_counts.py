@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..expressions.core import Call, Expression, Literal, SortOrder
 from ..expressions.evaluation import evaluate
 from ..expressions.predicates import conjunction_or_none
-from ..registry import AggregateForms, Buffer, Finish, Merge, Show
+from ..registry import AggregateForms, Buffer, Finish, Merge, Show, Start
 from ..schemas.types import (
     BINARY,
     LONG,
@@ -29,7 +29,12 @@ _PLANNED = planned_only(_BUFFER)
 
 
 def _list_forms(
-    value: Expression, used: Expression | None, element: DataType, operation: str, finish: Finish
+    value: Expression,
+    used: Expression | None,
+    element: DataType,
+    finish: Finish,
+    operation: str = "concat",
+    start: Start | None = None,
 ) -> AggregateForms:
     """A list of what the used rows bring, and what a kernel makes of it."""
     return gathered_forms(
@@ -37,6 +42,7 @@ def _list_forms(
         used,
         Merge(operation, (0,)),
         buffer=ArrayType(element, False),
+        start=start,
         finish=finish,
         plan=(_BUFFER,),
     )
@@ -49,9 +55,10 @@ def _count_forms(call: Call, finish: Finish, count: Expression | None = None) ->
     if count is not None:
         tests.append(build(">", count, long(0)))
     pair = struct(v=value, n=long(1) if count is None else count)
-    fields = (StructField("v", value.data_type), StructField("n", LONG))
-    used = conjunction_or_none(tests)
-    return _list_forms(pair, used, StructType(fields), "counts", finish)
+    element = StructType((StructField("v", value.data_type), StructField("n", LONG)))
+    # Where an engine gathers a batch's values, each comes as often as it occurs.
+    start = Start("counts", (), element)
+    return _list_forms(pair, conjunction_or_none(tests), element, finish, "counts", start)
 
 
 # --------------------------------------------------------------------------------- percentiles
@@ -157,11 +164,11 @@ def listagg_forms(call: Call) -> AggregateForms:
     finish = Finish("listagg", (separator.value or nothing, directions))
     used = present(value)
     if not orders:
-        return _list_forms(value, used, value.data_type, "concat", finish)
+        return _list_forms(value, used, value.data_type, finish)
     keys = {f"k{i}": o.child for i, o in enumerate(orders)}
     fields = (StructField(name, key.data_type) for name, key in keys.items())
     element = StructType((StructField("v", value.data_type), *fields))
-    return _list_forms(struct(v=value, **keys), used, element, "concat", finish)
+    return _list_forms(struct(v=value, **keys), used, element, finish)
 
 
 def listagg_sql(call: Call, show: Show) -> str:

@@ -122,6 +122,7 @@ SPECS = (
         state="counts",
         used_at_the_end=(1,),
         state_object="counts",
+        by_width=True,
     ),
     object_aggregate(
         "percentile_cont",
@@ -133,6 +134,7 @@ SPECS = (
         state="counts",
         used_at_the_end=(1,),
         state_object="counts",
+        by_width=True,
     ),
     object_aggregate(
         "percentile_disc",
@@ -145,6 +147,7 @@ SPECS = (
         state="counts",
         used_at_the_end=(1,),
         state_object="counts",
+        by_width=True,
     ),
     *named(
         object_aggregate(
@@ -165,5 +168,6 @@ SPECS = (
         text=None,
         state="counts",
         state_object="counts",
+        by_width=True,
     ),
 )

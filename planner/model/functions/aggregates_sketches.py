@@ -182,6 +182,7 @@ SPECS = (
         sql=mode_sql,
         forms=mode_forms,
         state_object="counts",
+        by_width=True,
     ),
     object_aggregate(
         "histogram_numeric",

@@ -67,6 +67,7 @@ def _hash(name: str, result: DataType) -> FunctionSpec:
         constant_text="data",
         null_intolerant=False,
         reads_clock="never",
+        by_width=True,
     )
 
 

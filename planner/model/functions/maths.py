@@ -174,7 +174,7 @@ def _remainder(call: Call) -> DataType:
 def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
     form = f"({{0}} {symbol} {{1}})"
     return one_function(
-        scalar(name, "int|bigint, int", 0),
+        scalar(name, "int|bigint, int", 0, by_width=True),
         scalar(
             symbol,
             "int|bigint, int",
@@ -182,6 +182,7 @@ def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
             text=form,
             pretty=form,
             sql=f"{name}({{args}})",
+            by_width=True,
         ),
     )
 

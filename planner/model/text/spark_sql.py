@@ -154,6 +154,9 @@ def _over(node: WindowExpression, show: Callable[[Expression], str]) -> str:
         parts.append(f"PARTITION BY {', '.join(map(show, node.partition_by))}")
     if node.order_by:
         parts.append(f"ORDER BY {', '.join(map(show, node.order_by))}")
+    elif isinstance(node.function, Call) and node.function.spec.kind == "window":
+        # A rule numbers rows in no order for LIMIT in a subquery; SQL wants one.
+        parts.append("ORDER BY NULL")
     return f"{show(node.function)} OVER ({' '.join([*parts, node.frame]).strip()})"
 
 

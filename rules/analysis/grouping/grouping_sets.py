@@ -30,7 +30,7 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.text.text import plan_text, pretty
 from ....planner.model.tree import replace
 from ..expressions.expressions import Resolver
-from ..failures import failure
+from ..failures import failure, wrong_argument_count
 
 Sets = tuple[tuple[int, ...], ...]
 ID = "spark_grouping_id"
@@ -91,8 +91,11 @@ def _item(
     def computed(node: Expression) -> Expression:
         if not isinstance(node, UnresolvedFunction) or not is_grouping_call(node):
             return node
+        name, count = node.name.lower(), len(node.arguments)
+        if name == "grouping" and count != 1:
+            raise wrong_argument_count(name, "1", count, node.origin)
         arguments = [resolver.resolve(a) for a in node.arguments]
-        if node.name.lower() == "grouping_id":
+        if name == "grouping_id":
             _check_grouping_id(arguments, keys)
             return identity
         return _bit(arguments[0], keys, identity)

@@ -17,7 +17,7 @@ from ....planner.model.expressions.core import (
     Expression,
 )
 from ....planner.model.expressions.subqueries import SubqueryExpression
-from ....planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
+from ....planner.model.expressions.unresolved import MultiAlias, UnresolvedAttribute, UnresolvedStar
 from ....planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
@@ -56,6 +56,7 @@ from ....planner.model.text.quoting import (
 from ....planner.model.text.text import pretty
 from ..failures import failure, mismatch
 from ..names.suggestions import unresolved_column
+from ..selects.selects import not_several_columns
 from ..subqueries.correlation import misplaced_outer_references
 from ..subqueries.subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
 from ..windows.over import check_windows
@@ -157,15 +158,16 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
             if isinstance(error, AnalysisError):
                 return error
             if isinstance(node, SubqueryExpression):
-                error = (
-                    _first_error(node.plan)
-                    or scalar_columns(node)
-                    or misplaced_outer_references(node)
-                )
+                error = _first_error(node.plan)
+                if error is None and not node.plan.resolved:
+                    error = _unfinished(node.plan)
+                error = error or scalar_columns(node) or misplaced_outer_references(node)
                 if error is not None:
                     return error
             if isinstance(node, UnresolvedStar):
                 return misplaced_star(node, expression, plan)
+            if isinstance(node, MultiAlias) and node.child.resolved:
+                return not_several_columns(node)
             if isinstance(node, UnresolvedAttribute):
                 columns = [a for child in plan.children for a in child.output]
                 return unresolved_column(node.parts, columns, node.origin or plan.origin)

@@ -164,7 +164,7 @@ def _generators(
         generator = _generator_of(item)
         if not isinstance(generator, Call) or not is_generator(generator):
             if isinstance(item, MultiAlias) and generator.resolved:
-                raise _not_several_columns(item)
+                raise not_several_columns(item)
             made.append(item)
             continue
         names = _names(item)
@@ -223,7 +223,8 @@ def _below_generators(
     return Project(project_list=tuple(map(named, generated)), child=child)
 
 
-def _not_several_columns(item: MultiAlias) -> AnalysisError:
+def not_several_columns(item: MultiAlias) -> AnalysisError:
+    """Several names for an expression that gives one column."""
     return failure(
         "MULTI_ALIAS_WITHOUT_GENERATOR",
         origin=item.origin,

@@ -15,6 +15,7 @@ from .program import Kind, decimal_of
 
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
 CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"))
+DIFFERENCE_UNITS = CLOCK_UNITS - {"DD"} | {"WEEK", "MONTH", "QUARTER", "YEAR"}
 """What dates, and beside it timestamps, are truncated to."""
 
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
@@ -77,6 +78,12 @@ def is_unit(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool
     units = DATE_UNITS if kinds[0] == "date" else DATE_UNITS | CLOCK_UNITS
     unit = values[1] if kinds[0] == "date" else values[0]
     return isinstance(unit, str) and unit.upper() in units
+
+
+def is_difference(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether there is a unit of the difference of two times."""
+    unit = values[0]
+    return isinstance(unit, str) and unit.upper() in DIFFERENCE_UNITS
 
 
 def few_digits(kinds: object, values: Sequence[object], *_: object) -> bool:
@@ -151,6 +158,12 @@ def is_matched(kinds: object, values: Sequence[object], *_: object) -> bool:
 def is_extracted(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether a pattern is in it, and has the group."""
     return isinstance(values[2], int) and patterns.is_known(values[1], (values[2],))
+
+
+def is_all_extracted(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether all matches are extracted: behind an empty one libraries go on at other places."""
+    wanted = values[2]
+    return isinstance(wanted, int) and patterns.is_known(values[1], (wanted,), never_empty=True)
 
 
 def is_replaced(kinds: object, values: Sequence[object], *_: object) -> bool:

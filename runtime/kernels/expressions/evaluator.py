@@ -2,140 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import (
-    arithmetic,
-    collections,
-    comparing,
-    encodings,
-    formats,
-    json_writing,
-    logarithms,
-    matching,
-    printing,
-    rounding,
-    structs,
-    texts,
-    times,
-)
-from .casts import cast
 from .constants import constant
+from .operations import OPERATIONS
 from .program import Program, Step
 from .supported import OPERATIONS as KNOWN
-from .vectors import Value, has_nulls, plain, plain_type, repeated, shown, spread, truths
+from .vectors import (
+    Value,
+    decoded,
+    has_nulls,
+    is_encoded,
+    joined,
+    plain,
+    plain_type,
+    repeated,
+    shown,
+    spread,
+    truths,
+)
 
 CHUNK = 65_536
 """Rows that are computed at a time: their columns stay in the processor's cache."""
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "not": comparing.inverse,
-    "isnull": comparing.is_null,
-    "isnotnull": comparing.is_not_null,
-    "isnan": comparing.is_nan,
-    **dict.fromkeys(("=", "<", "<=", ">", ">="), comparing.compare),
-    "<=>": comparing.same,
-    **dict.fromkeys(("in", "inset"), comparing.is_in),
-    **dict.fromkeys(("greatest", "least"), comparing.extreme),
-    "normalizenanandzero": comparing.normalized,
-    **dict.fromkeys(
-        (
-            *("knownnullable", "knownnotnull", "knownfloatingpointnormalized", "positive"),
-            *("unix_date", "date_from_unix_date", "precise_timestamp_conversion"),
-        ),
-        times.unchanged,
-    ),
-    "cast": cast,
-    **dict.fromkeys(("+", "-", "*"), arithmetic.add_like),
-    "/": arithmetic.divide,
-    "div": arithmetic.integral_divide,
-    **dict.fromkeys(("%", "mod"), arithmetic.remainder),
-    "pmod": arithmetic.positive_remainder,
-    "negative": arithmetic.negative,
-    "abs": arithmetic.absolute,
-    **dict.fromkeys(("&", "|", "^"), arithmetic.bits),
-    "~": arithmetic.inverted,
-    **dict.fromkeys(
-        ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), arithmetic.shift
-    ),
-    **dict.fromkeys(("floor", "ceil", "ceiling"), arithmetic.whole),
-    "unscaledvalue": arithmetic.unscaled,
-    "makedecimal": arithmetic.scaled,
-    **dict.fromkeys(("round", "bround"), rounding.rounded),
-    "sqrt": arithmetic.square_root,
-    "exp": logarithms.exponential,
-    **dict.fromkeys(("ln", "log"), logarithms.logarithm),
-    **dict.fromkeys(("signum", "sign"), arithmetic.signum),
-    "bin": texts.binary_digits,
-    **dict.fromkeys(("upper", "lower"), texts.cased),
-    "length": texts.length,
-    **dict.fromkeys(("octet_length", "bit_length"), texts.octets),
-    "reverse": texts.reverse,
-    "concat": texts.concat,
-    "concat_ws": texts.concat_ws,
-    "substring": texts.substring,
-    **dict.fromkeys(("trim", "ltrim", "rtrim"), texts.trimmed),
-    **dict.fromkeys(("contains", "startswith", "endswith"), texts.contains),
-    "like": texts.like,
-    **dict.fromkeys(("rlike", "regexp", "regexp_like"), matching.matches),
-    "split": matching.divided,
-    "regexp_extract": matching.extracted,
-    "regexp_extract_all": matching.all_extracted,
-    "regexp_replace": matching.replaced_matches,
-    "initcap": texts.words_capitalized,
-    "replace": texts.replaced,
-    "instr": texts.position,
-    "locate": texts.located,
-    "repeat": texts.repeated_text,
-    **dict.fromkeys(("lpad", "rpad"), texts.padded),
-    **dict.fromkeys(("format_string", "printf"), printing.printed),
-    "format_number": printing.number_text,
-    **dict.fromkeys(
-        (
-            *("year", "quarter", "month", "dayofmonth", "day", "dayofyear", "dayofweek"),
-            *("weekday", "weekofyear", "last_day"),
-        ),
-        times.date_field,
-    ),
-    **dict.fromkeys(("hour", "minute", "second"), times.clock_field),
-    "date_trunc": times.date_trunc,
-    "trunc": times.trunc,
-    **dict.fromkeys(("unix_micros", "unix_millis", "unix_seconds"), times.unix),
-    **dict.fromkeys(("timestamp_micros", "timestamp_millis", "timestamp_seconds"), times.from_unix),
-    **dict.fromkeys(("date_add", "date_sub"), times.moved_days),
-    "datediff": times.days_between,
-    **dict.fromkeys(("subtract_dates", "subtract_timestamps"), times.interval_between),
-    **dict.fromkeys(("add_months", "date_add_ym_interval"), times.moved_months),
-    "next_day": times.next_day,
-    "timestamp_add_ym_interval": times.moved_by_months,
-    "timestamp_add_interval": times.moved,
-    "extractansiintervaldays": times.whole_days,
-    **dict.fromkeys(("date_format", "from_unixtime"), formats.shown_times),
-    **dict.fromkeys(("gettimestamp", "unix_timestamp", "to_unix_timestamp"), formats.read_times),
-    **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp"), times.in_zone),
-    "convert_timezone": times.in_zone,
-    "months_between": times.months_between,
-    "decode": encodings.decoded,
-    "unbase64": encodings.bytes_of_base64,
-    **dict.fromkeys(("url_decode", "try_url_decode"), encodings.url_text),
-    **dict.fromkeys(("parse_url", "try_parse_url"), encodings.part_of_url),
-    "array": collections.array_of,
-    "map": collections.map_of,
-    "slice": collections.part_of,
-    "split_part": collections.part_of_text,
-    "str_to_map": collections.map_of_text,
-    "to_json": json_writing.to_json,
-    "named_struct": structs.struct,
-    "get_struct_field": structs.field,
-    "from_json": structs.from_json,
-    "get_json_object": structs.json_value,
-    **dict.fromkeys(("hash", "xxhash64"), structs.hashed),
-}
 
 
 @dataclass(frozen=True)
@@ -159,18 +52,21 @@ class Evaluator:
         """
         return self.select(batch)[0]
 
-    def select(self, batch: Any) -> tuple[list[Any], Any]:
+    def select(self, batch: Any, *, encoded: bool = False) -> tuple[list[Any], Any]:
         """The results over the rows that pass the conditions, and which rows these are.
+
+        Args:
+            batch: as in `evaluate`.
+            encoded: whether results may be encoded strings.
 
         Returns:
             The results, and a boolean array over the batch's rows; None: all rows pass.
         """
-        parts = [self._chunk(part) for part in _chunks(batch)]
+        words = _Words(batch.num_rows)
+        parts = [self._chunk(part, words, encoded) for part in _chunks(batch)]
         if len(parts) == 1:
             return parts[0]
-        results = [
-            pa.concat_arrays(columns) for columns in zip(*(p[0] for p in parts), strict=True)
-        ]
+        results = [joined(columns) for columns in zip(*(p[0] for p in parts), strict=True)]
         if all(kept is None for _, kept in parts):
             return results, None
         masks = [
@@ -179,16 +75,16 @@ class Evaluator:
         ]
         return results, pa.concat_arrays(masks)
 
-    def _chunk(self, batch: Any) -> tuple[list[Any], Any]:
-        rows, kept = _Rows(self.program.steps, batch, batch.num_rows), None
+    def _chunk(self, batch: Any, words: _Words, encoded: bool) -> tuple[list[Any], Any]:
+        rows, kept = _Rows(self.program.steps, batch, batch.num_rows, words), None
         for condition in self.program.conditions:
             passed = truths(repeated(rows.value(condition), rows.count))
             if passed.false_count:
                 rows = rows.where(passed)
                 kept = passed if kept is None else truths(spread(passed, kept))
-        steps = self.program.steps
+        steps, value = self.program.steps, rows.encoded if encoded else rows.value
         results = [
-            shown(repeated(rows.value(place), rows.count), steps[place].kind)
+            shown(repeated(value(place), rows.count), steps[place].kind)
             for place in self.program.results
         ]
         return results, kept
@@ -200,6 +96,19 @@ def _chunks(batch: Any) -> Iterable[Any]:
     return (batch.slice(start, CHUNK) for start in range(0, batch.num_rows, CHUNK))
 
 
+@dataclass
+class _Words:
+    """What steps give for the words of encoded columns: once for all rows of a batch.
+
+    Attributes:
+        most: the rows of the batch; nothing is computed for more words.
+        known: what is computed, by step.
+    """
+
+    most: int
+    known: dict[int, Value] = field(default_factory=dict)
+
+
 class _Rows:
     """Some rows of a batch, and what is known of them, each step once."""
 
@@ -208,22 +117,32 @@ class _Rows:
         steps: tuple[Step, ...],
         batch: Any,
         count: int,
+        words: _Words,
         upper: _Rows | None = None,
         mask: Any = None,
     ) -> None:
         self._steps = steps
         self._batch = batch
+        self._words = words
         self._upper = upper
         self._mask = mask
         self._known: dict[int, Value] = {}
+        self._decoded: dict[int, Value] = {}
         self.count = count
 
     def where(self, mask: Any) -> _Rows:
         """The rows where a boolean array without nulls is true."""
-        return _Rows(self._steps, None, mask.true_count, self, mask)
+        return _Rows(self._steps, None, mask.true_count, self._words, self, mask)
 
     def value(self, place: int) -> Value:
-        """What a step gives."""
+        """What a step gives, as values of its type."""
+        found = self._decoded.get(place)
+        if found is None:
+            found = self._decoded[place] = decoded(self.encoded(place))
+        return found
+
+    def encoded(self, place: int) -> Value:
+        """What a step gives; strings may be encoded."""
         found = self._known.get(place)
         if found is None:
             found = self._inherited(place)
@@ -237,7 +156,7 @@ class _Rows:
         if self._upper is None:
             return None
         is_column = self._steps[place].name == "column"
-        known = self._upper.value(place) if is_column else self._upper.known(place)
+        known = self._upper.encoded(place) if is_column else self._upper.known(place)
         if known is None or isinstance(known, pa.Scalar):
             return known
         return known.filter(self._mask)
@@ -262,7 +181,27 @@ class _Rows:
                 return self._case(step, step.inputs)
             case "coalesce":
                 return self._first(step)
-        return OPERATIONS[step.name](step, *self._inputs(step))
+        given = None if step.raises else self._of_words(place, step)
+        return OPERATIONS[step.name](step, *self._inputs(step)) if given is None else given
+
+    def _of_words(self, place: int, step: Step) -> Value | None:
+        """What a step gives, computed once for each word of the only column that it takes."""
+        values = [self.encoded(place) for place in step.inputs]
+        columns = [value for value in values if not isinstance(value, pa.Scalar)]
+        if len(columns) != 1 or not is_encoded(columns[0]):
+            return None
+        words, numbers = columns[0].dictionary, columns[0].indices
+        if len(words) > self._words.most:
+            return None
+        given = self._words.known.get(place)
+        if given is None:
+            of_words = (words if value is columns[0] else value for value in values)
+            given = self._words.known[place] = OPERATIONS[step.name](step, *of_words)
+        if isinstance(given, pa.Scalar):
+            return given
+        if step.kind == "string":
+            return pa.DictionaryArray.from_arrays(numbers, given)
+        return given.take(numbers)
 
     def _inputs(self, step: Step) -> list[Value]:
         """The inputs of a step, each computed only where Spark computes it."""

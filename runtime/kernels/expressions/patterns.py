@@ -81,7 +81,7 @@ def translated(pattern: str, wanted: tuple[int, ...] = ()) -> Pattern:
     re2, python = whole.re2, whole.python
     if 0 in wanted:
         re2, python = f"(?P<g0>{re2})", f"(?P<g0>{python})"
-    return Pattern(re2, python, reader.starts, reader.ends, whole.empty, reader.groups)
+    return Pattern(re2, python, reader.starts > 0, reader.ends, whole.empty, reader.groups)
 
 
 @cache
@@ -154,7 +154,7 @@ class _Reader:
     """Reads a pattern by recursive descent."""
 
     def __init__(self, text: str, wanted: frozenset[int]) -> None:
-        self.starts = False
+        self.starts = 0
         self.ends = False
         self.groups = 0
         self._wanted = wanted
@@ -194,9 +194,9 @@ class _Reader:
 
     def _sequence(self, outer: bool) -> _Part:
         parts: list[_Part] = []
-        if outer and self._peek() == "^":
+        if self._peek() == "^":
             self._at += 1
-            self.starts = True
+            self.starts += 1
             parts.append(_Part(r"\A", r"\A", True))
         while self._peek() not in ("", "|", ")"):
             if self._peek() == "$":
@@ -217,13 +217,14 @@ class _Reader:
         )
 
     def _repeated(self) -> _Part:
-        before = self.groups
+        before, starts = self.groups, self.starts
         part = self._atom()
         quantifier, times = self._quantifier()
         if not quantifier:
             return part
         inside = range(before + 1, self.groups + 1)
-        if part.empty or self._wanted.intersection(inside) or part.times * times >= 1000:
+        fixed = part.empty or self.starts > starts or self._wanted.intersection(inside)
+        if fixed or part.times * times >= 1000:
             raise Refused(self._text)
         least = quantifier[0] in "*?" or quantifier.startswith(("{0,", "{0}"))
         return _Part(

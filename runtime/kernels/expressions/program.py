@@ -66,6 +66,16 @@ class Program:
     results: tuple[int, ...]
 
     @property
+    def read_by_results(self) -> frozenset[int]:
+        """The positions of the columns of which results are made."""
+        needed = set(self.results)
+        for place in reversed(range(len(self.steps))):
+            if place in needed:
+                needed.update(self.steps[place].inputs)
+        read = (self.steps[place] for place in needed if self.steps[place].name == "column")
+        return frozenset(step.options[0] for step in read if isinstance(step.options[0], int))
+
+    @property
     def refuses_values(self) -> bool:
         """Whether it refuses values that Spark takes: bytes as strings, some JSON, some times."""
         return any(

@@ -176,7 +176,7 @@ OPERATIONS: dict[str, Operation] = {
         (("string", "=string", "=string", "=int"),), accepts=accepting.is_replaced
     ),
     "regexp_extract_all": Operation(
-        (("string", "=string", "=int"),), accepts=accepting.is_extracted
+        (("string", "=string", "=int"),), accepts=accepting.is_all_extracted
     ),
     "split": Operation((("string", "=string", "=int"),), accepts=accepting.is_divided),
     "initcap": Operation((("string",),)),
@@ -241,6 +241,9 @@ OPERATIONS: dict[str, Operation] = {
         (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
     ),
     "months_between": Operation((("timestamp", "timestamp", "=boolean"),), raises="always"),
+    "timestampdiff": Operation(
+        (("=string", "timestamp", "timestamp"),), raises="always", accepts=accepting.is_difference
+    ),
     # Bytes and URLs.
     "decode": Operation((("binary", "=string"),), raises="always", accepts=accepting.is_utf8),
     "unbase64": Operation(

@@ -21,6 +21,8 @@ _MONTH_UNITS = {
 }
 _CLOCK_UNITS = {"DAY": DAY, "DD": DAY, "HOUR": 3600 * MICROS, "MINUTE": 60 * MICROS}
 _EXACT_UNITS = {"SECOND": MICROS, "MILLISECOND": 1000, "MICROSECOND": 1}
+_DIFFERENT_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_DIFFERENT_DAYS = {"DAY": 1, "WEEK": 7}
 
 
 def _zone(step: Step) -> Zone:
@@ -257,12 +259,8 @@ def in_zone(step: Step, first: Value, second: Value, time: Value | None = None) 
 
 def months_between(step: Step, end: Value, start: Value, rounds: Value) -> Any:
     """`months_between`: whole months where the days are the same or both the last ones."""
-    zone = zone_of(step.zone)
-    count = row_count(end, start)
-    both = pc.and_(*(repeated(value, count).is_valid() for value in (end, start)))
-    sides = []
-    for value in (end, start):
-        times = np.broadcast_to(numbers(value), (count,)) * both.to_numpy(zero_copy_only=False)
+    zone, sides = zone_of(step.zone), []
+    for times in _moments(end, start):
         local = zone.local(times)
         if np.any(local // DAY < -MOST_DAYS - 1):  # the start of that day is no timestamp
             raise messages.overflow(step, "long overflow")
@@ -278,6 +276,37 @@ def months_between(step: Step, end: Value, start: Value, rounds: Value) -> Any:
         floor = np.floor(scaled)
         found = (floor + (scaled - floor >= 0.5)) / 1e8
     return made(np.where((days == days_2) | (last & last_2), whole, found), end, start)
+
+
+def _moments(one: Value, other: Value) -> list[Any]:
+    """Two columns of times, 0 where either is null."""
+    count = row_count(one, other)
+    both = pc.and_(*(repeated(value, count).is_valid() for value in (one, other)))
+    used = both.to_numpy(zero_copy_only=False)
+    return [np.broadcast_to(numbers(value), (count,)) * used for value in (one, other)]
+
+
+def timestampdiff(step: Step, unit: Value, start: Value, end: Value) -> Any:
+    """`timestampdiff(unit, start, end)`, the unit a constant: whole units of the local clock."""
+    word, zone = unit.as_py().upper(), zone_of(step.zone)
+    (first, early), (last, late) = (divmod(zone.local(t), DAY) for t in _moments(start, end))
+    # A day that is not over counts as hours, in either direction.
+    begun = np.where((last > first) & (late < early), -1, 0)
+    begun += np.where((last < first) & (late > early), 1, 0)
+    if word in _DIFFERENT_MONTHS:
+        packed = [months * 32 + day for months, day in map(months_and_days, (first, last + begun))]
+        return made(_towards_zero(packed[1] - packed[0], 32 * _DIFFERENT_MONTHS[word]), start, end)
+    days, micros = last + begun - first, late - early - begun * DAY
+    if word in _DIFFERENT_DAYS:
+        return made(_towards_zero(days, _DIFFERENT_DAYS[word]), start, end)
+    size = (_CLOCK_UNITS | _EXACT_UNITS)[word]
+    if size == 1:
+        _in_range(step, days)
+    return made(days * (DAY // size) + _towards_zero(micros, size), start, end)
+
+
+def _towards_zero(numbers: Any, size: int) -> Any:
+    return np.abs(numbers) // size * np.sign(numbers)
 
 
 def _seconds_of_day(zone: Zone, times: Any, days: Any) -> Any:

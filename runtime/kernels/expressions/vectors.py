@@ -72,6 +72,8 @@ def plain(array: Any, kind: Kind) -> Any:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if kind == UNTOUCHED:
+        return decoded(array)
+    if is_encoded(array):
         return array
     wanted = shown_type(kind)
     if array.offset and pa.types.is_nested(array.type):
@@ -84,7 +86,7 @@ def plain(array: Any, kind: Kind) -> Any:
 
 def shown(array: Any, kind: Kind) -> Any:
     """A result as a column."""
-    if kind == UNTOUCHED:
+    if kind == UNTOUCHED or is_encoded(array):
         return array
     return _viewed(array, shown_type(kind))
 
@@ -118,6 +120,29 @@ def repeated(value: Value, count: int) -> Any:
 def has_nulls(value: Value) -> bool:
     """Whether a value is null somewhere."""
     return not value.is_valid if isinstance(value, pa.Scalar) else bool(value.null_count)
+
+
+def is_encoded(value: Value) -> bool:
+    """Whether a value is a column of strings as numbers of words, by a dictionary of these.
+
+    No number is null: a null is a word.
+    """
+    return isinstance(value, pa.DictionaryArray)
+
+
+def decoded(value: Value) -> Value:
+    """A value whose strings are not encoded."""
+    return value.dictionary.take(value.indices) if is_encoded(value) else value
+
+
+def joined(columns: Sequence[Any]) -> Any:
+    """The parts of a column, one behind the other."""
+    if all(map(is_encoded, columns)):
+        words = columns[0].dictionary
+        if all(column.dictionary.equals(words) for column in columns):
+            numbers = pa.concat_arrays([column.indices for column in columns])
+            return pa.DictionaryArray.from_arrays(numbers, words)
+    return pa.concat_arrays([decoded(column) for column in columns])
 
 
 def row_count(*values: Value) -> int:
