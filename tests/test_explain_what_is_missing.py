@@ -163,7 +163,8 @@ import missing, subprocess
 subprocess.check_call(["pip", "install", "missing"])
 assert os.system("false") == 0 and subprocess.run("false").returncode == 0
 parsed = spark.readStream.table("levels").withColumn("v", missing.parse("x"))
-parsed = parsed.select("v.low.x", F.greatest(F.lit(1.0), "level"), F.when(F.col("good"), 1))
+parsed = parsed.select("v.low.x", F.greatest(F.lit(1.0), "level"), F.when(F.col("good"), 1),
+                       F.col("v.segments")[0]["fields"][9], F.size("v.tags"))
 chosen = {"processingTime": missing.INTERVAL, "availableNow": missing.ONCE}
 parsed.writeStream.trigger(**chosen).queryName("parsed").start()
 """

@@ -7,13 +7,16 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from ...rules.analysis.names.extraction import field_path
 from ..model.catalog import Source, TempView
 from ..model.errors import StateplanError
-from ..model.expressions.core import AttributeReference
+from ..model.expressions.core import AttributeReference, Expression, GetStructField
 from ..model.functions.mismatch import ArgumentError
 from ..model.schemas.open_schemas import (
+    ELEMENT,
     OpenSchemas,
     as_struct,
+    retyped,
     struct_paths,
     usual_type,
     with_field,
@@ -32,6 +35,7 @@ from ..model.schemas.types import (
 
 UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
+_WITHIN = "\0"  # between the parts of a path
 _UNKNOWN_NAME = ("UNRESOLVED_COLUMN", "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN")
 _OF_BOTH_SIDES = "UNRESOLVED_USING_COLUMN_FOR_JOIN"
 _SIDE = re.compile(r"\bon the (\w+) side\b")
@@ -161,9 +165,9 @@ class Guesses:
         """What is missing: a word for the kind of the problem, then the names; or nothing."""
         condition = error.condition or ""
         if condition.startswith("DATATYPE_MISMATCH") and isinstance(error, ArgumentError):
-            found = () if error.call is None else error.call.walk()
-            names = [one.name for one in found if isinstance(one, AttributeReference)]
-            return ("type", *dict.fromkeys(names)) if names else ()
+            paths = () if error.call is None else _paths(error.call)
+            names = dict.fromkeys(_WITHIN.join(path) for path in paths if path)
+            return ("type", *names) if names else ()
         if not error.subject:
             return ()
         if condition.startswith(_UNKNOWN_NAME):
@@ -183,8 +187,9 @@ class Guesses:
             return
         kind, *parts = problem
         latest = [(n, self.schemas.columns[n]) for n in reversed(self.schemas.used)]
-        for name, columns in latest:
-            if kind not in ("type", "time", "star", "struct") and parts[-1] not in columns:
+        named = kind not in ("type", "time", "star", "struct") and parts[-1] != ELEMENT
+        for name, columns in latest if named else ():
+            if parts[-1] not in columns:
                 yield name, {**columns, parts[-1]: usual_type(parts[-1])}
         # The first part is a table's name, or else a struct's.
         for path in (parts[1:], parts) if kind in ("name", "field") else ():
@@ -211,8 +216,8 @@ class Guesses:
         for name, columns in latest:
             for part in parts if kind == "type" else ():
                 for type_ in _TYPES:
-                    if columns.get(part) not in (None, type_):
-                        yield name, {**columns, part: type_}
+                    if (changed := retyped(columns, part.split(_WITHIN), type_)) is not None:
+                        yield name, changed
             # The event time may have another name than the column that it is.
             for part in sorted(columns, key=lambda n: n not in parts) if kind == "time" else ():
                 if columns[part] == STRING:
@@ -258,6 +263,15 @@ class Guesses:
         short = next(one for one in itertools.chain((stem,), numbered) if one not in taken)
         taken.add(short)
         return f"{short}: {{schema: {_text(schema)}, path: {_text(name)}}}"
+
+
+def _paths(expression: Expression) -> Iterator[tuple[str, ...]]:
+    """The columns and the fields of structs that an expression is made of."""
+    if isinstance(expression, AttributeReference | GetStructField):
+        yield field_path(expression)
+    else:
+        for child in expression.children:
+            yield from _paths(child)
 
 
 def _quoted(name: str) -> str:

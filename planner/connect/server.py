@@ -173,6 +173,11 @@ def take_deep_plans() -> None:
     our own may lift them.
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _CALLS_WITHIN))
+    take_deep_messages()
+
+
+def take_deep_messages() -> None:
+    """Lift Protobuf's part of these limits: what a pipeline's client sends is read there, too."""
     with suppress(ImportError, AttributeError):
         importlib.import_module("google._upb._message").SetAllowOversizeProtos(True)
 

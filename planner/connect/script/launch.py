@@ -26,6 +26,7 @@ from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.dataframe import DataFrame
 
 from ...pipelines.statements import defines_datasets
+from ..server import take_deep_messages
 from . import glue, workspace
 from .calls import planned_batches, planned_call
 from .context import PlannedContext, frame, session
@@ -177,6 +178,7 @@ class Launch:
 
     def _prepare(self) -> None:
         self.patches.apply()
+        take_deep_messages()
         self.network.close()
         start_no_process(self.program, self.report.note)
         self.report.watch(self.program.timeout)

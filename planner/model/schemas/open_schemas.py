@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from .types import DOUBLE, STRING, ArrayType, DataType, StructField, StructType
 
 _PLACEHOLDER = re.compile(r"\s*\?[^?]+\?\s*")
+ELEMENT = "[]"  # the part of a path that stands for an array's element
 _OF_MODELS = {"prediction": DOUBLE}
 
 
@@ -57,21 +58,32 @@ def usual_type(name: str) -> DataType:
 def with_field(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str, DataType] | None:
     """The columns with a field more in a struct; None if that is there, or no struct's field.
 
-    A text becomes a struct: nobody has said that it is a text.
+    A text becomes a struct, or where the path goes into an `ELEMENT` an array: nobody has said that
+    it is a text.
     """
     first, *rest = path
     if not rest:
         return None if first in columns else {**columns, first: usual_type(first)}
-    inner = columns.get(first, STRING)
-    element = inner.element_type if isinstance(inner, ArrayType) else inner
-    if element != STRING and not isinstance(element, StructType):
+    changed = _with_part(columns.get(first, STRING), rest)
+    return None if changed is None else {**columns, first: changed}
+
+
+def _with_part(type_: DataType, path: Sequence[str]) -> DataType | None:
+    """A type with what lies at a path below it; None as for `with_field`."""
+    if isinstance(type_, ArrayType) or path[0] == ELEMENT:
+        below = path[1:] if path[0] == ELEMENT else path
+        element = type_.element_type if isinstance(type_, ArrayType) else type_
+        if not below:
+            return ArrayType(STRING) if type_ == STRING else None
+        changed = _with_part(element, below)
+        return None if changed is None else ArrayType(changed)
+    if type_ != STRING and not isinstance(type_, StructType):
         return None
-    known = element.fields if isinstance(element, StructType) else ()
-    fields = with_field({f.name: f.data_type for f in known}, rest)
+    known = type_.fields if isinstance(type_, StructType) else ()
+    fields = with_field({f.name: f.data_type for f in known}, path)
     if fields is None:
         return None
-    made: DataType = StructType(tuple(StructField(n, type_) for n, type_ in fields.items()))
-    return {**columns, first: ArrayType(made) if isinstance(inner, ArrayType) else made}
+    return StructType(tuple(StructField(n, inner) for n, inner in fields.items()))
 
 
 def as_struct(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str, DataType] | None:
@@ -86,6 +98,25 @@ def as_struct(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str,
     if fields is None:
         return None
     made = StructType(tuple(StructField(n, type_) for n, type_ in fields.items()))
+    return {**columns, first: made}
+
+
+def retyped(
+    columns: Mapping[str, DataType], path: Sequence[str], type_: DataType
+) -> dict[str, DataType] | None:
+    """The columns with another type of what lies at a path in structs; None if nothing changes."""
+    first, *rest = path
+    known = columns.get(first)
+    if known is None or (not rest and known == type_):
+        return None
+    if not rest:
+        return {**columns, first: type_}
+    if not isinstance(known, StructType):
+        return None
+    fields = retyped({f.name: f.data_type for f in known.fields}, rest, type_)
+    if fields is None:
+        return None
+    made = StructType(tuple(StructField(n, inner) for n, inner in fields.items()))
     return {**columns, first: made}
 
 

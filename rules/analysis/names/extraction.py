@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from ....planner.model.expressions.core import (
     AttributeReference,
+    Call,
     Expression,
     GetStructField,
     Literal,
     Origin,
 )
+from ....planner.model.schemas.open_schemas import ELEMENT
 from ....planner.model.schemas.types import (
     ArrayType,
+    IntegralType,
     MapType,
     NullType,
     StringType,
@@ -50,7 +53,7 @@ def extract(
             raise failure(
                 "INVALID_EXTRACT_BASE_FIELD_TYPE",
                 origin=origin,
-                subject=() if name is None else (*_path(base), name),
+                subject=_asked(base, ELEMENT if name is None else name, extraction),
                 base=to_sql_expr(base),
                 other=to_sql_type(other),
             )
@@ -62,14 +65,26 @@ def _text(extraction: Expression) -> str | None:
     return None
 
 
-def _path(base: Expression) -> tuple[str, ...]:
-    """The names by which a field is reached from its column; none where it is computed."""
+def _asked(base: Expression, part: str, extraction: Expression) -> tuple[str, ...]:
+    """The path of a part of a column, by its name or, in an array, by a number."""
+    above = field_path(base)
+    if part != ELEMENT:
+        return (*above, part)
+    numbered = above and isinstance(extraction.data_type, IntegralType)
+    return (*above, part) if numbered else ()
+
+
+def field_path(base: Expression) -> tuple[str, ...]:
+    """The parts by which a field is reached from its column; none where it is computed."""
     match base:
         case AttributeReference(name=name):
             return (name,)
         case GetStructField(child=child, name=str(name)):
-            inner = _path(child)
+            inner = field_path(child)
             return (*inner, name) if inner else ()
+        case Call(name="get_array_item", arguments=(child, _)):
+            inner = field_path(child)
+            return (*inner, ELEMENT) if inner else ()
     return ()
 
 
@@ -87,7 +102,7 @@ def _field(
         raise failure(
             "FIELD_NOT_FOUND",
             origin=origin,
-            subject=(*_path(base), name),
+            subject=(*field_path(base), name),
             fieldName=to_sql_id(name),
             fields=known,
         )
