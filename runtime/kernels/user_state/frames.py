@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ...state.rows import Int64, columns_of, concat, take
 
-AT_ONCE = 10_000
+AT_ONCE = 1_000
 """Rows of DataFrames with the same columns that are converted together."""
 
 
@@ -202,6 +202,5 @@ def _alike(one: Any, other: Any) -> bool:
     return bool(
         one.columns.equals(other.columns)
         and one.columns.dtype == other.columns.dtype
-        and [column.dtype for _, column in one.items()]
-        == [column.dtype for _, column in other.items()]
+        and list(one.dtypes.array) == list(other.dtypes.array)
     )
