@@ -67,10 +67,11 @@ def arrow_type(data_type: DataType) -> Any:
             return pa.struct([pa.field(f.name, arrow_type(f.data_type)) for f in fields])
     found = _ARROW.get(type(data_type))
     if found is None:
-        raise RuntimeFailure(
+        raise RuntimeFailure.of(
             "UNSUPPORTED_ARROWTYPE",
-            f"Values of type {data_type.sql} cannot go through a stateful operator.",
-            hint="Cast them to another type, such as STRING or BIGINT, before the operator.",
+            typeName=data_type.sql,
+            hint="Values of this type cannot go through a stateful operator: cast them to another "
+            "one, such as STRING or BIGINT, below it.",
         )
     return found
 

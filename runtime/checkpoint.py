@@ -156,12 +156,11 @@ def read_lines(path: Place, data: bytes) -> list[str]:
 
 def concurrent_update(batch_id: int, directory: object) -> RuntimeFailure:
     """The error for a log entry that another query has written."""
-    return RuntimeFailure(
+    return RuntimeFailure.of(
         "CONCURRENT_STREAM_LOG_UPDATE",
-        f"[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log '{directory}'. Multiple "
-        f"streaming jobs detected for {batch_id}. Please make sure only one streaming job runs on "
-        "a specific checkpoint location at a time. SQLSTATE: 40000",
-        hint="Stop the other query, or give this one a checkpoint directory of its own.",
+        batchId=batch_id,
+        hint=f"Another query wrote to the log '{directory}'. Stop it, or give this query a "
+        "checkpoint directory of its own.",
     )
 
 

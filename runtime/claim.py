@@ -218,20 +218,18 @@ def _content(path: Location) -> str:
 
 def concurrent_query(root: Location, holder: str) -> RuntimeFailure:
     """The error for a checkpoint that another driver has."""
-    return RuntimeFailure(
+    return RuntimeFailure.of(
         "CONCURRENT_QUERY",
-        f"[CONCURRENT_QUERY] Another query runs on the checkpoint '{root}': it is held "
-        f"{described(holder)}. SQLSTATE: 0A000",
-        hint="Stop the other query, or give this one a checkpoint directory of its own.",
+        hint=f"The checkpoint '{root}' is held {described(holder)}. Stop the other query, or give "
+        "this one a checkpoint directory of its own.",
     )
 
 
 def superseded(root: Location, holder: str) -> RuntimeFailure:
     """The error for a driver whose checkpoint a newer run has claimed."""
-    return RuntimeFailure(
+    return RuntimeFailure.of(
         SUPERSEDED,
-        f"[{SUPERSEDED}] Another query has claimed the checkpoint '{root}' after "
-        f"this one: it is held {described(holder)}. Please make sure only one streaming job runs "
-        "on a specific checkpoint location at a time. SQLSTATE: 40000",
-        hint="Nothing is lost: the other query goes on from the last commit.",
+        batchId=f"the checkpoint '{root}'",
+        hint=f"It was claimed after this query, and is held {described(holder)}. Nothing is lost: "
+        "the other query goes on from the last commit.",
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..planner.model.conditions import conditions
 from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
 from .files import FILE_SYSTEM_HINT
 from .kernels.errors import KernelError
@@ -84,10 +85,7 @@ def batch_failure(
         condition = "FOREACH_BATCH_USER_FUNCTION_ERROR"
         told = isinstance(error, UsersFunctionFailed)
         reason = str(error) if told else f"{type(error).__name__}: {error}"
-        message = (
-            "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function "
-            f"in foreach batch sink. Reason: {reason} SQLSTATE: 39000"
-        )
+        message = conditions()[condition].message({"reason": reason})
     hint = f"Batch {batch_id} is not committed: mend the cause and start the query again; it goes "
     hint += "on from the last commit."
     if condition in DAMAGED:

@@ -25,6 +25,10 @@ from .files import AnyPath, corrupt, read_whole, replace, write_new
 from .frames import schema_json
 from .inspection.columns import columns_of, columns_text
 
+_INCOMPATIBLE = {
+    "key": "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+    "value": "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+}
 _CHUNK = 65535 // 4  # characters that always fit one of Java's UTF strings
 Field = dict[str, Any]
 
@@ -146,11 +150,9 @@ def check_state_types(plan: SparkPlan) -> None:
     for operator in plan.collect(StateStoreWriter):
         schema = operator.state_key_schema
         if is_collated(schema):
-            condition = "STATE_STORE_UNSUPPORTED_OPERATION_BINARY_INEQUALITY"
-            raise RuntimeFailure(
-                condition,
-                f"[{condition}] Binary inequality column is not supported with state store. "
-                f"Provided schema: {compact_json(schema_json(schema))}. SQLSTATE: XXKST",
+            raise RuntimeFailure.of(
+                "STATE_STORE_UNSUPPORTED_OPERATION_BINARY_INEQUALITY",
+                schema=compact_json(schema_json(schema)),
                 hint="Give the column the type STRING in the source's schema.",
             )
 
@@ -281,15 +283,9 @@ def _chunked(data: bytes, position: int) -> tuple[str, int]:
 
 def _missing_state(directory: AnyPath, operators: Iterable[StateStoreWriter]) -> RuntimeFailure:
     names = _listed({o.state_info.operator_id: o.operator_name for o in operators if o.state_info})
-    condition = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
-    return RuntimeFailure(
-        condition,
-        f"[{condition}] Cannot restart streaming query with stateful operators because the state "
-        f"directory is empty or missing. Stateful operators in current batch: [{names}]. This "
-        "typically occurs when state files have been deleted or the streaming query was previously "
-        "run without stateful operators but restarted with stateful operators. Please remove the "
-        "stateful operators, use a new checkpoint location, or restore the missing state files. "
-        "SQLSTATE: 42K03",
+    return RuntimeFailure.of(
+        "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+        OpsInCurBatchSeq=names,
         hint="Start the query with a new checkpoint directory, or the one that belongs to it: "
         f"'{directory}' holds no operator's files.",
     )
@@ -298,14 +294,10 @@ def _missing_state(directory: AnyPath, operators: Iterable[StateStoreWriter]) ->
 def _other_operators(
     stored: Mapping[int, OperatorMetadata], names: Mapping[int, str]
 ) -> RuntimeFailure:
-    condition = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
-    in_metadata = _listed({i: m.operatorInfo.operatorName for i, m in stored.items()})
-    return RuntimeFailure(
-        condition,
-        f"[{condition}] Streaming stateful operator name does not match with the operator in state "
-        "metadata. This likely to happen when user adds/removes/changes stateful operator of "
-        f"existing streaming query. Stateful operators in the metadata: [{in_metadata}]; Stateful "
-        f"operators in current batch: [{_listed(names)}]. SQLSTATE: 42K03",
+    return RuntimeFailure.of(
+        "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+        OpsInMetadataSeq=_listed({i: m.operatorInfo.operatorName for i, m in stored.items()}),
+        OpsInCurBatchSeq=_listed(names),
         hint="Start the changed query with a new checkpoint directory.",
     )
 
@@ -322,14 +314,15 @@ def compare_fields(which: str, stored: Sequence[Field], wanted: Sequence[Field])
     """
     if [_shape(f["type"]) for f in stored] == [_shape(f["type"]) for f in wanted]:
         return
-    condition = f"STATE_STORE_{which.upper()}_SCHEMA_NOT_COMPATIBLE"
     old, new = ([f"{f['name']} {json.dumps(f['type'])}" for f in s] for s in (stored, wanted))
-    raise RuntimeFailure(
-        condition,
-        f"[{condition}] Provided {which} schema does not match existing state {which} schema. "
-        f"Please check number and type of fields. Existing {which}_schema={', '.join(old)} and new "
-        f"{which}_schema={', '.join(new)}. SQLSTATE: XXKST",
+    schemas = {
+        f"stored{which.capitalize()}Schema": ", ".join(old),
+        f"new{which.capitalize()}Schema": ", ".join(new),
+    }
+    raise RuntimeFailure.of(
+        _INCOMPATIBLE[which],
         hint="Start the changed query with a new checkpoint directory.",
+        **schemas,
     )
 
 

@@ -63,12 +63,11 @@ def check_variables(state_directory: AnyPath, plan: SparkPlan, conf: Conf) -> No
 
 def _compare(name: str, old: Described, new: Described, *, by_name: bool) -> None:
     if old["kind"] != new["kind"]:
-        condition = "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE"
-        was, wanted = _KINDS[old["kind"]], _KINDS[new["kind"]]
-        raise RuntimeFailure(
-            condition,
-            f"[{condition}] Cannot change {name} to {wanted} between query restarts. Please set "
-            f"{name} to {was}, or restart with a new checkpoint directory. SQLSTATE: 42K06",
+        raise RuntimeFailure.of(
+            "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE",
+            stateVarName=name,
+            newType=_KINDS[new["kind"]],
+            oldType=_KINDS[old["kind"]],
             hint="Give the variable another name, or start with a new checkpoint directory.",
         )
     if old["key"] is not None:
@@ -80,13 +79,10 @@ def _compare(name: str, old: Described, new: Described, *, by_name: bool) -> Non
     if not by_name:
         compare_fields("value", old["value"]["fields"], new["value"]["fields"])
     elif not _readable(old["value"], new["value"]):
-        condition = "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION"
-        raise RuntimeFailure(
-            condition,
-            f"[{condition}] Schema evolution is not possible new value_schema="
-            f"{json.dumps(new['value'])} and old value_schema={json.dumps(old['value'])} Please "
-            "check https://avro.apache.org/docs/1.11.1/specification/_print/#schema-resolution for "
-            "valid schema evolution. SQLSTATE: XXKST",
+        raise RuntimeFailure.of(
+            "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION",
+            newValueSchema=json.dumps(new["value"]),
+            oldValueSchema=json.dumps(old["value"]),
             hint="Add, leave out or widen fields, or start with a new checkpoint directory.",
         )
 

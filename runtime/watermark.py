@@ -26,9 +26,11 @@ class WatermarkTracker:
 
     def __init__(self, policy: str = "min", operators: Iterable[str] = ()) -> None:
         if policy.lower() not in ("min", "max"):
-            raise DescriptionError(
+            raise DescriptionError.of(
                 "INVALID_CONF_VALUE.REQUIREMENT",
-                f"'{policy}' in the setting \"{POLICY}\" is invalid: it must be min or max.",
+                confValue=policy,
+                confName=POLICY,
+                confRequirement="It must be min or max.",
                 hint=f"Set {POLICY} to min or max.",
             )
         self._choose = max if policy.lower() == "max" else min

@@ -251,10 +251,11 @@ class Reporter(StreamingQueryListener):
 def failed(query: StreamingQuery, error: StateplanError) -> RuntimeFailure:
     """What ended a query, as whoever waits for it is told: Spark's StreamingQueryException."""
     at = f" ({error.place})" if error.place else ""
-    told = RuntimeFailure(
+    told = RuntimeFailure.of(
         "STREAM_FAILED",
-        f"[STREAM_FAILED] Query [id = {query.id}, runId = {query.run_id}] terminated with "
-        f"exception: {error.message}{at} SQLSTATE: XXKST",
+        id=query.id,
+        runId=query.run_id,
+        message=f"{error.message}{at}",
         hint=error.hint,
     )
     told.place = error.place

@@ -85,11 +85,10 @@ class BatchFunctionSink(Sink):
             os.unlink(function.name)
         if "error" in answer:
             self.stop()
-            condition = "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE"
-            raise RuntimeFailure(
-                condition,
-                f"[{condition}] Streaming Runner initialization failed, returned -2. "
-                f"Cause: {answer['error']}\n{answer['trace']} SQLSTATE: XXKST",
+            raise RuntimeFailure.of(
+                "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE",
+                resFromPython="-2",
+                msg=f"{answer['error']}\n{answer['trace']}",
                 hint="What the function needs must be importable where the endpoint runs, or "
                 "pickled with it.",
             )

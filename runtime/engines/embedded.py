@@ -24,7 +24,7 @@ from ...planner.model.schemas.types import StructType, as_nullable
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..frames import schema_of
-from ..kernels.errors import KernelError, too_many_rows
+from ..kernels.errors import KernelError
 from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter
@@ -240,7 +240,7 @@ class EmbeddedEngine(Engine):
     def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
         rows = frame.toArrow() if isinstance(frame, LocalRows) else frame.limit(2).toArrow()
         if rows.num_rows > 1:
-            raise too_many_rows()
+            raise KernelError.of("SCALAR_SUBQUERY_TOO_MANY_ROWS")
         return self._values(rows, schema_of(columns), _HELD_BY_BATCH)
 
     def drop_rows(self, frame: DataFrame) -> DataFrame:

@@ -119,11 +119,11 @@ class PythonCalls:
             from_arrow_type(f.type, prefer_timestamp_ntz=True).simpleString() for f in batch.schema
         ]
         if given != list(self.declared):
-            condition = "ARROW_TYPE_MISMATCH"
-            raise KernelError(
-                condition,
-                f"[{condition}] Invalid schema from a Python function: expected "
-                f"{', '.join(self.declared)}, got {', '.join(given)}. SQLSTATE: 42K0G",
+            raise KernelError.of(
+                "ARROW_TYPE_MISMATCH",
+                operation="a Python function",
+                outputTypes=", ".join(self.declared),
+                actualDataTypes=", ".join(given),
             )
         columns = [_under(c, f.type) for c, f in zip(batch.columns, self.output, strict=True)]
         return columns_of(columns, self.output, batch.num_rows)

@@ -16,6 +16,7 @@ from ...planner.model.schemas.types import (
     ShortType,
 )
 from ...planner.model.text.spark_sql import type_sql
+from ..kernels.errors import BYPASS, KernelError, overflow
 from .exact import failure, text
 
 _RANGES = {
@@ -24,9 +25,6 @@ _RANGES = {
     IntegerType: (-(2**31), 2**31 - 1),
     LongType: (-(2**63), 2**63 - 1),
 }
-_ADVICE = (
-    'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22003'
-)
 _TRY = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 
 
@@ -47,7 +45,7 @@ def checked(expression: Expression, time_zone: str) -> str | None:
         f"CAST('{bound}' AS DECIMAL(38,0))" if long else f"{bound}L"
         for bound in _RANGES[type(kind)]
     )
-    fails = failure(_overflow(expression), "{0}", type_sql(kind))
+    fails = _raised(_overflow(expression), expression, "{0}")
     otherwise = "NULL" if "TRY" in expression.options else fails
     return (
         f"(CASE WHEN {result} < {low} OR {result} > {high} THEN {otherwise} "
@@ -56,17 +54,22 @@ def checked(expression: Expression, time_zone: str) -> str | None:
 
 
 def _overflow(expression: Call) -> str:
-    """Spark's message for a result that leaves its type."""
-    kind = expression.data_type
+    """SQL for Spark's message for a result that leaves its type."""
+    kind, instead = expression.data_type, _TRY.get(expression.name, "")
+    if isinstance(kind, ByteType | ShortType) and expression.name == "negative":
+        shown = "concat('- ', CAST({0} AS STRING), ' caused overflow')"
+        config = text(BYPASS["config"])
+        return _told("ARITHMETIC_OVERFLOW", message=shown, alternative="''", config=config)
     if isinstance(kind, ByteType | ShortType):
-        return (
-            "[BINARY_ARITHMETIC_OVERFLOW] The operation leaves the type "
-            f'"{kind.sql}". SQLSTATE: 22003'
+        return _told(
+            "BINARY_ARITHMETIC_OVERFLOW",
+            value1="concat(CAST({0} AS STRING), 'S')",
+            symbol=text(expression.name),
+            value2="concat(CAST({1} AS STRING), 'S')",
+            functionName=text(f"`{instead}`"),
         )
     name = "long" if isinstance(kind, LongType) else "integer"
-    hint = _TRY.get(expression.name)
-    advice = "" if hint is None else f"Use '{hint}' to tolerate overflow and return NULL instead. "
-    return f"[ARITHMETIC_OVERFLOW] {name} overflow. {advice}{_ADVICE}"
+    return text(overflow(f"{name} overflow", instead).message)
 
 
 def by_cases(expression: Expression, time_zone: str) -> str | None:
@@ -124,11 +127,11 @@ def through_wider(expression: Expression, time_zone: str) -> str | None:
 
 
 _ZERO_DIVISOR = {
-    "/": ("DIVIDE_BY_ZERO", "Division by zero. Use `try_divide`"),
-    "div": ("DIVIDE_BY_ZERO", "Division by zero. Use `try_divide`"),
-    "%": ("REMAINDER_BY_ZERO", "Remainder by zero. Use `try_mod`"),
-    "mod": ("REMAINDER_BY_ZERO", "Remainder by zero. Use `try_mod`"),
-    "pmod": ("REMAINDER_BY_ZERO", "Remainder by zero. Use `try_mod`"),
+    "/": "DIVIDE_BY_ZERO",
+    "div": "DIVIDE_BY_ZERO",
+    "%": "REMAINDER_BY_ZERO",
+    "mod": "REMAINDER_BY_ZERO",
+    "pmod": "REMAINDER_BY_ZERO",
 }
 
 
@@ -145,14 +148,11 @@ def divided_to_null(expression: Expression, time_zone: str) -> str | None:
 def _divided(expression: Expression, *, lenient: bool) -> str | None:
     if not isinstance(expression, Call) or expression.name not in _ZERO_DIVISOR:
         return None
-    condition, words = _ZERO_DIVISOR[expression.name]
+    condition = _ZERO_DIVISOR[expression.name]
     result = type_sql(expression.data_type)
     kind = expression.arguments[1].data_type
     zero = f"CAST(0 AS {type_sql(kind)})"
-    message = (
-        f"[{condition}] {words} to tolerate divisor being 0 and return NULL instead. "
-        f"{_ADVICE.replace('22003', '22012')}"
-    )
+    message = KernelError.of(condition, **BYPASS).message
     value = _quotient(expression)
     if isinstance(kind, IntegralType):
         minus = f"{{1}} = CAST(-1 AS {type_sql(kind)})"
@@ -174,8 +174,14 @@ def _unless(condition: str, fails: str, value: str) -> str:
 
 
 def _too_large(result: str) -> str:
-    words = "Overflow in integral divide. Use `try_divide` to tolerate overflow and return NULL"
-    return failure(f"[ARITHMETIC_OVERFLOW] {words} instead. {_ADVICE}", "{1}", result)
+    instead = " Use `try_divide` to tolerate overflow and return NULL instead."
+    error = KernelError.of(
+        "ARITHMETIC_OVERFLOW",
+        message="Overflow in integral divide",
+        alternative=instead,
+        **BYPASS,
+    )
+    return failure(error.message, "{1}", result)
 
 
 def _quotient(expression: Call) -> str:
@@ -218,8 +224,7 @@ def item(expression: Expression, time_zone: str) -> str | None:
     value = f"get({{0}}, CAST(CASE WHEN {outside} THEN NULL ELSE {{1}} END AS INT))"
     if not expression.ansi:
         return f"({value})"
-    how = "Use the SQL function `get()` to tolerate accessing element at invalid index"
-    failing = _outside_array("INVALID_ARRAY_INDEX", f"{how} and return NULL instead. {_ADVICE}")
+    failing = _outside_array("INVALID_ARRAY_INDEX")
     return (
         f"({_unless(f'({outside}) AND ({{0}}) IS NOT NULL', _raised(failing, expression), value)})"
     )
@@ -238,35 +243,32 @@ def element(expression: Expression, time_zone: str) -> str | None:
     outside = f"abs({index}) > size({{0}})"
     place = f"CASE WHEN {index} > 0 THEN {index} - 1 ELSE size({{0}}) + {index} END"
     value = f"get({{0}}, CAST(CASE WHEN {outside} THEN NULL ELSE {place} END AS INT))"
-    failing = text(
-        "[INVALID_INDEX_OF_ZERO] The index 0 is invalid. An index shall be either < 0 or > 0 "
-        "(the first element has index 1). SQLSTATE: 22003"
-    )
+    failing = text(KernelError.of("INVALID_INDEX_OF_ZERO").message)
     wrong = "{1} = 0"
     if expression.ansi and "TRY" not in expression.options:
-        how = "Use `try_element_at` to tolerate accessing element at invalid index"
-        other = _outside_array(
-            "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", f"{how} and return NULL instead. SQLSTATE: 22003"
-        )
+        other = _outside_array("INVALID_ARRAY_INDEX_IN_ELEMENT_AT")
         failing = f"CASE WHEN {wrong} THEN {failing} ELSE {other} END"
         wrong = f"({wrong} OR {outside})"
     wrong = f"{wrong} AND ({{0}}) IS NOT NULL"
     return f"({_unless(wrong, _raised(failing, expression), value)})"
 
 
-def _outside_array(condition: str, advice: str) -> str:
+def _outside_array(condition: str) -> str:
     """SQL for the message that an index is outside its array."""
-    parts = (
-        text(f"[{condition}] The index "),
-        "CAST({1} AS STRING)",
-        text(" is out of bounds. The array has "),
-        "CAST(size({0}) AS STRING)",
-        text(f" elements. {advice}"),
-    )
-    return f"concat({', '.join(parts)})"
+    index, size = "CAST({1} AS STRING)", "CAST(size({0}) AS STRING)"
+    return _told(condition, indexValue=index, arraySize=size)
 
 
-def _raised(words: str, expression: Expression) -> str:
+def _told(condition: str, **parameters: str) -> str:
+    """SQL for a condition's message whose parameters are SQL."""
+    mark = "\0"
+    message = KernelError.of(condition, **{n: f"{mark}{n}{mark}" for n in parameters}).message
+    parts = message.split(mark)
+    pieces = (parameters[one] if i % 2 else text(one) for i, one in enumerate(parts))
+    return f"concat({', '.join(pieces)})"
+
+
+def _raised(words: str, expression: Expression, value: str = "{1}") -> str:
     """SQL that fails with words of the row's own: constant ones the engine raises for all rows."""
-    own = f"concat({words}, left(CAST({{1}} AS STRING), 0))"
+    own = f"concat({words}, left(CAST({value} AS STRING), 0))"
     return f"CAST(raise_error({own}) AS {type_sql(expression.data_type)})"

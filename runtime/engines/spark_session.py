@@ -226,10 +226,11 @@ def configure(own: SparkSession, conf: Conf, tasks: int) -> None:
         try:
             own.conf.set(key, value)
         except Exception as error:
-            raise RuntimeFailure(
+            raise RuntimeFailure.of(
                 "CANNOT_MODIFY_CONFIG",
-                f"Spark refuses the setting {key} = {value}: {str(error).splitlines()[0]}",
-                hint="Remove the setting from the query, or set it where Spark is started.",
+                key=key,
+                hint=f"Spark refuses {value!r}: {str(error).splitlines()[0]} Remove the setting "
+                "from the query, or set it where Spark is started.",
             ) from error
 
 

@@ -51,11 +51,9 @@ def rescale(checkpoint: str, stores: int) -> Rescaled:
             the state is not ours.
     """
     if stores < 1:
-        condition = "STATE_REPARTITION_INVALID_PARAMETER.IS_NOT_GREATER_THAN_ZERO"
-        raise DescriptionError(
-            condition,
-            f"[{condition}] The repartition parameter numPartitions is invalid: must be greater "
-            "than zero. SQLSTATE: 42616",
+        raise DescriptionError.of(
+            "STATE_REPARTITION_INVALID_PARAMETER.IS_NOT_GREATER_THAN_ZERO",
+            parameter="numPartitions",
             hint="Give the number of stores with --stores, such as 200.",
         )
     existing(checkpoint)

@@ -211,11 +211,9 @@ def _columns(path: AnyPath) -> tuple[StateColumn, ...]:
 
 
 def _no_batch(checkpoint: Checkpoint) -> RuntimeFailure:
-    condition = "STDS_COMMITTED_BATCH_UNAVAILABLE"
-    return RuntimeFailure(
-        condition,
-        f"[{condition}] No committed batch found, checkpoint location: {checkpoint.root}. Ensure "
-        "that the query has run and committed any microbatch before stopping. SQLSTATE: KD006",
+    return RuntimeFailure.of(
+        "STDS_COMMITTED_BATCH_UNAVAILABLE",
+        checkpointLocation=checkpoint.root,
         hint="Run the query until it has committed a batch.",
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .errors import bitmap_position
+from .errors import KernelError
 from .lists import elements_of, in_turns
 from .ordering import spread, valid
 
@@ -31,7 +31,12 @@ def bitmap(positions: Any) -> Any:
     places = np.asarray(values.to_numpy(zero_copy_only=False), np.int64)
     wrong = (places < 0) | (places >= SIZE * 8)
     if wrong.any():
-        raise bitmap_position(int(places[wrong][0]), SIZE)
+        raise KernelError.of(
+            "INVALID_BITMAP_POSITION",
+            bitPosition=int(places[wrong][0]),
+            bitmapNumBits=SIZE * 8,
+            bitmapNumBytes=SIZE,
+        )
     rows = np.repeat(np.arange(len(lengths)), lengths)
     sizes = np.zeros(len(lengths), np.int64)
     np.maximum.at(sizes, rows, places // 8 + 1)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .errors import average_out_of_range
+from .errors import no_decimal
 
 _COUNT = pa.decimal256(19, 0)
 
@@ -62,4 +62,4 @@ def _out_of_range(total: Any, count: Any, precision: int, scale: int) -> Excepti
     exact = Context(prec=80, rounding=ROUND_HALF_UP)
     value = exact.divide(total.as_py(), count.as_py())
     shown = value.quantize(exact.create_decimal((0, (1,), -39)), context=exact)
-    return average_out_of_range(format(shown, "f"), precision, scale)
+    return no_decimal(format(shown, "f"), precision, scale)

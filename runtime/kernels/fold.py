@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ..state.rows import Int64
 from .bitmaps import fold_bytes
-from .errors import interval_sum_overflow, sum_overflow
+from .errors import sum_overflow
 from .histograms import fold_histograms
 from .hll_sketches import fold_sketches
 from .hll_unions import fold_unions
@@ -109,7 +109,7 @@ def _sum(column: Any, starts: Int64) -> Any | None:
     if pa.types.is_decimal(column.type):
         return None if _may_leave(numbers, column.type) else _sum_wrap(column, starts)
     if numbers.dtype == np.int64 and _overflows(numbers, starts):
-        raise interval_sum_overflow() if pa.types.is_duration(column.type) else sum_overflow()
+        raise sum_overflow(of_intervals=pa.types.is_duration(column.type))
     return _sum_wrap(column, starts)
 
 

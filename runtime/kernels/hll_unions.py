@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .errors import hll_invalid_sketch, hll_sizes_differ
+from .errors import KernelError
 from .hll_sketch import Sketch, is_sketch
 from .lists import elements_of, in_turns
+
+_FUNCTION = "`hll_union_agg`"
 
 Int64 = npt.NDArray[np.int64]
 
@@ -46,14 +48,16 @@ def _folded(content: list[bytes | None], starts: Int64, *, given: bool) -> Any:
 
 def _united(union: Sketch | None, content: bytes, given: bool) -> Sketch:
     if not is_sketch(content):
-        raise hll_invalid_sketch()
+        raise KernelError.of("HLL_INVALID_INPUT_SKETCH_BUFFER", function=_FUNCTION)
     sketch = Sketch.of(content)
     if union is not None and sketch.is_empty:
         return union
     if union is None or (union.is_empty and not sketch.has_registers):
         union = Sketch(sketch.bits)  # sketches without values may be of any size
     if union.bits != sketch.bits:
-        raise hll_sizes_differ(union.bits, sketch.bits)
+        raise KernelError.of(
+            "HLL_UNION_DIFFERENT_LG_K", left=union.bits, right=sketch.bits, function=_FUNCTION
+        )
     if given and not sketch.has_registers:
         # Where a sketch is a row's, its coupons are taken one by one, by nothing yet, too.
         union.add(sketch.coupons())

@@ -28,23 +28,25 @@ def malformed(
         fields: the Arrow fields of the row.
         first: the field and the value that could not be read; None: the line is no JSON.
     """
-    condition, shown, more = "WITHOUT_SUGGESTION", _row(row, fields), ""
+    condition, shown, cannot = "WITHOUT_SUGGESTION", _row(row, fields), {}
     if first is not None and first[1].target:
         field, value = first
         if value.in_array:
             return failed_read(path)  # Spark looks for the element's name, and fails
         condition, shown = "CANNOT_PARSE_STRING_AS_DATATYPE", line
-        more = (
-            f"Cannot parse the value '{value.token}' of the field `{field}` as target spark data "
-            f"type {value.target} from the input type StringType."
-        )
-    condition = f"MALFORMED_RECORD_IN_PARSING.{condition}"
-    return KernelError(
-        condition,
-        f"[{condition}] Malformed records are detected in record parsing: {shown}.\n"
-        "Parse Mode: FAILFAST. To process malformed records as null result, try setting the option "
-        f"'mode' as 'PERMISSIVE'.\n{more} SQLSTATE: 22023 (file file://{path})",
+        cannot = {
+            "fieldValue": f"'{value.token}'",
+            "fieldName": f"`{field}`",
+            "targetType": value.target,
+            "inputType": "StringType",
+        }
+    error = KernelError.of(
+        f"MALFORMED_RECORD_IN_PARSING.{condition}",
+        badRecord=shown,
+        failFastMode="FAILFAST",
+        **cannot,
     )
+    return KernelError(error.condition, f"{error.message} (file file://{path})")
 
 
 def _row(row: Sequence[Any], fields: Sequence[Any]) -> str:

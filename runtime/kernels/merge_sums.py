@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .errors import decimal_sum_overflow, interval_sum_overflow, sum_overflow
+from .errors import decimal_sum_overflow, sum_overflow
 
 Columns = list[Any]
 Flags = npt.NDArray[np.bool_]
@@ -28,7 +28,7 @@ def merge_sum(earlier: Columns, later: Columns) -> Columns:
         kind = earlier[0].type
         if pa.types.is_decimal(kind):
             raise decimal_sum_overflow()
-        raise interval_sum_overflow() if pa.types.is_duration(kind) else sum_overflow()
+        raise sum_overflow(of_intervals=pa.types.is_duration(kind))
     return [pc.coalesce(total, earlier[0], later[0])]
 
 

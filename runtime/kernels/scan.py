@@ -18,6 +18,7 @@ from pyarrow import parquet
 from ..state.rows import Int64, columns_of
 from ..state.version import task_of
 from .early_groups import EarlyGroups, encoded_where_repeated
+from .errors import failed_read
 from .expressions.evaluator import Evaluator
 from .expressions.vectors import decoded, is_encoded
 from .hashing import hashes_of, places_of
@@ -259,14 +260,10 @@ def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterat
                 yield from _chunks(_typed(table.select(schema.names), schema))
     except (OSError, KeyError, pa.ArrowException) as problem:
         text = " ".join(str(problem).split())
-        raise SourceError(
-            f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {file.path}. {text}"
-        ) from problem
+        raise SourceError(failed_read(file.path, text).message) from problem
     if whole != file.rows:
-        raise SourceError(
-            f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {file.path}. It has "
-            f"{whole} rows, and had {file.rows} when the batch was planned."
-        )
+        why = f"It has {whole} rows, and had {file.rows} when the batch was planned."
+        raise SourceError(failed_read(file.path, why).message)
 
 
 def _encoded_columns(metadata: Any, groups: Sequence[int], schema: Any) -> list[str]:

@@ -62,11 +62,9 @@ class OtherCheckpoint:
         root = location_of(place, "the checkpoint")
         stored = read_folder(CheckpointFolder(root, verified), str(root))
         if stored.committed is None or stored.last_batch is None:
-            condition = "STDS_COMMITTED_BATCH_UNAVAILABLE"
-            raise RuntimeFailure(
-                condition,
-                f"[{condition}] No committed batch found, checkpoint location: {root}. Ensure that "
-                "the query has run and committed any microbatch before stopping. SQLSTATE: KD006",
+            raise RuntimeFailure.of(
+                "STDS_COMMITTED_BATCH_UNAVAILABLE",
+                checkpointLocation=root,
                 hint=f"{_ENDING} A query without a batch starts with a new checkpoint.",
             )
         return cls(root, stored, pinned_settings(stored), stored.committed)

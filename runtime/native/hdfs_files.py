@@ -55,11 +55,12 @@ def read_version(store: Location, version: int) -> Rows:
     while first > 0 and kept.get(first) == "delta":
         first -= 1
     if first > 0 and first not in kept:
-        raise RuntimeFailure(
+        raise RuntimeFailure.of(
             "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
-            f"Version {version} of the state in '{store}' cannot be read: there is neither "
-            f"{first}.delta nor {first}.snapshot.",
-            hint="Take the checkpoint with all its files, as the query's last commit left it.",
+            fileToRead=store / f"{first}.delta",
+            clazz=f"HDFSStateStoreProvider[dir = {store}]",
+            hint=f"Version {version} needs it, or {first}.snapshot. Take the checkpoint "
+            "with all its files, as the query's last commit left it.",
         )
     rows: Rows = {}
     for number in range(max(first, 1), version + 1):

@@ -93,13 +93,8 @@ def _processing(writer: Any, schema: Any, batch_id: int) -> Work:
         try:
             yield from work(partition, batches)
         except (Exception, SystemExit) as error:
-            condition = "FOREACH_USER_FUNCTION_ERROR"
             reason = f"{type(error).__name__}: {error}"
-            raise KernelError(
-                condition,
-                f"[{condition}] An error occurred in the user provided function in foreach sink. "
-                f"Reason: {reason} SQLSTATE: 39000",
-            ) from error
+            raise KernelError.of("FOREACH_USER_FUNCTION_ERROR", reason=reason) from error
 
     return told
 

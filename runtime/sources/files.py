@@ -326,9 +326,9 @@ class FileSource(Source):
 
 def path_not_found(location: str) -> RuntimeFailure:
     """The error for a source that is not there."""
-    return RuntimeFailure(
+    return RuntimeFailure.of(
         "PATH_NOT_FOUND",
-        f"[PATH_NOT_FOUND] Path does not exist: file:{location}. SQLSTATE: 42K03",
+        path=f"file:{location}",
         hint="Create the directory, or correct the source's path.",
     )
 

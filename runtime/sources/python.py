@@ -53,11 +53,10 @@ def in_users_code(action: str, call: Callable[[], Any]) -> Any:
     except StateplanError:
         raise
     except Exception as error:
-        condition = "PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR"
-        raise RuntimeFailure(
-            condition,
-            f"[{condition}] Failed when Python streaming data source perform {action}: "
-            f"{type(error).__name__}: {error} SQLSTATE: 38000",
+        raise RuntimeFailure.of(
+            "PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR",
+            action=action,
+            msg=f"{type(error).__name__}: {error}",
             hint="Correct the data source, then start the query again: it goes on from the last "
             "commit.",
         ) from error

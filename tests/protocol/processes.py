@@ -72,7 +72,7 @@ def drive(place: Place, who: str, batches: int, pause: int | None = None) -> Non
     try:
         run_query(place.checkpoint, who, emit, batches)
     except StateplanError as problem:
-        text = f"{problem.condition} {problem.message}"
+        text = f"{problem.condition} {problem}"
         (place.folder / f"failure-{who}").write_text(text)
 
 

@@ -90,13 +90,7 @@ class _FileReader:
         self._tokenizer = Tokenizer(options, self._places if self._pruned else None)
         self._split = Path(path).stat().st_size > _SPLIT
         if self._output and not self._fields:
-            raise KernelError(
-                "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN",
-                "[UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN] The feature is not "
-                "supported: Queries from raw JSON/CSV/XML files are disallowed when the referenced "
-                f"columns only include the internal corrupt record column '{options.corrupt}'. "
-                "SQLSTATE: 0A000",
-            )
+            raise KernelError.of("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN")
 
     def batches(self) -> Iterator[Any]:
         header, number, first = self._options.header, 1, True
@@ -145,7 +139,8 @@ class _FileReader:
                     )
                     break
         if problem is not None:
-            raise KernelError("_LEGACY_ERROR_TEMP_3241", f"{problem}CSV file: file://{self._path}")
+            told = f"{problem}CSV file: file://{self._path}"
+            raise KernelError.of("_LEGACY_ERROR_TEMP_3241", msg=told)
 
     # -------------------------------------------------------------------------------- rows
 

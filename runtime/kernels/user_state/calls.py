@@ -19,7 +19,7 @@ from .frames import Emitted, Frames
 from .functions import users_code
 from .groups import Groups, in_key_order, named
 from .tables import REMOVED, UPDATED, Table, Timers
-from .variables import Declared, Variable, refused
+from .variables import Declared, Variable
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor, TimerValues
@@ -155,13 +155,10 @@ class Run:
             return
         times = event_times(output.column(time))
         if (at_or_below(times, late)).any():
-            raise refused(
+            raise KernelError.of(
                 "EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED",
-                f"Previous node emitted a row with eventTime={times.min()} which is older than "
-                f"current_watermark_value={late}\nThis can lead to correctness issues in the "
-                "stateful operators downstream in the execution pipeline.\nPlease correct the "
-                "operator logic to emit rows after current global watermark value.",
-                "42815",
+                emittedRowEventTime=times.min(),
+                currentWatermark=late,
             )
 
     @property
@@ -202,8 +199,8 @@ class _Given:
         self._frames = None
         if kernel.rows_as == "pandas":
             self._frames = Frames(rows, starts, kernel.settings)
-            known: Any = namedtuple("_Names", self._names, rename=True)
-            self._names = known._fields
+            made: Any = namedtuple("_Names", self._names, rename=True)  # type: ignore[misc]
+            self._names = made._fields
 
     def has(self, group: int) -> bool:
         """Whether a group has rows."""

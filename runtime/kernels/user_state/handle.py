@@ -23,7 +23,7 @@ from pyspark.sql.types import Row, StructType
 from ..errors import KernelError
 from .tables import Table, Timers
 from .values import stored
-from .variables import Declared, Kind, Variable, refused
+from .variables import Declared, Kind, Variable
 
 
 class Client(StatefulProcessorApiClient):
@@ -130,11 +130,8 @@ class Handle(StatefulProcessorHandle):
         task = self._task
         if task.time_mode == "NoTime":
             condition = "STATEFUL_PROCESSOR_CANNOT_PERFORM_OPERATION_WITH_INVALID_TIME_MODE"
-            message = (
-                f"Failed to perform stateful processor operation={operation} with invalid "
-                f"timeMode={task.time_mode}"
-            )
-            raise task.fail(refused(condition, message))
+            found = KernelError.of(condition, operationType=operation, timeMode=task.time_mode)
+            raise task.fail(found)
         self._check(operation, ("INITIALIZED", "DATA_PROCESSED"))
         assert task.timers is not None
         return task.timers, place_of(task, "$timers")
@@ -146,11 +143,9 @@ class Handle(StatefulProcessorHandle):
     def _check(self, operation: str, states: tuple[str, ...]) -> None:
         if self._task.state not in states:
             condition = "STATEFUL_PROCESSOR_CANNOT_PERFORM_OPERATION_WITH_INVALID_HANDLE_STATE"
-            message = (
-                f"Failed to perform stateful processor operation={operation} with invalid "
-                f"handle state={self._task.state}."
-            )
-            raise self._task.fail(refused(condition, message))
+            state = self._task.state
+            found = KernelError.of(condition, operationType=operation, handleState=state)
+            raise self._task.fail(found)
 
 
 def place_of(task: Task, name: str) -> int:
@@ -161,7 +156,7 @@ def place_of(task: Task, name: str) -> int:
     """
     if task.place is None:
         message = f"Implicit key not found in state store for stateName={name}"
-        raise task.fail(refused("INTERNAL_ERROR_TWS", message, "XX000"))
+        raise task.fail(KernelError.of("INTERNAL_ERROR_TWS", message=message))
     return task.place
 
 
@@ -261,11 +256,7 @@ class Values(_State, ListState):
         found = list(map(self._value, values))
         if not found:
             condition = "ILLEGAL_STATE_STORE_VALUE.EMPTY_LIST_VALUE"
-            message = (
-                "Illegal value provided to the State Store Cannot write empty list values to "
-                f"State Store for StateName {self._variable.name}."
-            )
-            raise self._task.fail(refused(condition, message, "42601"))
+            raise self._task.fail(KernelError.of(condition, stateName=self._variable.name))
         return found
 
 

@@ -109,35 +109,30 @@ class Declared:
         """
         name = variable.name
         if name in self.variables:
-            raise refused(
-                "STATEFUL_PROCESSOR_DUPLICATE_STATE_VARIABLE_DEFINED",
-                f"State variable with name {name} has already been defined in the "
-                "StatefulProcessor.",
+            raise KernelError.of(
+                "STATEFUL_PROCESSOR_DUPLICATE_STATE_VARIABLE_DEFINED", stateVarName=name
             )
         if variable.ttl_ms is not None and self._time_mode != "ProcessingTime":
-            raise refused(
+            raise KernelError.of(
                 "STATEFUL_PROCESSOR_INCORRECT_TIME_MODE_TO_ASSIGN_TTL",
-                f"Cannot use TTL for state={name} in timeMode={self._time_mode}, use "
-                "TimeMode.ProcessingTime() instead.",
+                stateName=name,
+                timeMode=self._time_mode,
             )
         if variable.ttl_ms is not None and variable.ttl_ms <= 0:
-            raise refused(
+            raise KernelError.of(
                 "STATEFUL_PROCESSOR_TTL_DURATION_MUST_BE_POSITIVE",
-                "TTL duration must be greater than zero for State store operation=update on "
-                f"state={name}.",
+                operationType="update",
+                stateName=name,
             )
         if not name or name != name.strip() or name == "default":
-            raise refused(
+            raise KernelError.of(
                 "STATE_STORE_CANNOT_USE_COLUMN_FAMILY_WITH_INVALID_NAME",
-                f"Failed to perform column family operation=create_col_family with invalid "
-                f"name={name}. Column family name cannot be empty or include leading/trailing "
-                "spaces or use the reserved keyword=default",
+                operationName="create_col_family",
+                colFamilyName=name,
             )
         if name.startswith(("$", "_")):
-            raise refused(
-                "STATE_STORE_CANNOT_CREATE_COLUMN_FAMILY_WITH_RESERVED_CHARS",
-                "Failed to create column family with unsupported starting character and "
-                f"name={name}.",
+            raise KernelError.of(
+                "STATE_STORE_CANNOT_CREATE_COLUMN_FAMILY_WITH_RESERVED_CHARS", colFamilyName=name
             )
         self.variables[name] = variable
         return variable
@@ -146,8 +141,3 @@ class Declared:
         """Take in that a variable goes, and what an earlier run of the query kept of it."""
         self.deleted.append(name)
         self.taken_back += self.variables.pop(name, None) is not None
-
-
-def refused(condition: str, message: str, state: str = "42802") -> KernelError:
-    """What Spark says of a call that it refuses."""
-    return KernelError(condition, f"[{condition}] {message} SQLSTATE: {state}")
