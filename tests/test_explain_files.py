@@ -100,7 +100,7 @@ RATE = "s = spark.readStream.format('rate').load()\n"
     [
         ("import settings\nif settings.N > 3:\n    pass\n", 1, "?settings.N? is needed to compare"),
         ("import settings\nx = settings.N * 2\n", 1, "--python-path"),
-        ("spark.range(3).first()[0]\n", 1, "No data is read here"),
+        ("int(spark.range(3).agg({'id': 'max'}).first()[0])\n", 1, "No data is read here"),
         ("import os\nt = os.environ['TOPIC']\nif t == 'a':\n    pass\n", 1, "--env TOPIC=VALUE"),
         ("import sys\nsys.argv[1]\n", 1, "stateplan explain FILE -- ARGUMENTS"),
         ("if spark.conf.get('my.team') > 'a':\n    pass\n", 1, "--conf my.team=VALUE"),

@@ -27,8 +27,8 @@ _NAME = r"(?P<name>(?:`[^`]+`|\?[^?]+\?|[\w.])+)"  # with a placeholder for what
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
 # Things that a catalog holds and that queries do not read.
 _OTHER_THINGS = re.compile(
-    r"(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:FOREIGN\s+|EXTERNAL\s+)?"
-    r"(?:CATALOG|VOLUME|LOCATION|STORAGE|CONNECTION|SHARE|RECIPIENT|ROLE|GROUP|INDEX|POLICY)\b"
+    r"(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:FOREIGN\s+|EXTERNAL\s+|TEMP(?:ORARY)?\s+)?"
+    r"(?:CATALOG|VOLUME|FUNCTION|LOCATION|STORAGE|CONNECTION|SHARE|RECIPIENT|ROLE|GROUP|INDEX|POLICY)\b"
     r"|(?:REVOKE|DENY|REORG|FSCK|CONVERT|RESTORE|GENERATE|DECLARE|SYNC|UNDROP)\b",
     re.IGNORECASE,
 )
@@ -163,7 +163,7 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
     rest = found["rest"][end:]
     kind = re.search(r"\bUSING\s+(\w+)", rest, re.IGNORECASE)
     format_ = kind[1].lower() if kind else "parquet"
-    query = re.search(r"\bAS\s+((?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
+    query = re.search(r"\bAS\s*(\(*\s*(?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
     location = re.search(r"\bLOCATION\s+(['\"])(.*?)\1", rest, _FLAGS)
     if query:
         relation = proto.Relation(sql=proto.SQL(query=query[1]))
@@ -228,13 +228,15 @@ def _ignored(session: PlannerSession, found: re.Match[str]) -> None:
     """What changes nothing that a plan is made of."""
 
 
+# Comments and properties of a view change no plan.
+_OF_VIEW = r"(?:\s*COMMENT\s+(?:'[^']*'|\"[^\"]*\")|\s*TBLPROPERTIES\s*\([^)]*\))*"
 _DATABASE = r"(?:DATABASE|SCHEMA|NAMESPACE)"
 _COMMANDS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
     (re.compile(pattern, _FLAGS), handler)
     for pattern, handler in (
         (
             r"CREATE\s+(?P<replace>OR\s+REPLACE\s+)?(?P<kind>(?:GLOBAL\s+)?TEMP(?:ORARY)?\s+)?VIEW"
-            rf"\s+(?P<tolerant>IF\s+NOT\s+EXISTS\s+)?{_NAME}\s+AS\s+(?P<query>.*)",
+            rf"\s+(?P<tolerant>IF\s+NOT\s+EXISTS\s+)?{_NAME}{_OF_VIEW}\s*\bAS\b\s*(?P<query>.*)",
             _create_view,
         ),
         (

@@ -26,6 +26,15 @@ from .stand_ins import StandIn, StandInNeeded
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
 _FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
 _LOOKS = 100  # of where the file is, until it is taken to hang
+# What files call modules.
+_USUAL_NAMES = {
+    "F": "from pyspark.sql import functions as F",
+    "T": "from pyspark.sql import types as T",
+    "dlt": "import dlt",
+    "dp": "from pyspark import pipelines as dp",
+    "pd": "import pandas as pd",
+    "np": "import numpy as np",
+}
 HUNG = 1  # the exit status, as of a file that fails
 
 
@@ -172,6 +181,8 @@ class Report:
                 f"`from pyspark.sql.functions import *` does not bring it in PySpark {__version__}:"
                 f" import {error.name} by its name."
             )
+        elif isinstance(error, NameError) and error.name:
+            hint = _where_from(error.name)
         elif isinstance(error, IndexError) and "argv" in self._line_of(error):
             hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
         elif placed := _PLACEHOLDER.search(text):
@@ -265,6 +276,19 @@ class Report:
             )
         if unset := self.patches.unset.options():
             self.note(f"these are not set, give them with: {unset}")
+
+
+def _where_from(name: str) -> str:
+    """What to do about a name that nothing makes."""
+    homes = ("pyspark.sql.functions", "pyspark.sql.types", "pyspark.sql.window", "pyspark.sql")
+    home = next((one for one in homes if hasattr(importlib.import_module(one), name)), "")
+    usual = _USUAL_NAMES.get(name) or (name in sys.stdlib_module_names and f"import {name}")
+    if line := usual or (home and f"from {home} import {name}"):
+        return f"Nothing above makes {name}: add the line `{line}`."
+    return (
+        f"Nothing above makes {name}: define or import it there; where another file does, explain"
+        " that one, or name its folder with --python-path and import it."
+    )
 
 
 def _home_of(text: str) -> str:

@@ -264,6 +264,9 @@ class NoRows(list[Any]):
     def __iter__(self) -> Iterator[Any]:
         return iter(_parts("collect()", int(Rules.once(sys._getframe(1), "collect()"))))
 
+    def __getitem__(self, key: Any) -> Any:
+        return StandIn(f"collect()[{key}]") if isinstance(key, int) else []
+
 
 class _TextMethod(StandIn):
     """`settings.TOPICS.split`: a text's method, or an attribute of an object of the same name."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from ...model.frozen import dataclass
 from .notebook import trees_of
@@ -110,3 +114,28 @@ def _loops(tree: ast.AST, leading: set[str]) -> Iterator[int]:
             plain = not first.ifs and not any(isinstance(n, ast.BinOp | ast.Compare) for n in inner)
             if plain:
                 yield from range(first.iter.lineno, (first.iter.end_lineno or 0) + 1)
+
+
+def beyond_spark(path: str | Path) -> bool:
+    """Whether a pipeline's file uses names or parameters that `pyspark.pipelines` has not."""
+    nodes = []
+    with suppress(SyntaxError):
+        nodes = [node for tree in trees_of(str(path)) for node in ast.walk(tree)]
+    imports = (node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import))
+    aliases = {
+        one.asname or one.name
+        for node in imports
+        for one in node.names
+        if f"{getattr(node, 'module', 'pyspark')}.{one.name}".endswith("pyspark.pipelines")
+    }
+    module = importlib.import_module("pyspark.pipelines") if aliases else None
+    for node in nodes:
+        called = node.func if isinstance(node, ast.Call) else node
+        if not isinstance(called, ast.Attribute) or ast.unparse(called.value) not in aliases:
+            continue
+        function = getattr(module, called.attr, None)
+        known = inspect.signature(function).parameters if callable(function) else {}
+        named = {one.arg for one in node.keywords} if isinstance(node, ast.Call) else set()
+        if function is None or named - known.keys() - {None}:
+            return True
+    return False
