@@ -17,6 +17,7 @@ from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import OneRowRelation
 from ..model.registry import find
 from ..model.schemas.types import STRING
+from ..model.text.text import plan_text
 from .analyze import schema_of
 from .places import Message
 from .types import to_proto
@@ -54,7 +55,7 @@ def _constant(expression: Expression) -> object:
     inner = expression.child if isinstance(expression, Alias) else expression
     found = evaluate(inner)
     if found is None:
-        return f"?{inner.sql}?" if inner.data_type == STRING else None
+        return f"?{plan_text(inner)}?" if inner.data_type == STRING else None
     return found.value if isinstance(found.value, int | float | str) else None
 
 

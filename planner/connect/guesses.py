@@ -81,9 +81,19 @@ class Guesses:
         self._remedies: Iterator[Remedy] = iter(())
         self._tried: tuple[str, dict[str, DataType]] | None = None
 
-    def schema(self, source: str) -> StructType | None:
-        """The guessed columns of a directory or a format; None if nothing is guessed of it."""
-        return self.schemas.schema(source) if source in self.sources else None
+    def schema(self, source: str, always: str = "") -> StructType | None:
+        """The guessed columns of a directory or a format; None if nothing is guessed of it.
+
+        Args:
+            source: its path, or the format's name.
+            always: a column of texts that it has besides.
+        """
+        if source not in self.sources:
+            return None
+        columns = self.schemas.columns.get(source, {})
+        if always and always not in columns:
+            self.schemas.columns[source] = {**columns, always: STRING}
+        return self.schemas.schema(source)
 
     def hinted(self, source: str, hints: StructType) -> StructType:
         """The columns of a directory of which hints name some; those alone unless one may guess."""

@@ -26,9 +26,13 @@ _FLAGS = re.IGNORECASE | re.DOTALL
 _NAME = r"(?P<name>(?:`[^`]+`|\?[^?]+\?|[\w.])+)"  # with a placeholder for what is not here
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
 # Things that a catalog holds and that queries do not read.
+_THINGS = (
+    r"(?:EXTERNAL\s+)?"
+    r"(?:CATALOG|VOLUME|LOCATION|STORAGE|CONNECTION|CREDENTIAL|SHARE|RECIPIENT)"
+)
 _OTHER_THINGS = re.compile(
     r"(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:FOREIGN\s+|EXTERNAL\s+|TEMP(?:ORARY)?\s+)?"
-    r"(?:CATALOG|VOLUME|FUNCTION|LOCATION|STORAGE|CONNECTION|SHARE|RECIPIENT|ROLE|GROUP|INDEX|POLICY)\b"
+    rf"(?:{_THINGS}|FUNCTION|ROLE|GROUP|INDEX|POLICY)\b"
     r"|(?:REVOKE|DENY|REORG|FSCK|CONVERT|RESTORE|GENERATE|DECLARE|SYNC|UNDROP)\b",
     re.IGNORECASE,
 )
@@ -63,7 +67,7 @@ def answer_schema(text: str) -> str | None:
     """The columns of what DESCRIBE, SHOW, EXPLAIN or SET answers, as DDL; None of other statements.
 
     They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake, of LIST those of
-    Databricks.
+    Databricks, and of its other things those that the code uses.
     """
     bare = _bare(text)
     return next((schema for pattern, schema in _ANSWERS if pattern.match(bare)), None)
@@ -101,6 +105,7 @@ _ANSWERS = tuple(
             "info_name STRING, info_value STRING",
         ),
         (r"DESC(?:RIBE)?\s+FUNCTION", "function_desc STRING"),
+        (rf"DESC(?:RIBE)?\s+{_THINGS}", "?DESCRIBE?"),
         (r"DESC(?:RIBE)?", "col_name STRING, data_type STRING, comment STRING"),
         (
             r"SHOW\s+TABLE\s+EXTENDED",
@@ -116,6 +121,7 @@ _ANSWERS = tuple(
         (r"SHOW\s+(?:\w+\s+)?FUNCTIONS", "function STRING"),
         (r"SHOW\s+CATALOGS", "catalog STRING"),
         (r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", "catalog STRING, namespace STRING"),
+        (r"SHOW", "?SHOW?"),
         (r"EXPLAIN", "plan STRING"),
         (r"LIST(?=\s+['`\"])", "path STRING, name STRING, size BIGINT, modification_time BIGINT"),
         (r"SET(?=\s*$|\s+[\w.]+\s*$)", "key STRING, value STRING"),

@@ -30,6 +30,7 @@ from pyspark.pipelines.source_code_location import (
 )
 
 from ...pipelines.model import is_target
+from ..guesses import UNKNOWN_TABLE
 from ..pipelines.commands import ONCE
 from ..pipelines.resolution import PENDING
 from .stand_ins import StandIn, StandInNeeded
@@ -291,7 +292,7 @@ class DltNames:
 
     def _missing(self, error: PySparkException) -> str | None:
         """The definition that a function waits for, if a table is not there that is defined."""
-        if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+        if error.getCondition() not in UNKNOWN_TABLE:
             return None
         name = (error.getMessageParameters() or {}).get("subject", "")
         for target in self.failed:

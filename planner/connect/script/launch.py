@@ -234,7 +234,8 @@ class Launch:
     def _seen(self, path: str, attribute: str) -> None:
         place = self.program.place()
         start = f"{place}: " if place else ""
-        self.report.note(f"{start}?{path}? is taken for {_TAKEN[attribute]}")
+        taken = _TAKEN.get(attribute, repr(attribute))
+        self.report.note(f"{start}?{path}? is taken for {taken}")
 
     # --------------------------------------------------------------------------------------- files
 

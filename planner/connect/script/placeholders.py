@@ -27,8 +27,9 @@ def take_stand_ins() -> None:
 
     def struct(*columns: Any) -> Any:
         # Of all columns of what nobody has described.
-        none = not columns or (isinstance(columns[0], list) and not columns[0])
-        return unknown_column("?struct()?") if none else made_struct(*columns)
+        if not columns or (isinstance(columns[0], list) and not columns[0]):
+            return unknown_column("?struct()?")
+        return made_struct(*columns)
 
     functions: Any = connect_functions
     literal, made_struct, functions.struct = functions.lit, functions.struct, struct
@@ -56,8 +57,8 @@ def take_stand_ins() -> None:
         # Plans depend on the columns alone; where those are names, their types are the rows'.
         given = data
         if schema is not None and _has_stand_in(data):
-            named = isinstance(schema, list | tuple) and not isinstance(data, StandIn)
-            given = [_as_texts(row) for row in data] if named else []
+            only_names = isinstance(schema, list | tuple) and not isinstance(data, StandIn)
+            given = [_as_texts(row) for row in data] if only_names else []
         if schema is None and isinstance(data, StandIn | list) and not len(data):
             # Rows that are not here have the columns that the code uses.
             return self.read.format(StandIn("createDataFrame")).load()
@@ -82,7 +83,9 @@ def take_stand_ins() -> None:
 
     triggered = writer.trigger
 
-    def trigger(self: Any, **named: Any) -> Any:
+    def trigger(self: Any, *arguments: Any, **named: Any) -> Any:
+        if arguments:
+            return triggered(self, *arguments, **named)  # which takes none
         flags = ("availableNow", "once")
         here = {name: value for name, value in named.items() if value is not None}
         if len(here) > 1 and any(isinstance(value, StandIn) for value in here.values()):

@@ -21,10 +21,11 @@ from pyspark.sql.connect import functions
 from .missing_modules import MissingModules
 from .patches import Patches, WaitedEnough
 from .program import Program
-from .stand_ins import StandIn, StandInNeeded
+from .stand_ins import Rules, StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
 _FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
+_NO_ROWS = "No data is read here, so tables are empty: the code needs a row of one."
 _LOOKS = 100  # of where the file is, until it is taken to hang
 # What files call modules.
 _USUAL_NAMES = {
@@ -150,9 +151,13 @@ class Report:
             hint = f"Set it: {option}."
         elif isinstance(error, StandInNeeded) and error.path.startswith("getResolvedOptions("):
             hint = "Give the job's arguments: stateplan explain FILE -- --NAME VALUE."
+        elif isinstance(error, StandInNeeded) and error.path.startswith(("collect()", "head()")):
+            hint = _NO_ROWS
         elif isinstance(error, StandInNeeded) and (found := _FILE.search(error.path)):
             hint = f"Put a file {found[1]} there, or into the project: one of that name is read."
-        elif isinstance(error, StandInNeeded) and "[" in (module := error.path.partition(".")[0]):
+        elif isinstance(error, StandInNeeded) and (
+            "[" in (module := error.path.partition(".")[0]) or module in Rules.handed_in
+        ):
             hint = (
                 f"Where --call hands '{module.partition('[')[0]}' in, give its value in the call's"
                 " brackets; else name the folder of its module with --python-path."
@@ -198,7 +203,7 @@ class Report:
         elif unset := self.patches.unset.needed(error):
             hint = f"Set what is not there: {unset}."
         elif empty:
-            hint = "No data is read here, so tables are empty: the code needs a row of one."
+            hint = _NO_ROWS
         elif isinstance(error, FileNotFoundError):
             hint = "Run stateplan explain in the folder that the script is started in."
         else:
