@@ -243,7 +243,7 @@ def test_functions_that_nothing_calls(tmp_path: Path) -> None:
     assert status == 0 and "StreamingDeduplicate [k#" in out and "?df?, [amount#" in out
     assert "query 'build', update mode" in out and "?kind? is taken for 'new'" in told
     status, out, _ = explain(library, "--call", "Job.run", "--into-batches")
-    assert status == 0 and "-- job.py:17: write of a batch, to table t" in out
+    assert status == 0 and "-- job.py:16: write of a batch, to table t" in out
 
 
 def test_guesses_go_into_the_catalog(tmp_path: Path) -> None:

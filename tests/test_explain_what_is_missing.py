@@ -341,6 +341,10 @@ none = spark.createDataFrame([])
 books.join(none, books.book.id == none.isbn).select("title").writeStream.start()
 sheets = spark.readStream.table("sheets").withColumn("row", F.explode("rows"))
 sheets.withColumn("heads", F.col("row.headers")).select(F.col("heads")[1]).writeStream.start()
+loose = spark.readStream.table("loose")
+loose.writeStream.toTable("kept")
+spark.readStream.table("kept").createOrReplaceTempView("seen")
+spark.sql("CREATE TEMP VIEW named AS(SELECT id FROM seen)")
 packed = F.to_json(F.struct(*spark.table("users").drop("user").columns)).alias("packed")
 loaded = spark.readStream.format("cloudFiles").option("cloudFiles.format", "csv").load("/l")
 loaded.select(packed, *loaded.columns).writeStream.start()
@@ -416,6 +420,7 @@ def test_settings_streams_and_columns_that_are_known_where_the_code_runs(tmp_pat
         "h: {schema: 'n INT, more STRING', path: '/h'}",
         "orders: 'books ARRAY<STRUCT<id: STRING>>'",
         "sheets: 'rows ARRAY<STRUCT<headers: ARRAY<STRING>>>'",
+        "loose: id STRING",
         "l: {schema: '_rescued_data STRING', path: '/l'}",
         "d.t: n STRING",
     ]
