@@ -96,9 +96,23 @@ for one in settings.streams:
 """
 
 
+FILLED = """\
+names = []
+for one in settings.tables:
+    names.append(one.name)
+# COMMAND ----------
+for one in settings.others:
+    print(one)
+for name in names:
+    spark.readStream.table(name).writeStream.start()
+"""
+
+
 def test_the_cells_of_a_notebook_s_source_are_read_one_by_one(tmp_path: Path) -> None:
     file = tmp_path / "note.py"
     file.write_text(NOTEBOOK, encoding="utf-8")
     assert len(read_cells(str(file))) == 3 and len(trees_of(str(file))) == 2
     assert uncalled(str(file)).loops == {6}
     assert re.match(r"\n{5}for one", read_cells(str(file))[2].source)
+    file.write_text(FILLED, encoding="utf-8")
+    assert uncalled(str(file)).loops == {2, 7}

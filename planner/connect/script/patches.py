@@ -308,7 +308,8 @@ class Patches:
                 if self._needed(asked, f"'{path}'"):
                     names = {"isdir", "is_dir"} & _names_up_to(asked)
                     return looked(program.folder if names else __file__)
-                self.missed(path)
+                if str(path) not in sys.path:  # where Python looks for modules
+                    self.missed(path)
                 raise
 
         python: Any = os

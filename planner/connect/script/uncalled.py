@@ -65,7 +65,7 @@ def uncalled(path: str) -> Uncalled:
         if other != name and name.rpartition(".")[2] in bodies[other]
     }
     known = {name.rpartition(".")[2] for name in reaching}
-    loops = {line for tree in trees for line in _loops(tree, known)}
+    loops = set(_loops(trees, known))
     plain = [name for name in bodies if name in reaching and not name.endswith(".__init__")]
     outermost = (n for n in plain if n not in mentioned and n.rpartition(".")[2] not in outside)
     return Uncalled(
@@ -99,17 +99,38 @@ def leads_directly(node: ast.AST) -> bool:
     return node.attr in STREAMS or (of_pipeline and node.attr in DATA_SETS)
 
 
-def _loops(tree: ast.AST, leading: set[str]) -> Iterator[int]:
+def _filled(node: ast.AST) -> str:
+    """The name of a list, set or dictionary that a node adds to; empty of any other node."""
+    if isinstance(node, ast.Attribute) and node.attr in ("append", "add", "extend", "update"):
+        return getattr(node.value, "id", "")
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return getattr(node.value, "id", "")
+    return ""
+
+
+def _loops(trees: Iterable[ast.AST], leading: set[str]) -> Iterator[int]:
     """Lines of what `for` runs over, where its body leads to streams, and of comprehensions.
 
-    A comprehension that tests or calculates with what is not here could not be worked out.
+    Loops that fill what these run over lead there, too. A comprehension that tests or calculates
+    with what is not here could not be worked out.
     """
-    for node in ast.walk(tree):
-        if isinstance(node, ast.For):
-            body = [inner for one in node.body for inner in ast.walk(one)]
-            if any(map(leads_directly, body)) or _names(body) & leading:
-                yield from range(node.lineno, (node.iter.end_lineno or node.lineno) + 1)
-        elif isinstance(node, ast.ListComp | ast.DictComp):
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    bodies = {
+        node: [inner for one in node.body for inner in ast.walk(one)]
+        for node in nodes
+        if isinstance(node, ast.For)
+    }
+    direct = [
+        node
+        for node, body in bodies.items()
+        if any(map(leads_directly, body)) or _names(body) & leading
+    ]
+    over = _names(inner for node in direct for inner in ast.walk(node.iter))
+    filling = [node for node, body in bodies.items() if any(_filled(one) in over for one in body)]
+    for loop in (*direct, *filling):
+        yield from range(loop.lineno, (loop.iter.end_lineno or loop.lineno) + 1)
+    for node in nodes:
+        if isinstance(node, ast.ListComp | ast.DictComp):
             (first, *_), inner = node.generators, list(ast.walk(node))
             plain = not first.ifs and not any(isinstance(n, ast.BinOp | ast.Compare) for n in inner)
             if plain:
