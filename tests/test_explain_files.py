@@ -100,7 +100,7 @@ RATE = "s = spark.readStream.format('rate').load()\n"
     [
         ("import settings\nif settings.N > 3:\n    pass\n", 1, "?settings.N? is needed to compare"),
         ("import settings\nx = settings.N * 2\n", 1, "--python-path"),
-        ("spark.range(3).first()[0]\n", 1, "No data is read here"),
+        ("int(spark.range(3).agg({'id': 'max'}).first()[0])\n", 1, "No data is read here"),
         ("import os\nt = os.environ['TOPIC']\nif t == 'a':\n    pass\n", 1, "--env TOPIC=VALUE"),
         ("import sys\nsys.argv[1]\n", 1, "stateplan explain FILE -- ARGUMENTS"),
         ("if spark.conf.get('my.team') > 'a':\n    pass\n", 1, "--conf my.team=VALUE"),
@@ -167,6 +167,12 @@ changed = unknown_helper(df)
 # COMMAND ----------
 changed.writeStream.queryName("lost").start()
 # COMMAND ----------
+limit = schema.index("absent")
+assert spark.range(3).count() > 0
+user = spark.sql("SELECT uuid()").first()[0].upper()
+path = spark.range(0).first()["path"]
+df.where(df.id < limit).writeStream.queryName("limited").start(f"{path}/{user}")
+# COMMAND ----------
 df.writeStream.queryName("below").start()
 """
 
@@ -183,6 +189,9 @@ def test_a_notebook_s_source(tmp_path: Path) -> None:
     status, out, told = explain(notebook)
     assert status == 1 and "name 'unknown_helper' is not defined" in told
     assert "query 'below'" in out and "name 'changed'" not in told
+    assert "query 'limited', append mode, to parquet ?head()['path']?/?UUID()?" in out
+    assert "< cast(?limit? as bigint)" in out and "they are stand-ins: limit\n" in told
+    assert "note.py:22: what is asserted needs data" in told
 
 
 def test_jupyter_and_folders(tmp_path: Path) -> None:
@@ -209,8 +218,10 @@ def test_jupyter_and_folders(tmp_path: Path) -> None:
 LIBRARY = """\
 from pyspark.sql import DataFrame, SparkSession
 
-def build(df: DataFrame, limit):
-    return df.where(df.amount > 3).dropDuplicates(["k"])
+def build(df: DataFrame, limit, kind):
+    found = df.where(df.amount > 3).dropDuplicates(["k"])
+    if kind in ("new", "all"):
+        return found.writeStream.outputMode("update" if kind == "new" else "complete")
 
 class Job:
     def __init__(self, spark, settings):
@@ -228,10 +239,11 @@ class Job:
 
 def test_functions_that_nothing_calls(tmp_path: Path) -> None:
     library = write(tmp_path / "job.py", LIBRARY)
-    status, out, _ = explain(library, "--call", "build")
+    status, out, told = explain(library, "--call", "build")
     assert status == 0 and "StreamingDeduplicate [k#" in out and "?df?, [amount#" in out
+    assert "query 'build', update mode" in out and "?kind? is taken for 'new'" in told
     status, out, _ = explain(library, "--call", "Job.run", "--into-batches")
-    assert status == 0 and "-- job.py:14: write of a batch, to table t" in out
+    assert status == 0 and "-- job.py:16: write of a batch, to table t" in out
 
 
 def test_guesses_go_into_the_catalog(tmp_path: Path) -> None:

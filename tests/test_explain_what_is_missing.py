@@ -16,7 +16,9 @@ from stateplan.planner.connect.script.program import Program
 from stateplan.planner.connect.script.report import Report
 from stateplan.planner.connect.script.stand_ins import StandInNeeded
 from stateplan.planner.connect.script.unset import Unset
+from stateplan.planner.connect.sql_commands import answer_schema, created_view
 from stateplan.planner.model.errors import AnalysisError
+from stateplan.planner.model.schemas.open_schemas import is_placeholder
 from stateplan.planner.pipelines.model import Pipeline
 from stateplan.planner.pipelines.statements import SqlFile, split
 
@@ -238,7 +240,10 @@ def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
         return report._hint(error)
 
     assert "import countDistinct by its name" in hint(NameError("no", name="countDistinct"))
-    assert not hint(NameError("no", name="another")).startswith("`from")
+    assert hint(NameError("no", name="os")).endswith("add the line `import os`.")
+    assert "`from pyspark.sql.window import Window`" in hint(NameError("no", name="Window"))
+    assert "--python-path" in hint(NameError("no", name="another"))
+    assert "No data is read here" in hint(StandInNeeded("collect()[0]['a']", "compare"))
     placed = hint(ValueError("unknown url type: '?config.url?/subjects'"))
     assert placed.startswith("?config.url? stands for what is not here") and "--call" in placed
     assert hint(KeyError("K")) == "Set what is not there: --env TOPIC=... -- day=...."
@@ -284,13 +289,22 @@ dlt.create_streaming_table(
 def regions():
     return spark.readStream.table("raw.dims").select("id", "region")
 """,
-    "silver/names.py": "STAGE = 'stage'\n",
+    "silver/names.py": "STAGE = 'main.raw.stage'\n",
     "tail.py": """
 import dlt
-dlt.create_streaming_table("stage")
-@dlt.append_flow(target="stage")
+dlt.create_streaming_table("main.raw.stage")
+@dlt.append_flow(target="main.raw.stage")
 def arrivals():
     return spark.readStream.table("raw.arrivals")
+@dlt.append_flow(target="main.raw.stage", once=True)
+def filled():
+    return spark.read.table("raw.arrivals")
+@dlt.foreach_batch_sink(name="service")
+def send(batch, number):
+    pass
+@dlt.append_flow(target="service")
+def sent():
+    return spark.readStream.table("main.raw.stage")
 """,
 }
 
@@ -306,7 +320,7 @@ def test_tables_that_later_files_of_databricks_define_are_no_guesses(tmp_path: P
     given = ["--catalog", "c.yaml", "--write-catalog"]
     done = subprocess.run([*command, *given], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("== Physical Plan ==") == 4
+    assert done.stdout.count("== Physical Plan ==") == 6
     written = (tmp_path / "c.yaml").read_text()
     guessed = written.split("correct the types.\n")[1]
     assert guessed.startswith("raw.arrivals: ") and guessed.count("\n") == 1
@@ -325,6 +339,15 @@ hinted.load("/h").select("n", "more").writeStream.start()
 books = spark.readStream.table("orders").withColumn("book", F.explode("books"))
 none = spark.createDataFrame([])
 books.join(none, books.book.id == none.isbn).select("title").writeStream.start()
+sheets = spark.readStream.table("sheets").withColumn("row", F.explode("rows"))
+sheets.withColumn("heads", F.col("row.headers")).select(F.col("heads")[1]).writeStream.start()
+loose = spark.readStream.table("loose")
+loose.writeStream.toTable("kept")
+spark.readStream.table("kept").createOrReplaceTempView("seen")
+spark.sql("CREATE TEMP VIEW named AS(SELECT id FROM seen)")
+packed = F.to_json(F.struct(*spark.table("users").drop("user").columns)).alias("packed")
+loaded = spark.readStream.format("cloudFiles").option("cloudFiles.format", "csv").load("/l")
+loaded.select(packed, *loaded.columns).writeStream.start()
 """
 
 ELSEWHERE = """
@@ -396,6 +419,9 @@ def test_settings_streams_and_columns_that_are_known_where_the_code_runs(tmp_pat
         "users: user STRING",
         "h: {schema: 'n INT, more STRING', path: '/h'}",
         "orders: 'books ARRAY<STRUCT<id: STRING>>'",
+        "sheets: 'rows ARRAY<STRUCT<headers: ARRAY<STRING>>>'",
+        "loose: id STRING",
+        "l: {schema: '_rescued_data STRING', path: '/l'}",
         "d.t: n STRING",
     ]
     assert "?createDataFrame? is not known: it has the columns that the code uses (isbn" in told
@@ -478,6 +504,13 @@ def test_statements_of_databricks() -> None:
     query = "CREATE OR REFRESH MATERIALIZED VIEW v COMMENT 'c' SELECT 1 AS a"
     SqlFile(text=query, name="a.sql", databricks=True).statements(found.append)
     assert found[0].query.strip() == "SELECT 1 AS a"
+    flow = "CREATE FLOW f AS INSERT INTO ONCE t SELECT * FROM STREAM read_files('/x')"
+    with pytest.raises(AnalysisError, match="CREATE BAD"):
+        SqlFile(text=f"CREATE BAD;{flow}", name="a", databricks=True).statements(found.append)
+    assert found[1].once and found[1].query.strip().startswith("SELECT")
+    view = created_view("CREATE OR REPLACE TEMP VIEW v COMMENT 'as is' AS(SELECT 1)")
+    assert view is not None and view[1].sql.query == "(SELECT 1)"
+    assert is_placeholder(answer_schema("DESCRIBE EXTERNAL LOCATION `l`") or "")
     with pytest.raises(AnalysisError, match="Syntax error at or near 'SELECT'"):
         SqlFile(text=query.replace("OR REFRESH ", ""), name="a.sql").statements(found.append)
     assert Pipeline(databricks=True).identifier(("LIVE", "t"))[1:] == ("default", "t")

@@ -12,10 +12,12 @@ from pyspark.sql.types import StructType
 
 from ..model.expressions.core import AggregateExpression, Alias, Expression
 from ..model.expressions.evaluation import evaluate
-from ..model.plans.logical import Aggregate, Project
+from ..model.plans.logical import Aggregate, GlobalLimit, LocalLimit, Project
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import OneRowRelation
 from ..model.registry import find
+from ..model.schemas.types import STRING
+from ..model.text.text import plan_text
 from .analyze import schema_of
 from .places import Message
 from .types import to_proto
@@ -28,6 +30,8 @@ def empty_rows(plan: LogicalPlan) -> list[Message]:
 
     A query without a table has one row.
     """
+    while isinstance(plan, GlobalLimit | LocalLimit):  # of `first()`
+        plan = plan.child
     schema = to_proto(schema_of(plan))
     given = cast(StructType, proto_schema_to_pyspark_data_type(schema))
     columns = to_arrow_schema(given, timezone=_ANY_ZONE)
@@ -44,10 +48,15 @@ def empty_rows(plan: LogicalPlan) -> list[Message]:
 
 
 def _constant(expression: Expression) -> object:
-    """The value of a constant number or text of a query without a table; of all else none."""
-    found = evaluate(expression.child if isinstance(expression, Alias) else expression)
-    value = None if found is None else found.value
-    return value if isinstance(value, int | float | str) else None
+    """The value of a constant number or text of a query without a table; of all else none.
+
+    A text that nobody knows, such as `current_user()`, is its placeholder.
+    """
+    inner = expression.child if isinstance(expression, Alias) else expression
+    found = evaluate(inner)
+    if found is None:
+        return f"?{plan_text(inner)}?" if inner.data_type == STRING else None
+    return found.value if isinstance(found.value, int | float | str) else None
 
 
 def _counts(expression: object) -> bool:

@@ -16,8 +16,8 @@ from ..model.schemas.open_schemas import (
     ELEMENT,
     OpenSchemas,
     as_struct,
+    nested_paths,
     retyped,
-    struct_paths,
     usual_type,
     with_field,
 )
@@ -30,6 +30,7 @@ from ..model.schemas.types import (
     ArrayType,
     DataType,
     MapType,
+    StringType,
     StructType,
 )
 
@@ -80,9 +81,19 @@ class Guesses:
         self._remedies: Iterator[Remedy] = iter(())
         self._tried: tuple[str, dict[str, DataType]] | None = None
 
-    def schema(self, source: str) -> StructType | None:
-        """The guessed columns of a directory or a format; None if nothing is guessed of it."""
-        return self.schemas.schema(source) if source in self.sources else None
+    def schema(self, source: str, always: str = "") -> StructType | None:
+        """The guessed columns of a directory or a format; None if nothing is guessed of it.
+
+        Args:
+            source: its path, or the format's name.
+            always: a column of texts that it has besides.
+        """
+        if source not in self.sources:
+            return None
+        columns = self.schemas.columns.get(source, {})
+        if always and always not in columns:
+            self.schemas.columns[source] = {**columns, always: STRING}
+        return self.schemas.schema(source)
 
     def hinted(self, source: str, hints: StructType) -> StructType:
         """The columns of a directory of which hints name some; those alone unless one may guess."""
@@ -198,15 +209,21 @@ class Guesses:
                     continue
                 if changed := with_field(columns, path):
                     yield name, changed
-        # What `payload.*` gave is a field of the struct.
-        for name, columns in latest if kind == "name" else ():
-            for above in struct_paths(columns):
-                if changed := with_field(columns, (*above, parts[-1])):
+        # What `payload.*` gave is a field of the struct, and so may be what has another's name.
+        below = {"name": parts[-1:], "field": parts}.get(kind, [])
+        for name, columns in latest if below else ():
+            for above in nested_paths(columns, StructType):
+                if changed := with_field(columns, (*above, *below)):
                     yield name, changed
         # The element of an array that `explode` gave another name.
         for name, columns in latest if kind == "field" else ():
-            for column in (n for n, type_ in columns.items() if isinstance(type_, ArrayType)):
-                if changed := with_field(columns, (column, parts[-1])):
+            for above in nested_paths(columns, ArrayType):
+                if changed := with_field(columns, (*above, parts[-1])):
+                    yield name, changed
+        # A column that has another name by now.
+        for name, columns in latest if kind == "field" else ():
+            for text in nested_paths(columns, StringType):
+                if changed := with_field(columns, (*text, *parts[1:])):
                     yield name, changed
         change = {"star": with_field, "struct": as_struct}.get(kind)
         for path in (parts[i:] for i in range(len(parts))) if change else ():
@@ -224,11 +241,12 @@ class Guesses:
                     yield name, {**columns, part: TIMESTAMP}
 
     def _add_source(self, name: str, condition: str) -> bool:
-        if name in self.sources:
+        # What is read as a directory here may be named as a table elsewhere.
+        known = self._tables if condition in UNKNOWN_TABLE else self.sources
+        if name in known:
             return False
         self.sources.setdefault(name)
-        if condition in UNKNOWN_TABLE:
-            self._tables.setdefault(name)
+        known.setdefault(name)
         return True
 
     def lines(self, taken: Iterable[str] = ()) -> list[str]:

@@ -67,7 +67,10 @@ def _described(
     if schema is None and is_placeholder(format_):
         schema = reader.session.open.schema(message.format)
     if schema is None:
-        schema = reader.session.guesses.schema(path or format_)
+        # Auto Loader adds to the columns that it infers.
+        rescued = message.options.get("rescuedDataColumn", "_rescued_data")
+        always = rescued if format_ == "cloudfiles" else ""
+        schema = reader.session.guesses.schema(path or format_, always)
     if schema is None:
         what = f"'{path}'" if path else f"the source '{format_}'"
         raise missing_schema(what, origin, subject=path or format_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.proto.base_pb2_grpc import SparkConnectServiceServicer
 
 from ..model.catalog import Catalog
+from ..model.schemas.open_schemas import open_schemas
 from ..model.settings.conf import Conf
 from .analyze import analyze
 from .commands import execute
@@ -80,7 +82,8 @@ class PlannerService(SparkConnectServiceServicer):
         """Commands: they change the session or print plans; no query runs."""
         with self.lock:
             session = self.session(request.session_id)
-            answers = execute(session, request, self.console)
+            with open_schemas(session.open) if self.scripted else nullcontext():
+                answers = execute(session, request, self.console)
         operation = request.operation_id or str(uuid.uuid4())
         done = proto.ExecutePlanResponse.ResultComplete()
         for answer in (*answers, proto.ExecutePlanResponse(result_complete=done)):

@@ -84,8 +84,7 @@ class PlannerSession:
         # By plan id: the relation as it was sent, and its plan.
         self.frames: dict[int, tuple[bytes, Planned]] = {}
         self._widening = Widening(self)
-        self._view_relations: dict[str, Message] = {}
-        self._written: dict[str, Message] = {}
+        self._made: dict[tuple[str, bool], Message] = {}  # views, and tables written, in order
         self._reader = RelationReader(self)
 
     # ---------------------------------------------------------------------------------- settings
@@ -137,7 +136,7 @@ class PlannerSession:
     ) -> None:
         """A table that the script makes, of a `query` if so, to be read as a stream or at rest."""
         if query is not None:
-            self._written[name] = query
+            self._keep(name, False, query)
         database = "" if "." in name else "default."
         self.tables[name] = Source(
             name=name,
@@ -174,16 +173,19 @@ class PlannerSession:
                 if inner or self.pipeline is None or not self.pipeline.provide(error):
                     raise
 
+    def _keep(self, name: str, is_view: bool, relation: Message) -> None:
+        self._made.pop((name, is_view), None)
+        self._made[name, is_view] = relation
+
     def plan_again(self) -> None:
         """Forget what was planned with other columns, and plan the views with those known now."""
         self.frames.clear()
         self.open.used.clear()
-        for name, relation in self._view_relations.items():
-            if name in self.views:
+        for (name, is_view), relation in self._made.items():
+            if is_view and name in self.views:
                 view = self.views[name]
                 self.views[name] = replace(view, plan=self.replanned(relation).analyzed)
-        for name, relation in self._written.items():
-            if isinstance(table := self.tables.get(name), Source):
+            elif not is_view and isinstance(table := self.tables.get(name), Source):
                 schema = schema_of(self.replanned(relation).analyzed)
                 self.tables[name] = replace(table, schema=schema)
         if self.pipeline is not None:
@@ -395,4 +397,4 @@ class PlannerSession:
             )
         plan = self.planned(relation).analyzed
         self.views[name.lower()] = TempView(name=name, plan=plan)
-        self._view_relations[name.lower()] = relation
+        self._keep(name.lower(), True, relation)

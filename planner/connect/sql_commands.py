@@ -26,9 +26,13 @@ _FLAGS = re.IGNORECASE | re.DOTALL
 _NAME = r"(?P<name>(?:`[^`]+`|\?[^?]+\?|[\w.])+)"  # with a placeholder for what is not here
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
 # Things that a catalog holds and that queries do not read.
+_THINGS = (
+    r"(?:EXTERNAL\s+)?"
+    r"(?:CATALOG|VOLUME|LOCATION|STORAGE|CONNECTION|CREDENTIAL|SHARE|RECIPIENT)"
+)
 _OTHER_THINGS = re.compile(
-    r"(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:FOREIGN\s+|EXTERNAL\s+)?"
-    r"(?:CATALOG|VOLUME|LOCATION|STORAGE|CONNECTION|SHARE|RECIPIENT|ROLE|GROUP|INDEX|POLICY)\b"
+    r"(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:FOREIGN\s+|EXTERNAL\s+|TEMP(?:ORARY)?\s+)?"
+    rf"(?:{_THINGS}|FUNCTION|ROLE|GROUP|INDEX|POLICY)\b"
     r"|(?:REVOKE|DENY|REORG|FSCK|CONVERT|RESTORE|GENERATE|DECLARE|SYNC|UNDROP)\b",
     re.IGNORECASE,
 )
@@ -63,7 +67,7 @@ def answer_schema(text: str) -> str | None:
     """The columns of what DESCRIBE, SHOW, EXPLAIN or SET answers, as DDL; None of other statements.
 
     They are those that Spark 4.3 gives, of HISTORY and DETAIL those of Delta Lake, of LIST those of
-    Databricks.
+    Databricks, and of its other things those that the code uses.
     """
     bare = _bare(text)
     return next((schema for pattern, schema in _ANSWERS if pattern.match(bare)), None)
@@ -101,6 +105,7 @@ _ANSWERS = tuple(
             "info_name STRING, info_value STRING",
         ),
         (r"DESC(?:RIBE)?\s+FUNCTION", "function_desc STRING"),
+        (rf"DESC(?:RIBE)?\s+{_THINGS}", "?DESCRIBE?"),
         (r"DESC(?:RIBE)?", "col_name STRING, data_type STRING, comment STRING"),
         (
             r"SHOW\s+TABLE\s+EXTENDED",
@@ -116,6 +121,7 @@ _ANSWERS = tuple(
         (r"SHOW\s+(?:\w+\s+)?FUNCTIONS", "function STRING"),
         (r"SHOW\s+CATALOGS", "catalog STRING"),
         (r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", "catalog STRING, namespace STRING"),
+        (r"SHOW", "?SHOW?"),
         (r"EXPLAIN", "plan STRING"),
         (r"LIST(?=\s+['`\"])", "path STRING, name STRING, size BIGINT, modification_time BIGINT"),
         (r"SET(?=\s*$|\s+[\w.]+\s*$)", "key STRING, value STRING"),
@@ -163,7 +169,7 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
     rest = found["rest"][end:]
     kind = re.search(r"\bUSING\s+(\w+)", rest, re.IGNORECASE)
     format_ = kind[1].lower() if kind else "parquet"
-    query = re.search(r"\bAS\s+((?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
+    query = re.search(r"\bAS\s*(\(*\s*(?:SELECT|WITH|FROM|TABLE|VALUES)\b.*)", rest, _FLAGS)
     location = re.search(r"\bLOCATION\s+(['\"])(.*?)\1", rest, _FLAGS)
     if query:
         relation = proto.Relation(sql=proto.SQL(query=query[1]))
@@ -228,13 +234,15 @@ def _ignored(session: PlannerSession, found: re.Match[str]) -> None:
     """What changes nothing that a plan is made of."""
 
 
+# Comments and properties of a view change no plan.
+_OF_VIEW = r"(?:\s*COMMENT\s+(?:'[^']*'|\"[^\"]*\")|\s*TBLPROPERTIES\s*\([^)]*\))*"
 _DATABASE = r"(?:DATABASE|SCHEMA|NAMESPACE)"
 _COMMANDS: tuple[tuple[re.Pattern[str], Handler], ...] = tuple(
     (re.compile(pattern, _FLAGS), handler)
     for pattern, handler in (
         (
             r"CREATE\s+(?P<replace>OR\s+REPLACE\s+)?(?P<kind>(?:GLOBAL\s+)?TEMP(?:ORARY)?\s+)?VIEW"
-            rf"\s+(?P<tolerant>IF\s+NOT\s+EXISTS\s+)?{_NAME}\s+AS\s+(?P<query>.*)",
+            rf"\s+(?P<tolerant>IF\s+NOT\s+EXISTS\s+)?{_NAME}{_OF_VIEW}\s*\bAS\b\s*(?P<query>.*)",
             _create_view,
         ),
         (

@@ -104,6 +104,7 @@ class Flow:
         reads: its inputs; filled in when it is planned.
         execution: the planned query; None until then, and where it is refused.
         streaming: whether its query is a stream.
+        once: a query at rest fills a streaming table, as on Databricks.
     """
 
     identifier: Identifier
@@ -116,6 +117,7 @@ class Flow:
     reads: tuple[Read, ...] = ()
     execution: IncrementalExecution | None = None
     streaming: bool = False
+    once: bool = False
 
     @property
     def name(self) -> str:

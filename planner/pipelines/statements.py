@@ -63,13 +63,18 @@ class DatasetStatement:
 
 @dataclass(frozen=True, kw_only=True)
 class FlowStatement:
-    """CREATE FLOW name AS INSERT INTO target BY NAME query, or AS AUTO CDC INTO target."""
+    """CREATE FLOW name AS INSERT INTO target BY NAME query, or AS AUTO CDC INTO target.
+
+    Attributes:
+        once: Databricks' INSERT INTO ONCE: a query at rest that fills a streaming table.
+    """
 
     name: Identifier
     target: Identifier
     origin: Origin
     query: str | None = None
     change_flow: ChangeFlow | None = None
+    once: bool = False
 
 
 @dataclass(kw_only=True)
@@ -92,19 +97,28 @@ class SqlFile:
     def statements(self, take: Callable[[DatasetStatement | FlowStatement], None]) -> None:
         """Read all statements; `take` gets each definition when what SET and USE say is in force.
 
+        In Databricks' files those below a refused one are read, too.
+
         Raises:
             AnalysisError: PARSE_SYNTAX_ERROR, or a statement that defines nothing.
         """
+        refused: AnalysisError | None = None
         for line, text in split(self.text):
             origin = Origin(line=line, position=0, stop=0, source=text.strip(), file=self.name)
             try:
                 found = self._statement(text, origin)
-                _check_query(found, text)
+                if not self.databricks:  # whose queries are changed before they are read
+                    _check_query(found, text)
             except AnalysisError as error:
                 error.place = error.place or f"{self.name}:{line}"
-                raise
+                if not self.databricks:
+                    raise
+                refused = refused or error
+                continue
             if found is not None:
                 take(found)
+        if refused is not None:
+            raise refused
 
     def _statement(self, text: str, origin: Origin) -> DatasetStatement | FlowStatement | None:
         at = StatementCursor(text)
@@ -348,6 +362,7 @@ def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -
     if at.takes("INSERT", "OVERWRITE"):
         raise refused("INSERT OVERWRITE flows not supported.")
     at.needs("INSERT", "INTO")
+    once = databricks and at.takes("ONCE")
     at.takes("TABLE")
     target = at.name()
     if at.takes("PARTITION"):
@@ -356,10 +371,10 @@ def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -
         raise refused("IF NOT EXISTS not supported for flows.")
     if at.looks_at("(") and not _is_query(at):
         raise refused("Column schema may not be specified for flow target.")
-    if not at.takes("BY", "NAME"):
+    if not at.takes("BY", "NAME") and not databricks:
         parse(at.rest(), Conf())
         raise refused("Only INSERT INTO by name flows supported.")
-    return FlowStatement(name=name, target=target, origin=origin, query=at.rest())
+    return FlowStatement(name=name, target=target, origin=origin, query=at.rest(), once=once)
 
 
 def _is_query(at: StatementCursor) -> bool:

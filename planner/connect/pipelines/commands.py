@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 Answers = list[Message]
 # Settings of a graph. In one of Databricks' functions may look into their inputs, names may begin
-# with LIVE, and SQL files are read in its dialect.
+# with LIVE, and SQL files are read in its dialect; a flow of one may run `once`.
 DATABRICKS = "stateplan.pipelines.databricks"
 NAME = "stateplan.pipelines.name"
+ONCE = "stateplan.pipelines.once"
 
 _KINDS = {
     proto.OutputType.MATERIALIZED_VIEW: DatasetKind.MATERIALIZED_VIEW,
@@ -194,10 +195,11 @@ def _define_flow(session: PlannerSession, message: Message, console: Console) ->
             identifier=_flow_name(pipeline, name, target, message.flow_name, origin),
             target=target,
             query=query,
-            settings=dict(message.sql_conf),
+            settings={key: value for key, value in message.sql_conf.items() if key != ONCE},
             auto_cdc=auto_cdc,
             database=pipeline.database,
             origin=origin,
+            once=ONCE in message.sql_conf,
         ),
     )
     return [proto.ExecutePlanResponse(pipeline_command_result=proto.PipelineCommandResult())]
@@ -313,6 +315,7 @@ def _take(pipeline: Pipeline, file: SqlFile, statement: DatasetStatement | FlowS
         auto_cdc=auto_cdc,
         database=database,
         origin=statement.origin,
+        once=isinstance(statement, FlowStatement) and statement.once,
     )
     _add_flow(pipeline, flow, database)
 

@@ -297,11 +297,13 @@ class Resolution:
             for step in eager:
                 if step.dataset.kind.is_view:
                     raise step.refusal()
-        try:
-            self._plan_all(refused)
-            failed = self._planned_executions(checked=not refused)
-        except _Refused as error:
-            raise error.error from None
+        self._plan_all(refused)
+        for dataset in () if refused or self._errors else self.pipeline.datasets:
+            try:
+                self._check_flows(dataset)
+            except _Refused as error:
+                refused.append(error)
+        failed = self._planned_executions()
         if not self.pipeline.databricks:
             for step in eager:
                 console.note(step.note(), None)
@@ -314,7 +316,7 @@ class Resolution:
         """Plan every flow that can be; what the graph is `refused` for costs no other plan."""
         pipeline = self.pipeline
         if all(dataset.kind is DatasetKind.TEMPORARY_VIEW for dataset in pipeline.datasets):
-            raise _Refused(refusals.empty_pipeline())
+            raise refusals.empty_pipeline()
         for dataset in pipeline.datasets:
             if dataset.kind.is_table and not pipeline.flows_of(dataset):
                 refused.append(_Refused(refusals.without_flow(dataset)))
@@ -335,11 +337,8 @@ class Resolution:
             except _Refused as error:
                 refused.append(error)
 
-    def _planned_executions(self, *, checked: bool) -> dict[Flow, StateplanError]:
-        """Check flows against their targets and plan them; what only the run refuses, by flow."""
-        if checked and not self._errors:
-            for dataset in self.pipeline.datasets:
-                self._check_flows(dataset)
+    def _planned_executions(self) -> dict[Flow, StateplanError]:
+        """Plan the flows; what only the run refuses, by flow."""
         failed: dict[Flow, StateplanError] = {}
         for flow in self.pipeline.flows:
             target = self.pipeline.target_of(flow)
@@ -369,7 +368,7 @@ class Resolution:
                 (DatasetKind.MATERIALIZED_VIEW, True): "STREAMING_RELATION_FOR_MATERIALIZED_VIEW",
                 (DatasetKind.PERSISTED_VIEW, True): "STREAMING_RELATION_FOR_PERSISTED_VIEW",
             }.get((dataset.kind, flow.streaming))
-            if wrong is not None:
+            if wrong is not None and not flow.once:
                 raise _Refused(refusals.wrong_query_type(wrong, flow))
 
     def _report(self, console: Console, failed: dict[Flow, StateplanError]) -> None:

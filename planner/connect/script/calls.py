@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
 
 from ..batch_writes import SHOW_WRITES
 from .context import frame, session
-from .stand_ins import StandIn
+from .stand_ins import Rules, StandIn
 
 Batch = tuple[Any, Callable[..., Any]]
 
@@ -34,6 +35,8 @@ def planned_call(code: str, names: dict[str, Any]) -> None:
             owner = _called(owner)
         found = _called(getattr(owner, method) if method else owner)
     for one in found if isinstance(found, list | tuple) else [found]:
+        if isinstance(one, DataStreamWriter):
+            one.queryName(name).start()
         if not isinstance(one, DataFrame):
             continue
         if one.isStreaming:
@@ -60,6 +63,7 @@ def _argument(parameter: inspect.Parameter) -> Any:
         return frame(parameter.name, True)
     if kind == "SparkSession" or name in ("spark", "spark_session"):
         return session()
+    Rules.handed_in[parameter.name] = ""
     return StandIn(parameter.name)
 
 

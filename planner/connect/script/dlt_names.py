@@ -6,6 +6,7 @@ pipelines they may look into their inputs. Expectations check rows, so no plan s
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +30,8 @@ from pyspark.pipelines.source_code_location import (
 )
 
 from ...pipelines.model import is_target
+from ..guesses import UNKNOWN_TABLE
+from ..pipelines.commands import ONCE
 from ..pipelines.resolution import PENDING
 from .stand_ins import StandIn, StandInNeeded
 
@@ -40,6 +43,7 @@ _OWN = {
     name: getattr(spark_pipelines, name)
     for name in ("create_streaming_table", "create_auto_cdc_flow", "create_sink")
 }
+_NOT_RUN = {"apply_as_truncates", "ignore_null_updates"}  # by Spark 4.3
 _TABLE_OPTIONS = ("table_properties", "partition_cols", "cluster_by", "schema", "format")
 
 
@@ -90,8 +94,8 @@ class DltNames:
         """
         names = self._names()
         target: Any = spark_pipelines
-        for name, value in names.items():
-            setattr(target, name, value)
+        target.__dict__.update(names)
+        target.__getattr__ = _unknown
         sys.modules["dlt"] = _DltModule(names)  # another library may have the name
 
     def _names(self) -> dict[str, Any]:
@@ -102,6 +106,7 @@ class DltNames:
             "materialized_view": self._decorator(MaterializedView),
             "append_flow": self._append_flow,
             "create_sink": _OWN["create_sink"],
+            "foreach_batch_sink": self._batch_sink,
             "read": lambda name: self.spark.read.table(name),
         }
         for name in ("read_stream", "readStream"):
@@ -138,23 +143,39 @@ class DltNames:
         return decorate
 
     def _append_flow(
-        self, target: str, name: str | None = None, spark_conf: Any = None, **_: Any
+        self,
+        target: str,
+        name: str | None = None,
+        spark_conf: Any = None,
+        once: bool = False,
+        **_: Any,
     ) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
         location = get_caller_source_code_location(stacklevel=1)
 
         def define(decorated: Callable[[], Any]) -> Callable[[], Any]:
-            options = {"spark_conf": spark_conf or {}}
+            options = {"spark_conf": {**(spark_conf or {}), **({ONCE: "true"} if once else {})}}
             flow = name or decorated.__name__
             self._add(_Definition(flow, target, decorated, location, options))
             return decorated
 
         return define
 
-    def _apply_changes(
-        self, *arguments: Any, ignore_null_updates: Any = None, **named: Any
-    ) -> None:
-        for name in ("apply_as_truncates", "once"):
-            named.pop(name, None)
+    def _batch_sink(
+        self, function: Any = None, *, name: str | None = None, **_: Any
+    ) -> Callable[..., Any]:
+        location = get_caller_source_code_location(stacklevel=1)
+
+        def define(decorated: Callable[..., Any]) -> Callable[..., Any]:
+            with self._at(location):
+                _OWN["create_sink"](name or decorated.__name__, "foreachBatch")
+            return decorated
+
+        return define if function is None else define(function)
+
+    def _apply_changes(self, *arguments: Any, **given: Any) -> None:
+        # What Spark's has not changes no plan.
+        known = inspect.signature(_OWN["create_auto_cdc_flow"]).parameters.keys() - _NOT_RUN
+        named = {name: value for name, value in given.items() if name in known}
         with self._at(get_caller_source_code_location(stacklevel=1)):
             _OWN["create_auto_cdc_flow"](*arguments, **named)
 
@@ -271,7 +292,7 @@ class DltNames:
 
     def _missing(self, error: PySparkException) -> str | None:
         """The definition that a function waits for, if a table is not there that is defined."""
-        if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+        if error.getCondition() not in UNKNOWN_TABLE:
             return None
         name = (error.getMessageParameters() or {}).get("subject", "")
         for target in self.failed:
@@ -295,9 +316,13 @@ class _DltModule(ModuleType):
         self.__dict__.update(names)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"dlt.{name}")
+        return _unknown(name)
+
+
+def _unknown(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return StandIn(f"dlt.{name}")
 
 
 class _Located(GraphElementRegistry):

@@ -20,7 +20,7 @@ def ends_without(frame: FrameType | None) -> bool:
 
     It does where the answer is tested at once, or next under the name that it is given, and that
     branch raises or exits, or returns from a function that starts streams below; and where an
-    attribute of the answer is needed: `re.search(a, b).group(1)`.
+    attribute or an item of the answer is needed, at once or next: `re.search(a, b).group(1)`.
     """
     if frame is None:
         return False
@@ -59,7 +59,7 @@ def _asking(
 ) -> Iterator[ast.Call]:
     """The calls in a statement that the code needs another answer of than False or None."""
     for call, above in _calls(statement):
-        if above and isinstance(above[-1], ast.Attribute):
+        if above and _takes_part_of(above[-1], call):
             yield call
     if isinstance(statement, ast.If | ast.Assert):
         for call, above in _calls(statement.test):
@@ -68,6 +68,9 @@ def _asking(
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return
     name = statement.targets[0].id
+    used = next((list(_of_name(one, name)) for one in below if any(_of_name(one, name))), [])
+    if used and all(above and _takes_part_of(above[-1], node) for node, above in used):
+        yield from (call for call, above in _calls(statement.value) if not above)
     tests = (one for one in below if isinstance(one, ast.If | ast.Assert))
     test = next((one for one in tests if any(_of_name(one.test, name))), None)
     if test is None:
@@ -76,6 +79,11 @@ def _asking(
     for call, within in _calls(statement.value):
         if _ends(test, [*within, *above], node, function):
             yield call
+
+
+def _takes_part_of(above: ast.AST, node: ast.AST) -> bool:
+    """Whether a node is one of `node.name`, or of `node[0]`."""
+    return isinstance(above, ast.Attribute | ast.Subscript) and above.value is node
 
 
 def _paths(node: ast.AST, above: tuple[ast.AST, ...] = ()) -> Iterator[_Path]:

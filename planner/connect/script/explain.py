@@ -22,9 +22,9 @@ from ..console import Console
 from ..places import remember_source
 from ..server import Access, serving, take_deep_plans
 from ..service import PlannerService
-from .notebook import read_cells
+from .notebook import is_notebook, read_cells, sql_of
 from .program import Program
-from .uncalled import uncalled
+from .uncalled import beyond_spark, uncalled
 
 KINDS = (".py", ".ipynb")
 SPECS = ("spark-pipeline.yml", "spark-pipeline.yaml")
@@ -34,9 +34,7 @@ _DLT_NAME = re.compile(
     r"\b(?:table|view|expect\w*|append_flow|apply_changes|create_\w*(?:table|flow|sink)|read_stream"
     r"|materialized_view|temporary_view)\s*\("
 )
-_DATABRICKS_NAME = re.compile(
-    r"\b(?:dp|pipelines)\.(?:expect\w*|view|read|read_stream)\b|[\"']cloudFiles[\"']|\bread_files\("
-)
+_DATABRICKS_NAME = re.compile(r"[\"']cloudFiles[\"']|\bread_files\(|^# Databricks notebook")
 _STANDARD_ERROR = 2  # the file descriptor
 
 
@@ -93,7 +91,17 @@ def _defines(file: Path) -> bool:
         return defines_datasets(text)
     if file.suffix not in KINDS:
         return False
-    return _PIPELINES.search(text) is not None or _uses_dlt(text)
+    return _PIPELINES.search(text) is not None or _uses_dlt(text) or _sql_defines(file)
+
+
+def _of_databricks(file: Path, text: str) -> bool:
+    return _uses_dlt(text) or _sql_defines(file) or beyond_spark(file)
+
+
+def _sql_defines(file: Path) -> bool:
+    """Whether SQL cells of a notebook define data sets."""
+    cells = read_cells(str(file.resolve())) if is_notebook(str(file)) else []
+    return any(defines_datasets(text) for cell in cells for text in sql_of(cell))
 
 
 def _uses_dlt(text: str) -> bool:
@@ -106,7 +114,7 @@ def _pipeline(path: Path, files: Sequence[Path], program: Program) -> Program:
     databricks = any(
         is_databricks(text)
         if file.suffix == ".sql"
-        else _uses_dlt(text) or _DATABRICKS_NAME.search(text) is not None
+        else _DATABRICKS_NAME.search(text) is not None or _of_databricks(file, text)
         for file, text in texts
     )
     definitions = tuple(str(file.resolve()) for file in files)

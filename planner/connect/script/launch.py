@@ -15,7 +15,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -33,14 +33,14 @@ from .context import PlannedContext, frame, session
 from .files import open_missing_files, read_stand_ins
 from .missing_modules import MissingModules
 from .network import Network
-from .notebook import RUN, SQL, Cell, bound_names, is_notebook, read_cells
+from .notebook import RUN, SQL, Cell, bound_names, is_cell, is_notebook, names_of_cell, read_cells
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
 from .processes import start_no_process
 from .program import Program
 from .report import Report
 from .sql_cells import statements
-from .stand_ins import Rules, StandIn
+from .stand_ins import Rules, StandIn, StandInNeeded
 from .uncalled import uncalled
 
 FAILED, BAD_INPUT = 1, 2
@@ -54,13 +54,24 @@ _TAKEN = {
 
 
 class _Builtins(dict[str, Any]):
-    """Names that no module of Python has: those of a part of the file that is not here."""
+    """Names that no module of Python has: those of a part of the file that is not here, or failed.
+
+    Attributes:
+        unknown: a part is not here, which may have any name.
+        lost: the names of statements that failed.
+        modules: know of modules that are not here, which may have any name, too.
+    """
 
     unknown = False
     modules: MissingModules
 
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        super().__init__(names)
+        self.lost: set[str] = set()
+
     def __missing__(self, name: str) -> Any:
-        if name.startswith("__") or not (self.unknown or self.modules.unknown_names):
+        known = name in self.lost or self.unknown or self.modules.unknown_names
+        if name.startswith("__") or not known:
             raise KeyError(name)
         return StandIn(name)
 
@@ -134,7 +145,8 @@ class Launch:
         for level in ("outermost", "direct"):
             for path, names in () if self._has_streams() else list(self._ran.items()):
                 for name in getattr(uncalled(path), level):
-                    self._call_one(name, names)
+                    if name.partition(".")[0] in names:  # what fails above it does not make it
+                        self._call_one(name, names)
 
     def _has_streams(self) -> bool:
         return self.patches.started or (self.pipeline is not None and self.pipeline.defined)
@@ -171,10 +183,13 @@ class Launch:
             yield
         except WaitedEnough as error:
             self.report.note(f"{error}: this waits for ever; it was ended here")
-            own = self.module.__dict__
-            steps = traceback.walk_tb(error.__traceback__)
-            lines = (line for frame, line in steps if frame.f_locals is own)
-            self._ended_at = next(lines, sys.maxsize)
+            self._ended_at = self._line_of(error)
+
+    def _line_of(self, error: BaseException) -> int:
+        """The line of the file's own code, and of no function in it, that an error went through."""
+        own = self.module.__dict__
+        steps = traceback.walk_tb(error.__traceback__)
+        return next((line for frame, line in steps if frame.f_locals is own), sys.maxsize)
 
     def _prepare(self) -> None:
         self.patches.apply()
@@ -219,7 +234,8 @@ class Launch:
     def _seen(self, path: str, attribute: str) -> None:
         place = self.program.place()
         start = f"{place}: " if place else ""
-        self.report.note(f"{start}?{path}? is taken for {_TAKEN[attribute]}")
+        taken = _TAKEN.get(attribute, repr(attribute))
+        self.report.note(f"{start}?{path}? is taken for {taken}")
 
     # --------------------------------------------------------------------------------------- files
 
@@ -239,16 +255,49 @@ class Launch:
                 if not follows:
                     self.report.tell(error)
                     self._failures.append(error)
-                lost |= bound_names(cell)
+                lost |= names_of_cell(cell)
 
     def _run_cell(self, cell: Cell) -> None:
         rest = ast.parse(cell.source, cell.file)
         while rest.body:
-            with self._waiting():
-                exec(compile(rest, cell.file, "exec", dont_inherit=True), self.module.__dict__)
-                break
-            # What follows a statement that waits for ever may start more streams.
+            try:
+                with self._waiting():
+                    exec(compile(rest, cell.file, "exec", dont_inherit=True), self.module.__dict__)
+                    break
+            except Exception as error:
+                self._ended_at = self._line_of(error)
+                failed = [one for one in rest.body if one.lineno <= self._ended_at][-1:]
+                if not failed or not self._goes_on(error, cell.file):
+                    raise
+                if isinstance(error, AssertionError):
+                    place = self.report.place_of(error)
+                    self.report.note(f"{place}: what is asserted needs data, and none is read")
+                else:
+                    self.report.tell(error)
+                    self._failures.append(error)
+                self._lose(failed[0])
+            # What follows a statement that waits for ever, or fails, may start more streams.
             rest.body = [one for one in rest.body if one.lineno > self._ended_at]
+
+    def _goes_on(self, error: Exception, file: str) -> bool:
+        """Whether code below a failure is run: it fails here alone, for want of data and values.
+
+        Code of a notebook may fail by itself, but not for what Spark refuses.
+        """
+        if isinstance(error, PySparkException):
+            return (error.getCondition() or "").startswith("STATEPLAN_")
+        if isinstance(error, NameError | SyntaxError | ImportError):
+            return False
+        for_want = isinstance(error, StandInNeeded | ConnectionRefusedError | AssertionError)
+        return for_want or is_cell(file) or is_notebook(file)
+
+    def _lose(self, statement: ast.stmt) -> None:
+        """Let the names of a statement that failed be stand-ins."""
+        lost = bound_names(ast.Module([statement], [])) - self.module.__dict__.keys()
+        self.names.lost |= lost
+        if lost:
+            names = ", ".join(sorted(lost))
+            self.report.note(f"what failed does not make these names, they are stand-ins: {names}")
 
     def _run_module(self, path: str) -> None:
         """Run one file of a pipeline as a module of its own."""

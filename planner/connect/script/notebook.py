@@ -87,12 +87,25 @@ def trees_of(file: str) -> list[ast.Module]:
     return trees
 
 
-def bound_names(cell: Cell) -> set[str]:
-    """The names that a cell would make: what it assigns, defines and imports."""
+def sql_of(cell: Cell) -> Iterator[str]:
+    """The SQL texts of a cell."""
+    for line in cell.source.splitlines():
+        text = line.strip()
+        if text.startswith(f"{SQL}(") and text.endswith(")"):
+            yield str(ast.literal_eval(text[len(SQL) + 1 : -1]))
+
+
+def names_of_cell(cell: Cell) -> set[str]:
+    """The names that a cell would make; none where it is not Python."""
     try:
-        nodes = list(ast.walk(ast.parse(cell.source)))
+        return bound_names(ast.parse(cell.source))
     except SyntaxError:
         return set()
+
+
+def bound_names(code: ast.AST) -> set[str]:
+    """The names that code would make: what it assigns, defines and imports."""
+    nodes = list(ast.walk(code))
     stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     defined = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     return stored | defined | {n.asname or n.name for n in nodes if isinstance(n, ast.alias)}

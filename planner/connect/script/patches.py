@@ -208,13 +208,24 @@ class Patches:
                     return self[name]
                 raise
 
+        program = self.program
         frame: Any = DataFrame
         collected = frame.collect
 
         def collect(self: Any) -> Any:
             return collected(self) or NoRows()
 
-        frame.collect = collect
+        def head(self: Any, *arguments: Any, **named: Any) -> Any:
+            found = headed(self, *arguments, **named)
+            if found is None and ends_without(program.own_frame(sys._getframe(1))):
+                return StandIn("head()")
+            return NoRows() if found == [] else found
+
+        def first(self: Any) -> Any:
+            return head(self)
+
+        headed = frame.head
+        frame.collect, frame.first, frame.head = collect, first, head
         attribute = frame.__getattr__
         frame.__getattribute__, frame.__getattr__ = look_up, column
         schema = frame.schema
@@ -297,7 +308,8 @@ class Patches:
                 if self._needed(asked, f"'{path}'"):
                     names = {"isdir", "is_dir"} & _names_up_to(asked)
                     return looked(program.folder if names else __file__)
-                self.missed(path)
+                if str(path) not in sys.path:  # where Python looks for modules
+                    self.missed(path)
                 raise
 
         python: Any = os

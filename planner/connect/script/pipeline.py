@@ -153,8 +153,11 @@ class PipelineRun:
                     raise
                 self._errors.append(error)  # what other files define is planned all the same
         elif file.endswith(".py") or (file.endswith(".ipynb") and not self.program.is_spec):
-            with self._reading(spark, graph):
-                self.run_file(file)
+            try:
+                with self._reading(spark, graph):
+                    self.run_file(file)
+            except Exception as error:
+                self._errors.append(error)
         else:
             raise PySparkException(
                 errorClass="PIPELINE_UNSUPPORTED_DEFINITIONS_FILE_EXTENSION",

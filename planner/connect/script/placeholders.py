@@ -24,7 +24,15 @@ def take_stand_ins() -> None:
         kind.__init__ = _with_types(kind.__init__, places)
     frame: Any = DataFrame
     with_column, with_columns, filtered = frame.withColumn, frame.withColumns, frame.filter
-    literal = connect_functions.lit
+
+    def struct(*columns: Any) -> Any:
+        # Of all columns of what nobody has described.
+        if not columns or (isinstance(columns[0], list) and not columns[0]):
+            return unknown_column("?struct()?")
+        return made_struct(*columns)
+
+    functions: Any = connect_functions
+    literal, made_struct, functions.struct = functions.lit, functions.struct, struct
 
     def column(name: str, value: Any) -> Any:
         # It may be a text, or a struct as the code uses it.
@@ -46,8 +54,11 @@ def take_stand_ins() -> None:
         return watermarked(self, *map(str, texts), **plain)
 
     def create(self: Any, data: Any, schema: Any = None, *arguments: Any, **named: Any) -> Any:
-        # Plans depend on the columns alone.
-        given = [] if schema is not None and _has_stand_in(data) else data
+        # Plans depend on the columns alone; where those are names, their types are the rows'.
+        given = data
+        if schema is not None and _has_stand_in(data):
+            only_names = isinstance(schema, list | tuple) and not isinstance(data, StandIn)
+            given = [_as_texts(row) for row in data] if only_names else []
         if schema is None and isinstance(data, StandIn | list) and not len(data):
             # Rows that are not here have the columns that the code uses.
             return self.read.format(StandIn("createDataFrame")).load()
@@ -72,7 +83,9 @@ def take_stand_ins() -> None:
 
     triggered = writer.trigger
 
-    def trigger(self: Any, **named: Any) -> Any:
+    def trigger(self: Any, *arguments: Any, **named: Any) -> Any:
+        if arguments:
+            return triggered(self, *arguments, **named)  # which takes none
         flags = ("availableNow", "once")
         here = {name: value for name, value in named.items() if value is not None}
         if len(here) > 1 and any(isinstance(value, StandIn) for value in here.values()):
@@ -94,6 +107,13 @@ def take_stand_ins() -> None:
 
     writer.outputMode, writer.trigger = output_mode, trigger
     query.awaitTermination = await_termination
+
+
+def _as_texts(row: Any) -> Any:
+    """A row whose values that are not here are texts."""
+    if not isinstance(row, list | tuple):
+        return row
+    return [str(one) if isinstance(one, StandIn) else one for one in row]
 
 
 def _has_stand_in(value: Any) -> bool:

@@ -88,6 +88,12 @@ class Program:
         return self.folder
 
     @cached_property
+    def _started_in(self) -> Path:
+        """The folder that the command runs in, where that is above the file."""
+        here = Path.cwd()
+        return here if self.folder.is_relative_to(here) else self.root
+
+    @cached_property
     def package(self) -> str:
         """The package that the file is part of, or nothing; a pipeline's files have each theirs."""
         return "" if self.is_pipeline else self.package_of(Path(self.path).resolve())
@@ -113,9 +119,14 @@ class Program:
         """Where the user's modules are: beside the file, as given, and in the project.
 
         Which of a project's folders is on the path where it really runs nobody knows, so all are
-        between the file and the project's root, and `src`, the nearest first.
+        between the file and the project's root, or the folder that the command runs in, and `src`,
+        the nearest first.
         """
-        folders = [f for f in (self.folder, *self.folder.parents) if f.is_relative_to(self.root)]
+        folders = [
+            folder
+            for folder in (self.folder, *self.folder.parents)
+            if folder.is_relative_to(self.root) or folder.is_relative_to(self._started_in)
+        ]
         # A package's own modules, such as `pyspark.pandas`, would hide others from a file in it.
         between = [f for f in folders if f == self.folder or "site-packages" not in f.parts]
         depth = self.package.count(".") + 1 if self.package else 0
@@ -126,7 +137,7 @@ class Program:
 
     @cached_property
     def _own_folders(self) -> tuple[str, ...]:
-        found = (str(self.root), str(self.folder), *self.python_path)
+        found = (*map(str, (self.root, self.folder, self._started_in)), *self.python_path)
         return tuple(os.path.join(os.path.realpath(folder), "") for folder in found)
 
     def owns(self, file: str) -> bool:

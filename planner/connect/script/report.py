@@ -21,11 +21,21 @@ from pyspark.sql.connect import functions
 from .missing_modules import MissingModules
 from .patches import Patches, WaitedEnough
 from .program import Program
-from .stand_ins import StandIn, StandInNeeded
+from .stand_ins import Rules, StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
 _FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
+_NO_ROWS = "No data is read here, so tables are empty: the code needs a row of one."
 _LOOKS = 100  # of where the file is, until it is taken to hang
+# What files call modules.
+_USUAL_NAMES = {
+    "F": "from pyspark.sql import functions as F",
+    "T": "from pyspark.sql import types as T",
+    "dlt": "import dlt",
+    "dp": "from pyspark import pipelines as dp",
+    "pd": "import pandas as pd",
+    "np": "import numpy as np",
+}
 HUNG = 1  # the exit status, as of a file that fails
 
 
@@ -141,9 +151,13 @@ class Report:
             hint = f"Set it: {option}."
         elif isinstance(error, StandInNeeded) and error.path.startswith("getResolvedOptions("):
             hint = "Give the job's arguments: stateplan explain FILE -- --NAME VALUE."
+        elif isinstance(error, StandInNeeded) and error.path.startswith(("collect()", "head()")):
+            hint = _NO_ROWS
         elif isinstance(error, StandInNeeded) and (found := _FILE.search(error.path)):
             hint = f"Put a file {found[1]} there, or into the project: one of that name is read."
-        elif isinstance(error, StandInNeeded) and "[" in (module := error.path.partition(".")[0]):
+        elif isinstance(error, StandInNeeded) and (
+            "[" in (module := error.path.partition(".")[0]) or module in Rules.handed_in
+        ):
             hint = (
                 f"Where --call hands '{module.partition('[')[0]}' in, give its value in the call's"
                 " brackets; else name the folder of its module with --python-path."
@@ -172,6 +186,8 @@ class Report:
                 f"`from pyspark.sql.functions import *` does not bring it in PySpark {__version__}:"
                 f" import {error.name} by its name."
             )
+        elif isinstance(error, NameError) and error.name:
+            hint = _where_from(error.name)
         elif isinstance(error, IndexError) and "argv" in self._line_of(error):
             hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
         elif placed := _PLACEHOLDER.search(text):
@@ -187,7 +203,7 @@ class Report:
         elif unset := self.patches.unset.needed(error):
             hint = f"Set what is not there: {unset}."
         elif empty:
-            hint = "No data is read here, so tables are empty: the code needs a row of one."
+            hint = _NO_ROWS
         elif isinstance(error, FileNotFoundError):
             hint = "Run stateplan explain in the folder that the script is started in."
         else:
@@ -265,6 +281,19 @@ class Report:
             )
         if unset := self.patches.unset.options():
             self.note(f"these are not set, give them with: {unset}")
+
+
+def _where_from(name: str) -> str:
+    """What to do about a name that nothing makes."""
+    homes = ("pyspark.sql.functions", "pyspark.sql.types", "pyspark.sql.window", "pyspark.sql")
+    home = next((one for one in homes if hasattr(importlib.import_module(one), name)), "")
+    usual = _USUAL_NAMES.get(name) or (name in sys.stdlib_module_names and f"import {name}")
+    if line := usual or (home and f"from {home} import {name}"):
+        return f"Nothing above makes {name}: add the line `{line}`."
+    return (
+        f"Nothing above makes {name}: define or import it there; where another file does, explain"
+        " that one, or name its folder with --python-path and import it."
+    )
 
 
 def _home_of(text: str) -> str:

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 _WITH_DEFAULT = re.compile(r"(?<!secrets)\.get(env)?$")
 _ERROR_NAME = re.compile(r"[A-Z]\w*(Error|Exception|Timeout|Warning)")
@@ -45,6 +45,8 @@ class Rules:
         frame: a DataFrame that is not here, by its path: a stream, or else a table at rest.
         once: whether a loop over a path, in a frame, runs once: it leads to streams.
         of_frames: types that only a DataFrame's methods take.
+        handed_in: parameters that --call hands in, and the texts that they are taken for: the first
+            that the code compares each with.
     """
 
     users: Callable[[str], bool] = staticmethod(lambda file: True)
@@ -55,6 +57,7 @@ class Rules:
     frame: Callable[[str, bool], Any] | None = None
     once: Callable[[FrameType, str], bool] = staticmethod(lambda frame, path: False)
     of_frames: tuple[type, ...] = ()
+    handed_in: ClassVar[dict[str, str]] = {}
 
 
 _OF_SESSIONS = ("readStream", "createDataFrame", "sparkContext", "streams", "udf")
@@ -221,6 +224,12 @@ class StandIn(str):
     def _compared(self, other: object, method: str) -> Any:
         if other == "" and method in ("__eq__", "__ne__"):
             return method == "__ne__"  # it is something
+        taken = Rules.handed_in.get(self._stand_in)
+        if taken == "" and type(other) is str:
+            Rules.handed_in[self._stand_in] = taken = other
+            Rules.seen(self._stand_in, other)
+        if taken:
+            return getattr(str, method)(taken, other)
         plain = other is None or isinstance(other, str | int | float | list | tuple | dict)
         if plain and Rules.users(sys._getframe(2).f_code.co_filename):
             raise StandInNeeded(self._stand_in, "compare")
@@ -263,6 +272,9 @@ class NoRows(list[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(_parts("collect()", int(Rules.once(sys._getframe(1), "collect()"))))
+
+    def __getitem__(self, key: Any) -> Any:
+        return StandIn(f"collect()[{key}]") if isinstance(key, int) else []
 
 
 class _TextMethod(StandIn):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from ...model.frozen import dataclass
 from .notebook import trees_of
@@ -61,7 +65,7 @@ def uncalled(path: str) -> Uncalled:
         if other != name and name.rpartition(".")[2] in bodies[other]
     }
     known = {name.rpartition(".")[2] for name in reaching}
-    loops = {line for tree in trees for line in _loops(tree, known)}
+    loops = set(_loops(trees, known))
     plain = [name for name in bodies if name in reaching and not name.endswith(".__init__")]
     outermost = (n for n in plain if n not in mentioned and n.rpartition(".")[2] not in outside)
     return Uncalled(
@@ -95,18 +99,64 @@ def leads_directly(node: ast.AST) -> bool:
     return node.attr in STREAMS or (of_pipeline and node.attr in DATA_SETS)
 
 
-def _loops(tree: ast.AST, leading: set[str]) -> Iterator[int]:
+def _filled(node: ast.AST) -> str:
+    """The name of a list, set or dictionary that a node adds to; empty of any other node."""
+    if isinstance(node, ast.Attribute) and node.attr in ("append", "add", "extend", "update"):
+        return getattr(node.value, "id", "")
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return getattr(node.value, "id", "")
+    return ""
+
+
+def _loops(trees: Iterable[ast.AST], leading: set[str]) -> Iterator[int]:
     """Lines of what `for` runs over, where its body leads to streams, and of comprehensions.
 
-    A comprehension that tests or calculates with what is not here could not be worked out.
+    Loops that fill what these run over lead there, too. A comprehension that tests or calculates
+    with what is not here could not be worked out.
     """
-    for node in ast.walk(tree):
-        if isinstance(node, ast.For):
-            body = [inner for one in node.body for inner in ast.walk(one)]
-            if any(map(leads_directly, body)) or _names(body) & leading:
-                yield from range(node.lineno, (node.iter.end_lineno or node.lineno) + 1)
-        elif isinstance(node, ast.ListComp | ast.DictComp):
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    bodies = {
+        node: [inner for one in node.body for inner in ast.walk(one)]
+        for node in nodes
+        if isinstance(node, ast.For)
+    }
+    direct = [
+        node
+        for node, body in bodies.items()
+        if any(map(leads_directly, body)) or _names(body) & leading
+    ]
+    over = _names(inner for node in direct for inner in ast.walk(node.iter))
+    filling = [node for node, body in bodies.items() if any(_filled(one) in over for one in body)]
+    for loop in (*direct, *filling):
+        yield from range(loop.lineno, (loop.iter.end_lineno or loop.lineno) + 1)
+    for node in nodes:
+        if isinstance(node, ast.ListComp | ast.DictComp):
             (first, *_), inner = node.generators, list(ast.walk(node))
             plain = not first.ifs and not any(isinstance(n, ast.BinOp | ast.Compare) for n in inner)
             if plain:
                 yield from range(first.iter.lineno, (first.iter.end_lineno or 0) + 1)
+
+
+def beyond_spark(path: str | Path) -> bool:
+    """Whether a pipeline's file uses names or parameters that `pyspark.pipelines` has not."""
+    nodes = []
+    with suppress(SyntaxError):
+        nodes = [node for tree in trees_of(str(path)) for node in ast.walk(tree)]
+    imports = (node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import))
+    aliases = {
+        one.asname or one.name
+        for node in imports
+        for one in node.names
+        if f"{getattr(node, 'module', 'pyspark')}.{one.name}".endswith("pyspark.pipelines")
+    }
+    module = importlib.import_module("pyspark.pipelines") if aliases else None
+    for node in nodes:
+        called = node.func if isinstance(node, ast.Call) else node
+        if not isinstance(called, ast.Attribute) or ast.unparse(called.value) not in aliases:
+            continue
+        function = getattr(module, called.attr, None)
+        known = inspect.signature(function).parameters if callable(function) else {}
+        named = {one.arg for one in node.keywords} if isinstance(node, ast.Call) else set()
+        if function is None or named - known.keys() - {None}:
+            return True
+    return False

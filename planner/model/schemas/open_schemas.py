@@ -120,12 +120,18 @@ def retyped(
     return {**columns, first: made}
 
 
-def struct_paths(columns: Mapping[str, DataType]) -> Iterator[tuple[str, ...]]:
-    """Where there are structs, the inner ones first."""
+def nested_paths(
+    columns: Mapping[str, DataType], kind: type[DataType]
+) -> Iterator[tuple[str, ...]]:
+    """Where there are structs, or arrays, the inner ones first; a path goes through arrays, too."""
     for name, type_ in columns.items():
-        if isinstance(type_, StructType):
-            inner = struct_paths({f.name: f.data_type for f in type_.fields})
+        element = type_
+        while isinstance(element, ArrayType):
+            element = element.element_type
+        if isinstance(element, StructType):
+            inner = nested_paths({f.name: f.data_type for f in element.fields}, kind)
             yield from ((name, *path) for path in inner)
+        if isinstance(type_, kind) or isinstance(element, kind):
             yield (name,)
 
 
@@ -163,3 +169,8 @@ def open_type(text: str) -> DataType | None:
     """The type that a placeholder stands for: a string's. None for any other text."""
     known = _CURRENT.get() is not None and is_placeholder(text)
     return STRING if known else None
+
+
+def is_open_text(text: str) -> bool:
+    """Whether a text holds a placeholder: nobody knows what it is a number or a date of."""
+    return _CURRENT.get() is not None and _PLACEHOLDER.search(text) is not None

@@ -10,6 +10,7 @@ from ....planner.model.expressions.core import Call, CaseWhen, Cast, Expression,
 from ....planner.model.expressions.evaluation import evaluate
 from ....planner.model.memo import remembered
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.schemas.open_schemas import is_open_text
 from ....planner.model.schemas.types import (
     ArrayType,
     BooleanType,
@@ -161,6 +162,8 @@ def _check_cast(cast: Cast, origin: Origin | None) -> None:
     if value is None or value.value is None or evaluate(cast) is not None:
         return
     if isinstance(value.type_, StringType) and _is_malformed(str(value.value), target):
+        if is_open_text(str(value.value)):
+            return
         raise _failure(
             "CAST_INVALID_INPUT",
             origin,
