@@ -14,6 +14,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
+from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
 from .plan import SparkPlan, UnaryExec
@@ -58,7 +59,7 @@ class EvalPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MapInPythonExec(UnaryExec):
+class MapInPythonExec(GivesAttributes, UnaryExec):
     """`MapInPandas` and `MapInArrow`: a function over the batches of each partition."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("function",)
@@ -77,13 +78,9 @@ class MapInPythonExec(UnaryExec):
         barrier = str(self.barrier).lower()
         return arguments(plan_text(self.function), listed(self.attributes, max_fields), barrier)
 
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
-
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapGroupsInPythonExec(UnaryExec):
+class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
     """`FlatMapGroupsInPandas` and `FlatMapGroupsInArrow`: a function over each group's rows."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "function")
@@ -104,10 +101,6 @@ class FlatMapGroupsInPythonExec(UnaryExec):
             plan_text(self.function),
             listed(self.attributes, max_fields),
         )
-
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -164,7 +157,7 @@ class AggregateInPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapCoGroupsInPythonExec(SparkPlan):
+class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
     """`FlatMapCoGroupsInPandas` and `...InArrow`: a function over a key's rows of both sides."""
 
     child_fields = ("left", "right")
@@ -190,10 +183,6 @@ class FlatMapCoGroupsInPythonExec(SparkPlan):
             listed(self.attributes, max_fields),
         )
 
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
-
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         left, right = (
             counted("Left output", self.left.output),
@@ -215,7 +204,7 @@ class FlatMapCoGroupsInPythonExec(SparkPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpdateEventTimeColumnExec(UnaryExec):
+class UpdateEventTimeColumnExec(GivesAttributes, UnaryExec):
     """Marks a column of what a stateful function gave as the event time of what follows."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("event_time",)
@@ -229,10 +218,6 @@ class UpdateEventTimeColumnExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         time = alone(self.event_time, max_fields)
         return arguments(time, self.delay_text, str(self.watermark_ms))
-
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)

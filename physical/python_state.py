@@ -9,6 +9,7 @@ from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.python_operators import field_text
+from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.schemas.types import BINARY, INT, LONG, StructField, StructType
 from ..planner.model.text.text import plan_text
 from .distribution import Distribution, UnspecifiedDistribution, stateful_distribution
@@ -19,7 +20,7 @@ from .text import arguments, counted, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonStatefulExec(StateStoreWriter):
+class PythonStatefulExec(GivesAttributes, StateStoreWriter):
     """Base: keys, the function, and when it is called without rows.
 
     Attributes:
@@ -32,10 +33,6 @@ class PythonStatefulExec(StateStoreWriter):
     attributes: Attributes
     function_mode: OutputMode
     batch_timestamp_ms: int = 0
-
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
 
     @property
     def misses_input(self) -> bool:
@@ -76,10 +73,6 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
     @property
     def node_name(self) -> str:
         return "FlatMapGroupsInPandasWithState"
-
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
 
     def arguments(self, max_fields: int) -> str:
         return arguments(

@@ -21,6 +21,7 @@ from .base import NO_METADATA as NO_METADATA
 from .base import Expression as Expression
 from .base import Metadata as Metadata
 from .base import Origin as Origin
+from .base import Typed, TypedColumn
 from .literal import FALSE as FALSE
 from .literal import NULL_LITERAL as NULL_LITERAL
 from .literal import TRUE as TRUE
@@ -35,7 +36,7 @@ AggregateMode = Lit["Partial", "PartialMerge", "Final", "Complete"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttributeReference(Expression):
+class AttributeReference(TypedColumn):
     """A resolved column. `expr_id` names it; the qualifier takes no part in equality."""
 
     name: str
@@ -44,14 +45,6 @@ class AttributeReference(Expression):
     expr_id: int = field(default_factory=fresh_id)
     metadata: Metadata = NO_METADATA
     qualifier: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
-
-    @property
-    def nullable(self) -> bool:
-        return self.is_nullable
 
     @cached_property
     def references(self) -> frozenset[int]:
@@ -76,21 +69,13 @@ class AttributeReference(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LambdaVariable(Expression):
+class LambdaVariable(TypedColumn):
     """A resolved parameter of a lambda."""
 
     name: str
     type_: DataType
     is_nullable: bool = True
     expr_id: int = field(default_factory=fresh_id)
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
-
-    @property
-    def nullable(self) -> bool:
-        return self.is_nullable
 
 
 # ------------------------------------------------------------------------------------- inner
@@ -143,7 +128,7 @@ class Alias(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cast(Expression):
+class Cast(Typed):
     """`CAST(child AS type)`. `implicit`: put in by type coercion, not written by the user."""
 
     child_fields = ("child",)
@@ -153,10 +138,6 @@ class Cast(Expression):
     mode: EvalMode = "ANSI"
     time_zone: str | None = None
     implicit: bool = False
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
 
     @cached_property
     def nullable(self) -> bool:
