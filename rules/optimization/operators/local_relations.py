@@ -9,20 +9,15 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import LocalRelation
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, rewrite_up
-
-_OVER = frozenset((LocalRelation,))
+from ...common.trees import bottom_up, replace_attributes
 
 
-def convert_to_local_relations(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(LogicalPlan, holding=(LocalRelation,))
+def convert_to_local_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Project [a + 1 AS b], LocalRelation [a]` -> `LocalRelation [b]`; so filters and limits.
 
     Where an expression's value is not known here the operator stays. Idempotent.
     """
-    return rewrite_up(plan, _converted, _OVER)
-
-
-def _converted(node: LogicalPlan) -> LogicalPlan:
     match node:
         case Project(project_list=items, child=LocalRelation() as table):
             return _projected(items, table) or node

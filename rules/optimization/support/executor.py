@@ -59,8 +59,12 @@ class Batch:
 
 
 def rule(apply: RuleFunction, *kinds: type, uses: tuple[type, ...] = ()) -> Rule:
-    """A rule that needs one of these operators in the plan, and one of these expressions."""
-    return Rule(apply, frozenset(kinds), uses)
+    """A rule that needs one of these operators in the plan, and one of these expressions.
+
+    Without operators they are those that the rule names itself, if it does.
+    """
+    own: Kinds = getattr(apply, "kinds", frozenset())
+    return Rule(apply, frozenset(kinds) or own, uses)
 
 
 _running: ContextVar[tuple[Batch, ...]] = ContextVar("batches that run")
