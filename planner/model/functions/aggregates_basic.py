@@ -47,8 +47,6 @@ from .aggregates_common import (
     nullable,
     planned_only,
     present,
-    require_count,
-    require_orderable,
     simple_forms,
     with_arguments,
 )
@@ -56,7 +54,7 @@ from .build import call as build
 from .build import if_else, long, null, struct
 from .coercion import cast_unless_same
 from .inputs import parameter
-from .mismatch import ArgumentError, unexpected_type
+from .mismatch import ArgumentError, require_count, require_orderable, unexpected_type
 
 # ------------------------------------------------------------------------------------- count
 

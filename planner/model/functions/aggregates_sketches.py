@@ -32,7 +32,6 @@ from .aggregates_common import (
     not_nullable,
     object_aggregate,
     present,
-    require_count,
     with_arguments,
 )
 from .aggregates_counts import (
@@ -43,7 +42,7 @@ from .aggregates_counts import (
 )
 from .coercion import cast_unless_same
 from .inputs import parameter
-from .mismatch import diff_types, unexpected_type
+from .mismatch import diff_types, require_count, unexpected_type
 from .percentages import (
     ordered,
     require_bins,

@@ -30,9 +30,14 @@ from .coercion import (
     merge_types,
     wider_without_strings,
 )
-from .comparisons import is_orderable
 from .inputs import parameter
-from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import (
+    require_count,
+    require_orderable,
+    type_mismatch,
+    unexpected_type,
+    wrong_argument_count,
+)
 from .operator_values import is_in
 from .shapes import always_null, check_types, like_call, named, replaced, scalar, with_arguments
 
@@ -64,8 +69,7 @@ def _with_element(
     """Check `f(array, element)`: both at the common type of the elements."""
 
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != 2 + len(extra):
-            raise wrong_argument_count(call.name, str(2 + len(extra)), len(call.arguments))
+        require_count(call, 2 + len(extra))
         array, element = call.arguments[0], call.arguments[position]
         kind = array.data_type
         if not isinstance(kind, ArrayType):
@@ -99,8 +103,7 @@ def _grown(call: Call) -> DataType:
 
 
 def _two_arrays(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     arrays = all(isinstance(a.data_type, ArrayType) for a in call.arguments)
     sides = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
     if sides is None:
@@ -148,13 +151,7 @@ def _array_join(call: Call, conf: Conf) -> Expression:
 
 
 def _ordered(call: Call, conf: Conf) -> Expression:
-    if not is_orderable(element_of(call.arguments[0])):
-        raise type_mismatch(
-            "INVALID_ORDERING_TYPE",
-            pretty(call),
-            functionName=to_sql_id(call.name),
-            dataType=to_sql_type(call.arguments[0].data_type),
-        )
+    require_orderable(call, 0)
     return call
 
 

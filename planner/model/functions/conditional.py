@@ -18,13 +18,19 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id, to_sql_type
+from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, merge_types
-from .comparisons import is_orderable
 from .math_values import unless_nan
-from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import (
+    diff_types,
+    require_count,
+    require_orderable,
+    type_mismatch,
+    unexpected_type,
+    wrong_argument_count,
+)
 from .operator_values import extreme
 from .shapes import (
     check_types,
@@ -38,8 +44,7 @@ from .shapes import (
 
 
 def _count(call: Call, expected: int) -> None:
-    if len(call.arguments) != expected:
-        raise wrong_argument_count(call.name, str(expected), len(call.arguments))
+    require_count(call, expected)
 
 
 def as_condition(call: Call, position: int, conf: Conf) -> Expression:
@@ -84,14 +89,10 @@ def _same_types(
         values = coerce_to_common(call.arguments, conf, strings=strings)
         if values is None:
             raise diff_types(call, choice=call.name == "coalesce")
-        if ordered and not is_orderable(values[0].data_type):
-            raise type_mismatch(
-                "INVALID_ORDERING_TYPE",
-                pretty(call),
-                functionName=to_sql_id(call.name),
-                dataType=to_sql_type(values[0].data_type),
-            )
-        return with_arguments(call, values)
+        typed = with_arguments(call, values)
+        if ordered:
+            require_orderable(typed, 0)
+        return typed
 
     return check
 

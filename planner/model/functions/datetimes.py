@@ -33,7 +33,7 @@ from . import time_values as values
 from .cast_values import MICROS
 from .coercion import cast_to
 from .datetime_fields import EPOCH
-from .mismatch import ArgumentError, wrong_argument_count
+from .mismatch import ArgumentError, require_count, wrong_argument_count
 from .operator_values import add_months
 from .shapes import (
     always_null,
@@ -150,8 +150,7 @@ def _interval_maker(name: str, kinds: list[str], result: DataType, extra: str = 
 
 def _check_date_add(call: Call, conf: Conf) -> Expression:
     """Days are whole numbers of at most 32 bits, or a string that says one."""
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     day, count = call.arguments
     if isinstance(count.data_type, StringType):
         call = like_call(call, call.name, day, cast_to(count, INT, conf))

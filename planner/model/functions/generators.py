@@ -26,7 +26,13 @@ from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
-from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import (
+    non_foldable,
+    require_count,
+    type_mismatch,
+    unexpected_type,
+    wrong_argument_count,
+)
 from .shapes import with_arguments
 
 
@@ -36,8 +42,7 @@ def _inner(call: Call) -> Call:
 
 
 def _check_explode(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 1:
-        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    require_count(call, 1)
     if not isinstance(call.arguments[0].data_type, ArrayType | MapType):
         raise unexpected_type(_inner(call), 0, '("ARRAY" or "MAP")')
     return call
@@ -63,8 +68,7 @@ def _replicated(call: Call) -> DataType:
 
 
 def _check_inline(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 1:
-        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    require_count(call, 1)
     kind = call.arguments[0].data_type
     if not (isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)):
         raise unexpected_type(_inner(call), 0, '"ARRAY<STRUCT>"')

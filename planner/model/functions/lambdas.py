@@ -12,7 +12,7 @@ from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapT
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
-from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import require_count, type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import like_call, named, with_arguments
 
 
@@ -28,8 +28,7 @@ def _checked(
     wanted: str, count: int, *, predicate: bool = False, walked: int = 1
 ) -> Callable[[Call, Conf], Expression]:
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != count:
-            raise wrong_argument_count(call.name, str(count), len(call.arguments))
+        require_count(call, count)
         kind = ArrayType if wanted == "ARRAY" else MapType
         for position, value in enumerate(call.arguments[:walked]):
             if not isinstance(value.data_type, kind):
@@ -72,8 +71,7 @@ def _identity(data_type: DataType, nullable: bool) -> LambdaFunction:
 
 def _check_aggregate(call: Call, conf: Conf) -> Expression:
     """Without a last step the result is what was accumulated."""
-    if len(call.arguments) not in (3, 4):
-        raise wrong_argument_count(call.name, "[3, 4]", len(call.arguments))
+    require_count(call, 3, 4)
     if not isinstance(call.arguments[0].data_type, ArrayType):
         raise unexpected_type(call, 0, '"ARRAY"')
     zero, merge = call.arguments[1], call.arguments[2]

@@ -19,7 +19,7 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..tree import replace
 from . import math_values as values
-from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
+from .mismatch import non_foldable, non_foldable_argument, require_count, wrong_argument_count
 from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
 from .shapes import (
@@ -120,8 +120,7 @@ def _constant_scale(call: Call, conf: Conf) -> Expression:
 
 def _check_ceil(call: Call, conf: Conf) -> Expression:
     """One argument: a whole number; two: a decimal, as many digits behind as asked for."""
-    if len(call.arguments) not in (1, 2):
-        raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
+    require_count(call, 1, 2)
     if len(call.arguments) == 1:
         return check_types(call, ["double|decimal|bigint"], conf)
     if not call.arguments[1].foldable:
@@ -162,8 +161,7 @@ def _ceil(name: str) -> FunctionSpec:
 
 
 def _check_pmod(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     return check_operands(coerce_operands(call, conf, "numeric"), "numeric")
 
 

@@ -6,19 +6,17 @@ from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import BOOLEAN, BooleanType, NullType, same_shape
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id, to_sql_type
-from ..text.text import pretty
 from ..tree import replace
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to
-from .comparisons import is_orderable
 from .mismatch import (
     binary_diff_types,
     binary_wrong_type,
     diff_types,
     failed_call,
-    type_mismatch,
+    require_count,
+    require_orderable,
     wrong_argument_count,
 )
 from .operands import coerce_operands
@@ -26,8 +24,7 @@ from .shapes import check_types, common_reference, never_null, resolve_like, sca
 
 
 def _check_logic(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     typed = call
     if conf.ansi:
         # As for any operator: a string takes the other operand's type, whatever it is.
@@ -89,13 +86,7 @@ def _check_in(call: Call, conf: Conf) -> Expression:
     first = typed.arguments[0].data_type
     if not all(same_shape(first, a.data_type) for a in typed.arguments[1:]):
         raise diff_types(call)
-    if not is_orderable(typed.arguments[0].data_type):
-        raise type_mismatch(
-            "INVALID_ORDERING_TYPE",
-            pretty(call),
-            functionName=to_sql_id("in"),
-            dataType=to_sql_type(typed.arguments[0].data_type),
-        )
+    require_orderable(typed, 0)
     return typed
 
 
@@ -115,8 +106,7 @@ def _inset_text(call: Call, show: Show) -> str:
 
 
 def _check_between(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 3:
-        raise wrong_argument_count(call.name, "3", len(call.arguments))
+    require_count(call, 3)
     # Spark tests each side against a reference to the value, which stands in its messages.
     value, low, high = call.arguments
     reference = common_reference(value)

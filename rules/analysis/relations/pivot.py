@@ -15,13 +15,19 @@ from ....planner.model.expressions.core import (
     to_attribute,
 )
 from ....planner.model.expressions.evaluation import evaluate
-from ....planner.model.functions.aggregates_common import is_orderable
 from ....planner.model.functions.aggregates_pivot import keeps_values_of
 from ....planner.model.ids import fresh_id
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.pivot import UnresolvedPivot
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import NULL, STRING, StructType, quote_if_needed, same_type
+from ....planner.model.schemas.types import (
+    NULL,
+    STRING,
+    StructType,
+    is_orderable,
+    quote_if_needed,
+    same_type,
+)
 from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
