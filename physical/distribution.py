@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..planner.model.expressions.core import (
-    Alias,
     AttributeReference,
     Expression,
     SortOrder,
     to_attribute,
+    without_alias,
 )
 from ..planner.model.expressions.equality import Canonical, all_same, canonical
 from ..planner.model.frozen import dataclass
@@ -280,7 +280,7 @@ def _names(results: Sequence[Expression]) -> dict[Canonical, list[AttributeRefer
     """Each expression that the results give a column to, with those columns."""
     names: dict[Canonical, list[AttributeReference]] = {}
     for result in results:
-        child = result.child if isinstance(result, Alias) else result
+        child = without_alias(result)
         names.setdefault(canonical(child), []).append(to_attribute(result))
     return names
 

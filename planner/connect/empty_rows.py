@@ -10,7 +10,7 @@ from pyspark.sql.connect.types import proto_schema_to_pyspark_data_type
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..model.expressions.core import AggregateExpression, Alias, Expression
+from ..model.expressions.core import AggregateExpression, Alias, Expression, without_alias
 from ..model.expressions.evaluation import evaluate
 from ..model.plans.logical import Aggregate, Project
 from ..model.plans.query_plan import LogicalPlan
@@ -45,7 +45,7 @@ def empty_rows(plan: LogicalPlan) -> list[Message]:
 
 def _constant(expression: Expression) -> object:
     """The value of a constant number or text of a query without a table; of all else none."""
-    found = evaluate(expression.child if isinstance(expression, Alias) else expression)
+    found = evaluate(without_alias(expression))
     value = None if found is None else found.value
     return value if isinstance(value, int | float | str) else None
 

@@ -326,3 +326,8 @@ def to_attribute(expression: Expression) -> AttributeReference:
     if isinstance(expression, Alias):
         return expression.to_attribute()
     raise TypeError(f"not a named expression: {expression!r}")
+
+
+def without_alias(expression: Expression) -> Expression:
+    """What stands under an alias; anything else is itself."""
+    return expression.child if isinstance(expression, Alias) else expression

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Alias, Expression, Literal, lit
+from ....planner.model.expressions.core import Expression, Literal, lit, without_alias
 from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.plans.logical import (
     Aggregate,
@@ -106,7 +106,7 @@ def push_single_limit_through_groups(node: GlobalLimit, conf: Conf) -> LogicalPl
 
 def _groups_only(plan: Aggregate) -> bool:
     keys = ExpressionSet(plan.grouping)
-    values = (e.child if isinstance(e, Alias) else e for e in plan.aggregates)
+    values = (without_alias(e) for e in plan.aggregates)
     return bool(plan.grouping) and all(e.foldable or e in keys for e in values)
 
 

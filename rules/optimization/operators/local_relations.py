@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Alias, Expression, Literal, to_attribute
+from ....planner.model.expressions.core import (
+    Expression,
+    Literal,
+    to_attribute,
+    without_alias,
+)
 from ....planner.model.expressions.evaluation import evaluate
 from ....planner.model.plans.logical import Filter, GlobalLimit, LocalLimit, Project
 from ....planner.model.plans.query_plan import LogicalPlan
@@ -42,16 +47,12 @@ def _values(
         columns: dict[int, Expression] = {
             a.expr_id: value for a, value in zip(table.attributes, row, strict=True)
         }
-        found = [evaluate(replace_attributes(_bare(e), columns)) for e in expressions]
+        found = [evaluate(replace_attributes(without_alias(e), columns)) for e in expressions]
         values = tuple(value for value in found if value is not None)
         if len(values) < len(found):
             return None
         rows.append(values)
     return tuple(rows)
-
-
-def _bare(expression: Expression) -> Expression:
-    return expression.child if isinstance(expression, Alias) else expression
 
 
 def _projected(items: tuple[Expression, ...], table: LocalRelation) -> LogicalPlan | None:

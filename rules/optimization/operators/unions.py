@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from ....planner.model.expressions.core import Alias, AttributeReference, Expression
+from ....planner.model.expressions.core import Alias, AttributeReference, Expression, without_alias
 from ....planner.model.expressions.equality import signature
 from ....planner.model.plans.logical import Deduplicate, Distinct, Project, Union
 from ....planner.model.plans.query_plan import LogicalPlan
@@ -81,7 +81,7 @@ def drop_repeated_inputs(node: Distinct | Deduplicate, conf: Conf) -> LogicalPla
 def _without_renaming(plan: LogicalPlan) -> LogicalPlan:
     match plan:
         case Project(child=child, project_list=items):
-            given = [e.child if isinstance(e, Alias) else e for e in items]
+            given = [without_alias(e) for e in items]
             ids = [e.expr_id for e in given if isinstance(e, AttributeReference)]
             if ids == [a.expr_id for a in child.output] and len(ids) == len(items):
                 return child
