@@ -10,6 +10,7 @@ from ..planner.model.expressions.core import (
     AttributeReference,
     Expression,
     SortOrder,
+    ascending,
     to_attribute,
 )
 from ..planner.model.expressions.python_functions import PythonUDF
@@ -21,11 +22,6 @@ from .plan import SparkPlan, UnaryExec
 from .text import alone, arguments, counted, listed
 
 Attributes = tuple[AttributeReference, ...]
-
-
-def ascending(keys: Attributes) -> tuple[SortOrder, ...]:
-    """The order in which a group's rows stand together."""
-    return tuple(SortOrder(child=key) for key in keys)
 
 
 def clustered(keys: Attributes) -> Distribution:

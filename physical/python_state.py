@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..planner.model.expressions.core import AttributeReference, SortOrder
+from ..planner.model.expressions.core import AttributeReference, SortOrder, ascending
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
@@ -14,7 +14,7 @@ from ..planner.model.schemas.types import BINARY, INT, LONG, StructField, Struct
 from ..planner.model.text.text import plan_text
 from .distribution import Distribution, UnspecifiedDistribution, stateful_distribution
 from .plan import SparkPlan, StateStoreWriter, UnaryExec, state_columns
-from .python_operators import Attributes, ascending
+from .python_operators import Attributes
 from .state import NO_WATERMARK, OutputMode
 from .text import arguments, counted, cut, listed
 
@@ -54,10 +54,6 @@ class PythonStatefulExec(GivesAttributes, StateStoreWriter):
             str(NO_WATERMARK if eviction is None else eviction),
         )
 
-    @property
-    def _state_text(self) -> str | None:
-        return None if self.state_info is None else self.state_info.text
-
 
 @dataclass(frozen=True, kw_only=True)
 class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
@@ -80,7 +76,7 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
             listed(self.keys, max_fields),
             listed(self.attributes, max_fields),
             _fields(self.state_type, max_fields),
-            self._state_text,
+            self.state_text,
             str(self.state_format_version),
             self.function_mode.capitalize(),
             self.timeout,
@@ -150,7 +146,7 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
             listed(self.attributes, max_fields),
             self.function_mode.capitalize(),
             self.time_mode,
-            self._state_text,
+            self.state_text,
             *self._times,
             self.rows,
             "true",

@@ -7,6 +7,7 @@ means (types, nullability, its texts) is in the function registry (`registry.py`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Literal as Lit
 
@@ -313,6 +314,11 @@ class SortOrder(Expression):
     @property
     def data_type(self) -> DataType:
         return self.child.data_type
+
+
+def ascending(keys: Iterable[Expression]) -> tuple[SortOrder, ...]:
+    """The order in which rows with equal keys stand together."""
+    return tuple(SortOrder(child=key) for key in keys)
 
 
 def to_attribute(expression: Expression) -> AttributeReference:

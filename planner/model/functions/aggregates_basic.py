@@ -40,7 +40,6 @@ from .aggregates_common import (
     Check,
     always,
     counted,
-    first_type,
     gathered_forms,
     mismatch,
     not_nullable,
@@ -55,6 +54,7 @@ from .build import if_else, long, null, struct
 from .coercion import cast_unless_same
 from .inputs import parameter
 from .mismatch import ArgumentError, require_count, require_orderable, unexpected_type
+from .shapes import first_type
 
 # ------------------------------------------------------------------------------------- count
 

@@ -63,11 +63,6 @@ def with_arguments(call: Call, *arguments: Expression) -> Call:
     return replace(call, arguments=arguments)
 
 
-def first_type(call: Call) -> DataType:
-    """The type of the first argument."""
-    return call.arguments[0].data_type
-
-
 def always(data_type: DataType) -> Callable[[Call], DataType]:
     """A result type that does not depend on the arguments."""
     return lambda call: data_type

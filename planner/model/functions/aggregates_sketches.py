@@ -26,7 +26,6 @@ from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from .aggregates_common import (
     OBJECT_FORMS,
     always,
-    first_type,
     gathered_forms,
     mismatch,
     not_nullable,
@@ -47,7 +46,7 @@ from .percentages import (
     ordered,
     require_bins,
 )
-from .shapes import check_types, named
+from .shapes import check_types, first_type, named
 
 # ----------------------------------------------------------------------------- mode, histogram
 

@@ -32,7 +32,6 @@ from .aggregates_common import (
     COUNT_BUFFER,
     NUMERIC_OR_INTERVAL,
     counted,
-    first_type,
     is_ansi_interval,
     nullable,
     with_arguments,
@@ -41,6 +40,7 @@ from .build import call as build
 from .build import cast_as, double, if_else, long, when
 from .coercion import bounded_decimal, cast_unless_same
 from .mismatch import require_count, unexpected_type
+from .shapes import first_type
 
 
 def _months(value: Expression) -> Expression:

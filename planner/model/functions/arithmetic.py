@@ -26,7 +26,7 @@ from .coercion import adjusted_decimal, cast_to
 from .datetime_arithmetic import add_datetime, interval_times, subtract_datetime
 from .mismatch import require_count
 from .operands import _NUMERIC, check_operands, coerce_operands, infix, strings_as_doubles
-from .shapes import always_null, resolve, scalar, with_arguments
+from .shapes import always_null, first_type, resolve, scalar, with_arguments
 
 _INTERVALS = '"INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL"'
 
@@ -189,10 +189,6 @@ def _operator(
     )
 
 
-def _first(call: Call) -> DataType:
-    return call.arguments[0].data_type
-
-
 def _negative_text(call: Call, show: Show) -> str:
     (value,) = (show(argument) for argument in call.arguments)
     return f"(- {value})" if call.options == (_SIGN,) else f"negative({value})"
@@ -266,7 +262,7 @@ register(
     _operator(
         "&",
         _check_bits,
-        _first,
+        first_type,
         commutative=True,
         associative=True,
         ansi_free=True,
@@ -275,7 +271,7 @@ register(
     _operator(
         "|",
         _check_bits,
-        _first,
+        first_type,
         commutative=True,
         associative=True,
         ansi_free=True,
@@ -284,7 +280,7 @@ register(
     _operator(
         "^",
         _check_bits,
-        _first,
+        first_type,
         commutative=True,
         associative=True,
         ansi_free=True,

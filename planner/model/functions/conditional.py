@@ -22,6 +22,7 @@ from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, merge_types
+from .collections import merged
 from .math_values import unless_nan
 from .mismatch import (
     diff_types,
@@ -95,10 +96,6 @@ def _same_types(
         return typed
 
     return check
-
-
-def _merged(call: Call) -> DataType:
-    return merge_types([a.data_type for a in call.arguments])
 
 
 def _all_nullable(call: Call) -> bool:
@@ -215,7 +212,7 @@ register(
     FunctionSpec(
         name="coalesce",
         kind="scalar",
-        data_type=_merged,
+        data_type=merged,
         nullable=_all_nullable,
         check=_same_types(1),
         conditional=True,
@@ -229,7 +226,7 @@ register(
     FunctionSpec(
         name="greatest",
         kind="scalar",
-        data_type=_merged,
+        data_type=merged,
         evaluate=extreme(1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),
@@ -243,7 +240,7 @@ register(
     FunctionSpec(
         name="least",
         kind="scalar",
-        data_type=_merged,
+        data_type=merged,
         evaluate=extreme(-1),
         nullable=_all_nullable,
         check=_same_types(2, strings=False, ordered=True),

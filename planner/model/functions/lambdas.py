@@ -13,11 +13,7 @@ from ..settings.conf import Conf
 from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from .mismatch import require_count, type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import like_call, named, with_arguments
-
-
-def _first(call: Call) -> DataType:
-    return call.arguments[0].data_type
+from .shapes import first_type, like_call, named, with_arguments
 
 
 def _nullable_first(call: Call) -> bool:
@@ -46,14 +42,14 @@ def _transformed(call: Call) -> DataType:
 
 
 def _with_keys(call: Call) -> DataType:
-    kind = _first(call)
+    kind = first_type(call)
     if not isinstance(kind, MapType):
         return kind
     return MapType(call.arguments[1].data_type, kind.value_type, kind.value_contains_null)
 
 
 def _with_values(call: Call) -> DataType:
-    kind, body = _first(call), call.arguments[-1]
+    kind, body = first_type(call), call.arguments[-1]
     if not isinstance(kind, MapType):
         return kind
     return MapType(kind.key_type, body.data_type, body.nullable)
@@ -146,7 +142,7 @@ def _zipped(call: Call) -> DataType:
 
 
 def _zipped_map(call: Call) -> DataType:
-    kind, body = _first(call), call.arguments[-1]
+    kind, body = first_type(call), call.arguments[-1]
     if not isinstance(kind, MapType):
         return kind
     return MapType(kind.key_type, body.data_type, body.nullable)
@@ -231,7 +227,9 @@ def _spec(
 
 register(
     _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed, reads_clock="never"),
-    _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), _first, reads_clock="never"),
+    _spec(
+        "filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), first_type, reads_clock="never"
+    ),
     _spec(
         "exists",
         _OF_ARRAYS,
@@ -261,7 +259,7 @@ register(
         "array_sort",
         _COMPARED,
         _check_array_sort,
-        _first,
+        first_type,
         codegen=False,
         text=_text(", false"),
         sql=_array_sort_sql,
@@ -269,7 +267,7 @@ register(
     _spec(
         "zip_with", _ZIPPED, _checked("ARRAY", 3, walked=2), _zipped, _two_nullable, codegen=False
     ),
-    _spec("map_filter", _OF_MAPS, _checked("MAP", 2, predicate=True), _first, codegen=False),
+    _spec("map_filter", _OF_MAPS, _checked("MAP", 2, predicate=True), first_type, codegen=False),
     _spec("transform_keys", _OF_MAPS, _checked("MAP", 2), _with_keys, codegen=False),
     _spec("transform_values", _OF_MAPS, _checked("MAP", 2), _with_values, codegen=False),
     _spec(
