@@ -29,7 +29,6 @@ class ScalaUDF(UserFunction):
         return FunctionSpec(
             name=SCALA_FUNCTION,
             options_hold="names",
-            kind="scalar",
             data_type=lambda call: self.type_,
             nullable=lambda call: self.may_be_null,
             text=_text,

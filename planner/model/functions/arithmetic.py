@@ -175,7 +175,6 @@ def _operator(
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=result,
         nullable=nullable,
         check=check,

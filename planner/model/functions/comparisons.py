@@ -154,7 +154,6 @@ def _comparison(name: str, **fields: Any) -> FunctionSpec:
     null_safe = name == "<=>"
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         nullable=never_null if null_safe else null_if_any,
         check=coerce_comparison,
@@ -228,7 +227,6 @@ register(
     ),
     FunctionSpec(
         name="<>",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_not_equal,
         aliases=("!=",),

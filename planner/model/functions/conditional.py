@@ -125,7 +125,6 @@ def _replaced(
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: build(call).data_type,
         nullable=lambda call: build(call).nullable,
         check=check,
@@ -194,7 +193,6 @@ def _as_double(expression: Expression, conf: Conf) -> Expression:
 register(
     FunctionSpec(
         name="if",
-        kind="scalar",
         data_type=_branches,
         nullable=_branch_nullable,
         check=_check_if,
@@ -211,7 +209,6 @@ register(
     ),
     FunctionSpec(
         name="coalesce",
-        kind="scalar",
         data_type=merged,
         nullable=_all_nullable,
         check=_same_types(1),
@@ -225,7 +222,6 @@ register(
     ),
     FunctionSpec(
         name="greatest",
-        kind="scalar",
         data_type=merged,
         evaluate=extreme(1),
         nullable=_all_nullable,
@@ -239,7 +235,6 @@ register(
     ),
     FunctionSpec(
         name="least",
-        kind="scalar",
         data_type=merged,
         evaluate=extreme(-1),
         nullable=_all_nullable,
@@ -274,7 +269,6 @@ register(
     _replaced("nullifzero", 1, _nullifzero),
     FunctionSpec(
         name="nanvl",
-        kind="scalar",
         data_type=lambda call: call.arguments[0].data_type,
         check=_check_nanvl,
         conditional=True,

@@ -214,7 +214,6 @@ register(
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
     FunctionSpec(
         name="decode",
-        kind="scalar",
         data_type=_decode_type,
         nullable=_decode_nullable,
         check=_check_decode,
@@ -224,7 +223,6 @@ register(
     *named(
         FunctionSpec(
             name="to_char",
-            kind="scalar",
             data_type=lambda call: STRING,
             check=_to_char,
             null_intolerant=True,

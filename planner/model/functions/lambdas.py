@@ -213,7 +213,6 @@ def _spec(
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=result,
         nullable=nullable,
         check=check,

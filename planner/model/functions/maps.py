@@ -190,7 +190,6 @@ def _contains_key(call: Call) -> Expression:
 register(
     FunctionSpec(
         name="element_at",
-        kind="scalar",
         data_type=_element_type,
         nullable=lambda call: True,
         check=_check_element_at,
@@ -205,7 +204,6 @@ register(
     ),
     FunctionSpec(
         name="try_element_at",
-        kind="scalar",
         data_type=_element_type,
         nullable=lambda call: True,
         check=_check_element_at,

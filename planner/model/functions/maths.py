@@ -145,7 +145,6 @@ def _ceil(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=_ceil_type,
         nullable=always_null,
         check=_check_ceil,
@@ -222,7 +221,6 @@ def _try(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: build(call).data_type,
         nullable=always_null,
         check=check,
@@ -336,7 +334,6 @@ register(
     ),
     FunctionSpec(
         name="pmod",
-        kind="scalar",
         data_type=_remainder,
         nullable=always_null,
         check=_check_pmod,
@@ -349,7 +346,6 @@ register(
     FunctionSpec(
         name="mod",
         same_as="%",
-        kind="scalar",
         data_type=_remainder,
         nullable=always_null,
         check=_check_pmod,

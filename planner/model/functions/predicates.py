@@ -54,7 +54,6 @@ def _logic_spec(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_check_logic,
         text=show_logic,
@@ -192,7 +191,6 @@ register(
     ),
     FunctionSpec(
         name="in",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_check_in,
         text=_in_text,
@@ -209,7 +207,6 @@ register(
     ),
     FunctionSpec(
         name="inset",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         text=_inset_text,
         pretty=_in_pretty,
@@ -222,7 +219,6 @@ register(
     ),
     FunctionSpec(
         name="between",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_check_between,
         replacement=between_replacement,

@@ -255,7 +255,6 @@ def replaced(
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: build(call).data_type,
         nullable=lambda call: build(call).nullable,
         check=check,

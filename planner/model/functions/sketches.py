@@ -202,7 +202,6 @@ register(
     scalar("hll_sketch_estimate", "!binary", LONG, codegen=False),
     FunctionSpec(
         name="hll_union",
-        kind="scalar",
         data_type=always(BINARY),
         nullable=null_if_any,
         check=_check_union,

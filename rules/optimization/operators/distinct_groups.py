@@ -169,7 +169,7 @@ class _Rewriting:
 
         chosen = aggregate.filter
         new = AggregateExpression(
-            function=_over(aggregate.function, self.input_columns),
+            function=_of_columns(aggregate.function, self.input_columns),
             filter=None if chosen is None else chosen.transform_up(column),
         )
         return Alias(child=new, name=_named(aggregate).name)
@@ -189,14 +189,14 @@ class _Rewriting:
         chosen = self._in_group(number)
         if aggregate.filter is not None:
             chosen = call("and", chosen, tests[canonical(aggregate.filter)])
-        function = _over(aggregate.function, self.value_columns)
+        function = _of_columns(aggregate.function, self.value_columns)
         return replace(aggregate, function=function, distinct=False, filter=chosen)
 
     def _in_group(self, number: int) -> Call:
         return call("=", self.gid, lit(number))
 
 
-def _over(function: Call, columns: _Columns) -> Call:
+def _of_columns(function: Call, columns: _Columns) -> Call:
     arguments = tuple(a if a.foldable else columns.get(canonical(a), a) for a in function.arguments)
     return replace(function, arguments=arguments)
 

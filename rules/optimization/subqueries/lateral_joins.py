@@ -23,7 +23,7 @@ def inline_lateral_joins(node: LateralJoin, conf: Conf) -> LogicalPlan:
     """
     if node.condition is not None:
         return node
-    made = _over(node.query.plan, node.child)
+    made = _on_left_side(node.query.plan, node.child)
     if made is None:
         return node
     wanted = (*node.child.output, *node.query.plan.output)
@@ -32,21 +32,21 @@ def inline_lateral_joins(node: LateralJoin, conf: Conf) -> LogicalPlan:
     return made
 
 
-def _over(plan: LogicalPlan, below: LogicalPlan) -> LogicalPlan | None:
+def _on_left_side(plan: LogicalPlan, below: LogicalPlan) -> LogicalPlan | None:
     """What stands over no relation, over the left side of the join instead."""
     match plan:
         case OneRowRelation():
             return below
         case SubqueryAlias(child=child):
-            return _over(child, below)
+            return _on_left_side(child, below)
         case Project(project_list=items, child=child):
-            inner = _over(child, below)
+            inner = _on_left_side(child, below)
             if inner is None:
                 return None
             new = tuple(e.transform_up(without_outer) for e in items)
             return Project(project_list=(*below.output, *new), child=inner)
         case Generate(generator=generator, child=child):
-            inner = _over(child, below)
+            inner = _on_left_side(child, below)
             if inner is None:
                 return None
             new_generator = generator.transform_up(without_outer)
