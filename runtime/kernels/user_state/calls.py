@@ -202,7 +202,7 @@ class _Given:
         self._frames = None
         if kernel.rows_as == "pandas":
             self._frames = Frames(rows, starts, kernel.settings)
-            known: Any = namedtuple("_Names", self._names, rename=True)
+            known: Any = namedtuple("_Names", self._names, rename=True)  # type: ignore[misc]
             self._names = known._fields
 
     def has(self, group: int) -> bool:
