@@ -258,32 +258,17 @@ register(
         tolerant="try_divide",
         parsed_operands=(2, 2),
     ),
-    _operator(
-        "&",
-        _check_bits,
-        first_type,
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        parsed_operands=(2, 2),
-    ),
-    _operator(
-        "|",
-        _check_bits,
-        first_type,
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        parsed_operands=(2, 2),
-    ),
-    _operator(
-        "^",
-        _check_bits,
-        first_type,
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        parsed_operands=(2, 2),
+    *(
+        _operator(
+            name,
+            _check_bits,
+            first_type,
+            commutative=True,
+            associative=True,
+            ansi_free=True,
+            parsed_operands=(2, 2),
+        )
+        for name in ("&", "|", "^")
     ),
     scalar(
         "~",

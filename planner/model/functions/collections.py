@@ -155,9 +155,9 @@ def _ordered(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _insert(call: Call, at: int) -> Expression:
+def _insert(call: Call, place: int) -> Expression:
     array, element = call.arguments
-    return like_call(call, "array_insert", array, lit(at), element)
+    return like_call(call, "array_insert", array, lit(place), element)
 
 
 def _compact(call: Call) -> Expression:
@@ -218,6 +218,31 @@ def _set_operation(name: str, evaluate: Callable[..., object], **fields: Any) ->
     return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate, **fields)
 
 
+def _inserted_at(name: str, place: int) -> FunctionSpec:
+    """A function that puts an element at the beginning of an array, or at its end."""
+    return scalar(
+        name,
+        "array, any",
+        _grown,
+        check=_with_element(),
+        nullable=lambda call: call.arguments[0].nullable,
+        replacement=lambda call: _insert(call, place),
+        constant_text="data",
+    )
+
+
+def _extreme(name: str, choose: Callable[..., Any]) -> FunctionSpec:
+    return scalar(
+        name,
+        "array",
+        _first_element,
+        then=_ordered,
+        nullable=always_null,
+        evaluate=values.extreme_item(choose),
+        reads_clock="never",
+    )
+
+
 def _nullable_elements(call: Call) -> bool:
     kind = call.arguments[0].data_type
     inner = kind.contains_null if isinstance(kind, ArrayType) else True
@@ -267,24 +292,8 @@ register(
         evaluate=values.removed_value,
         constant_text="data",
     ),
-    scalar(
-        "array_append",
-        "array, any",
-        _grown,
-        check=_with_element(),
-        nullable=lambda call: call.arguments[0].nullable,
-        replacement=lambda call: _insert(call, -1),
-        constant_text="data",
-    ),
-    scalar(
-        "array_prepend",
-        "array, any",
-        _grown,
-        check=_with_element(),
-        nullable=lambda call: call.arguments[0].nullable,
-        replacement=lambda call: _insert(call, 1),
-        constant_text="data",
-    ),
+    _inserted_at("array_append", -1),
+    _inserted_at("array_prepend", 1),
     scalar(
         "array_insert",
         "array, int, any",
@@ -320,24 +329,8 @@ register(
         costly=True,
         constant_text="data",
     ),
-    scalar(
-        "array_max",
-        "array",
-        _first_element,
-        then=_ordered,
-        nullable=always_null,
-        evaluate=values.extreme_item(max),
-        reads_clock="never",
-    ),
-    scalar(
-        "array_min",
-        "array",
-        _first_element,
-        then=_ordered,
-        nullable=always_null,
-        evaluate=values.extreme_item(min),
-        reads_clock="never",
-    ),
+    _extreme("array_max", max),
+    _extreme("array_min", min),
     scalar(
         "array_repeat",
         "any, !int",

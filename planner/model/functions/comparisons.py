@@ -166,6 +166,8 @@ def _comparison(name: str, **fields: Any) -> FunctionSpec:
         ansi_free=True,
         pushed_into_branches=True,
         reads_clock="never",
+        parsed_operands=(2, 2),
+        constant_text="data",
         **fields,
     )
 
@@ -176,55 +178,12 @@ def _not_equal(call: Call, conf: Conf) -> Expression:
 
 
 register(
-    _comparison(
-        "=",
-        aliases=("==",),
-        mirror="=",
-        commutative=True,
-        source_filter="EqualTo",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        "<=>",
-        mirror="<=>",
-        commutative=True,
-        source_filter="EqualNullSafe",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        "<",
-        mirror=">",
-        negation=">=",
-        source_filter="LessThan",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        "<=",
-        mirror=">=",
-        negation=">",
-        source_filter="LessThanOrEqual",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        ">",
-        mirror="<",
-        negation="<=",
-        source_filter="GreaterThan",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        ">=",
-        mirror="<=",
-        negation="<",
-        source_filter="GreaterThanOrEqual",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
+    _comparison("=", aliases=("==",), mirror="=", commutative=True, source_filter="EqualTo"),
+    _comparison("<=>", mirror="<=>", commutative=True, source_filter="EqualNullSafe"),
+    _comparison("<", mirror=">", negation=">=", source_filter="LessThan"),
+    _comparison("<=", mirror=">=", negation=">", source_filter="LessThanOrEqual"),
+    _comparison(">", mirror="<", negation="<=", source_filter="GreaterThan"),
+    _comparison(">=", mirror="<=", negation="<", source_filter="GreaterThanOrEqual"),
     FunctionSpec(
         name="<>",
         data_type=lambda call: BOOLEAN,

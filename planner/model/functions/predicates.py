@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import BOOLEAN, BooleanType, NullType, same_shape
@@ -135,6 +137,23 @@ def _check_not(call: Call, conf: Conf) -> Expression:
     return check_types(replace(call, name="not"), ["boolean"], conf)
 
 
+def _null_test(name: str, words: str, evaluate: Callable[..., object]) -> FunctionSpec:
+    return scalar(
+        name,
+        "any",
+        BOOLEAN,
+        nullable=never_null,
+        pretty=f"({{0}} {words})",
+        sql=f"({{0}} {words})",
+        evaluate=evaluate,
+        ansi_free=True,
+        pushed_into_branches=True,
+        predicate=True,
+        reads_clock="never",
+        parsed_operands=(1, 1),
+    )
+
+
 register(
     _logic_spec("and"),
     _logic_spec("or"),
@@ -154,34 +173,8 @@ register(
         reads_clock="never",
         parsed_operands=(1, 1),
     ),
-    scalar(
-        "isnull",
-        "any",
-        BOOLEAN,
-        nullable=never_null,
-        pretty="({0} IS NULL)",
-        sql="({0} IS NULL)",
-        evaluate=lambda call, value: value is None,
-        ansi_free=True,
-        pushed_into_branches=True,
-        predicate=True,
-        reads_clock="never",
-        parsed_operands=(1, 1),
-    ),
-    scalar(
-        "isnotnull",
-        "any",
-        BOOLEAN,
-        nullable=never_null,
-        pretty="({0} IS NOT NULL)",
-        sql="({0} IS NOT NULL)",
-        evaluate=lambda call, value: value is not None,
-        ansi_free=True,
-        pushed_into_branches=True,
-        predicate=True,
-        reads_clock="never",
-        parsed_operands=(1, 1),
-    ),
+    _null_test("isnull", "IS NULL", lambda call, value: value is None),
+    _null_test("isnotnull", "IS NOT NULL", lambda call, value: value is not None),
     scalar(
         "isnan",
         "double|float",
