@@ -220,31 +220,21 @@ register(
         treats_alike=True,
         constant_text="data",
     ),
-    FunctionSpec(
-        name="greatest",
-        data_type=merged,
-        evaluate=extreme(1),
-        nullable=_all_nullable,
-        check=_same_types(2, strings=False, ordered=True),
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        reads_clock="never",
-        treats_alike=True,
-        constant_text="data",
-    ),
-    FunctionSpec(
-        name="least",
-        data_type=merged,
-        evaluate=extreme(-1),
-        nullable=_all_nullable,
-        check=_same_types(2, strings=False, ordered=True),
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        reads_clock="never",
-        treats_alike=True,
-        constant_text="data",
+    *(
+        FunctionSpec(
+            name=name,
+            data_type=merged,
+            evaluate=extreme(sign),
+            nullable=_all_nullable,
+            check=_same_types(2, strings=False, ordered=True),
+            commutative=True,
+            associative=True,
+            ansi_free=True,
+            reads_clock="never",
+            treats_alike=True,
+            constant_text="data",
+        )
+        for name, sign in (("greatest", 1), ("least", -1))
     ),
     *named(
         _replaced(

@@ -167,25 +167,15 @@ def _generator(
 
 
 register(
-    _generator(
-        "explode",
-        _check_explode,
-        _exploded,
-        collection_generator=True,
-        named_parameters=(("collection", None),),
-    ),
-    _generator(
-        "explode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
-    ),
-    _generator(
-        "posexplode",
-        _check_explode,
-        _exploded,
-        collection_generator=True,
-        named_parameters=(("collection", None),),
-    ),
-    _generator(
-        "posexplode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
+    *(
+        _generator(
+            name,
+            _check_explode,
+            _exploded,
+            collection_generator=not name.endswith("_outer"),
+            named_parameters=(("collection", None),),
+        )
+        for name in ("explode", "explode_outer", "posexplode", "posexplode_outer")
     ),
     _generator("inline", _check_inline, _inlined, collection_generator=True),
     _generator("inline_outer", _check_inline, _inlined),

@@ -302,25 +302,18 @@ register(
     *one_function(_of_two_doubles("power", math.pow), _of_two_doubles("pow", math.pow, lower=True)),
     _constant("e", math.e),
     _constant("pi", math.pi),
-    scalar(
-        "round",
-        "numeric, [int=0]",
-        _rounded_type,
-        then=_constant_scale,
-        nullable=always_null,
-        null_for_null=True,
-        evaluate=values.rounded,
-        pushed_into_branches=True,
-    ),
-    scalar(
-        "bround",
-        "numeric, [int=0]",
-        _rounded_type,
-        then=_constant_scale,
-        nullable=always_null,
-        null_for_null=True,
-        evaluate=values.rounded,
-        pushed_into_branches=True,
+    *(
+        scalar(
+            name,
+            "numeric, [int=0]",
+            _rounded_type,
+            then=_constant_scale,
+            nullable=always_null,
+            null_for_null=True,
+            evaluate=values.rounded,
+            pushed_into_branches=True,
+        )
+        for name in ("round", "bround")
     ),
     *named(_ceil("ceil"), "ceiling"),
     _ceil("floor"),
