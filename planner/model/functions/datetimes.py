@@ -204,6 +204,23 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
     return scalar(name, "any...", result, check=check, text="{name}({args}, {zone})", sql=show_sql)
 
 
+def _unix(name: str, micros: int) -> FunctionSpec:
+    """An instant as the number of such units since 1970."""
+    return scalar(
+        name,
+        "!anytimestamp|nanos",
+        LONG,
+        evaluate=lambda call, t: t // micros,
+        reads_clock="never",
+    )
+
+
+def _from_unix(name: str, micros: int) -> FunctionSpec:
+    return scalar(
+        name, "integral", TIMESTAMP, evaluate=lambda call, n: n * micros, reads_clock="never"
+    )
+
+
 register(
     # Now. The optimizer puts the batch's time in their place.
     _current("current_timestamp", TIMESTAMP, "current_timestamp()", literal=True),
@@ -298,33 +315,11 @@ register(
     # Numbers.
     scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
     scalar("date_from_unix_date", "int", DATE, evaluate=lambda call, n: n),
-    scalar(
-        "unix_micros", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t, reads_clock="never"
-    ),
-    scalar(
-        "unix_millis",
-        "!anytimestamp|nanos",
-        LONG,
-        evaluate=lambda call, t: t // 1000,
-        reads_clock="never",
-    ),
-    scalar(
-        "unix_seconds",
-        "!anytimestamp|nanos",
-        LONG,
-        evaluate=lambda call, t: t // MICROS,
-        reads_clock="never",
-    ),
-    scalar(
-        "timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n, reads_clock="never"
-    ),
-    scalar(
-        "timestamp_millis",
-        "integral",
-        TIMESTAMP,
-        evaluate=lambda call, n: n * 1000,
-        reads_clock="never",
-    ),
+    _unix("unix_micros", 1),
+    _unix("unix_millis", 1000),
+    _unix("unix_seconds", MICROS),
+    _from_unix("timestamp_micros", 1),
+    _from_unix("timestamp_millis", 1000),
     scalar(
         "timestamp_seconds",
         "!numeric",

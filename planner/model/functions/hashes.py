@@ -285,6 +285,21 @@ def _to_json(call: Call) -> Expression:
     return like_call(call, "invoke", *call.arguments, options=options)
 
 
+def _to(name: str, **fields: Any) -> FunctionSpec:
+    return scalar(
+        name,
+        "any, [any]",
+        STRING,
+        check=_check_to,
+        text=_to_text,
+        pretty=f"{name}({{0}})",
+        sql=_to_sql,
+        nullable=always_null,
+        reads_clock="always",
+        **fields,
+    )
+
+
 register(
     _hash("hash", INT),
     _hash("xxhash64", LONG),
@@ -319,29 +334,8 @@ register(
     ),
     _from_spec("from_json", "false", codegen=False, nullable=always_null, evaluate=from_json),
     _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
-    scalar(
-        "to_json",
-        "any, [any]",
-        STRING,
-        check=_check_to,
-        text=_to_text,
-        pretty="to_json({0})",
-        sql=_to_sql,
-        nullable=always_null,
-        replacement=_to_json,
-        reads_clock="always",
-    ),
-    scalar(
-        "to_csv",
-        "any, [any]",
-        STRING,
-        check=_check_to,
-        text=_to_text,
-        pretty="to_csv({0})",
-        sql=_to_sql,
-        nullable=always_null,
-        reads_clock="always",
-    ),
+    _to("to_json", replacement=_to_json),
+    _to("to_csv"),
     invoked(
         "json_array_length",
         "!string",

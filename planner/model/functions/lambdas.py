@@ -229,19 +229,15 @@ register(
     _spec(
         "filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), first_type, reads_clock="never"
     ),
-    _spec(
-        "exists",
-        _OF_ARRAYS,
-        _checked("ARRAY", 2, predicate=True),
-        lambda call: BOOLEAN,
-        _any_nullable,
-    ),
-    _spec(
-        "forall",
-        _OF_ARRAYS,
-        _checked("ARRAY", 2, predicate=True),
-        lambda call: BOOLEAN,
-        _any_nullable,
+    *(
+        _spec(
+            name,
+            _OF_ARRAYS,
+            _checked("ARRAY", 2, predicate=True),
+            lambda call: BOOLEAN,
+            _any_nullable,
+        )
+        for name in ("exists", "forall")
     ),
     *named(
         _spec(
