@@ -9,6 +9,7 @@ from ..planner.model.expressions.core import (
     AttributeReference,
     Expression,
     SortOrder,
+    ascending,
     to_attribute,
 )
 from ..planner.model.frozen import dataclass
@@ -172,11 +173,11 @@ class SortAggregateExec(BaseAggregateExec):
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
-        return (tuple(SortOrder(child=key) for key in self.keys),)
+        return (ascending(self.keys),)
 
     @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
-        return project_ordering([SortOrder(child=k) for k in self.keys], self.results)
+        return project_ordering(ascending(self.keys), self.results)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,4 +220,4 @@ class MergingSessionsExec(AggregationStep):
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
-        return (tuple(SortOrder(child=k) for k in (*self.keys_without_session, self.session)),)
+        return (ascending((*self.keys_without_session, self.session)),)

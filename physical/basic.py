@@ -16,6 +16,7 @@ from ..planner.model.expressions.equality import canonical
 from ..planner.model.expressions.predicates import split_conjuncts
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
+from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
 from .distribution import (
     AllTuples,
@@ -32,7 +33,7 @@ from .text import alone, arguments, bracketed, counted, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamingRelationExec(SparkPlan):
+class StreamingRelationExec(GivesAttributes, SparkPlan):
     """A stream's rows of one batch.
 
     `name` is the source's name in the description, `format` what plans show (`FileSource[events]`),
@@ -49,16 +50,13 @@ class StreamingRelationExec(SparkPlan):
     def arguments(self, max_fields: int) -> str:
         return arguments(self.format, listed(self.attributes, max_fields), self.identifier)
 
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
-
 
 @dataclass(frozen=True, kw_only=True)
-class LocalTableScanExec(SparkPlan):
+class LocalTableScanExec(GivesAttributes, SparkPlan):
     """Rows that are part of the plan."""
 
     expression_fields = ("attributes",)
+    supports_codegen = True
 
     attributes: tuple[AttributeReference, ...]
     rows: tuple[tuple[Literal, ...], ...] = ()
@@ -67,18 +65,12 @@ class LocalTableScanExec(SparkPlan):
         empty = None if self.rows else "<empty>"
         return arguments(empty, listed(self.attributes, max_fields))
 
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
-
-    @property
-    def supports_codegen(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True, kw_only=True)
 class RDDScanExec(SparkPlan):
     """The single empty row that a SELECT without FROM reads (`Scan OneRowRelation`)."""
+
+    supports_codegen = True
 
     @property
     def node_name(self) -> str:
@@ -88,16 +80,13 @@ class RDDScanExec(SparkPlan):
     def output(self) -> tuple[AttributeReference, ...]:
         return ()
 
-    @property
-    def supports_codegen(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectExec(UnaryExec):
     """Computes columns."""
 
     expression_fields = ("project_list",)
+    supports_codegen = True
 
     project_list: tuple[Expression, ...]
 
@@ -118,10 +107,6 @@ class ProjectExec(UnaryExec):
     @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return project_ordering(self.child.output_ordering, self.project_list)
-
-    @property
-    def supports_codegen(self) -> bool:
-        return True
 
 
 def never_null(condition: Expression, columns: frozenset[int]) -> frozenset[int]:
@@ -156,6 +141,7 @@ class FilterExec(UnaryExec):
     expression_fields = ("condition",)
     keeps_partitioning = True
     keeps_ordering = True
+    supports_codegen = True
 
     condition: Expression
 
@@ -175,16 +161,13 @@ class FilterExec(UnaryExec):
         condition = ("Condition ", plan_text(self.condition))
         return counted("Input", self.child.output), condition
 
-    @property
-    def supports_codegen(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True, kw_only=True)
-class ExpandExec(UnaryExec):
+class ExpandExec(GivesAttributes, UnaryExec):
     """Each row several times, once per projection."""
 
     expression_fields = ("projections", "attributes")
+    supports_codegen = True
 
     projections: tuple[tuple[Expression, ...], ...]
     attributes: tuple[AttributeReference, ...]
@@ -192,14 +175,6 @@ class ExpandExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         lists = [bracketed(p, max_fields) for p in self.projections]
         return arguments(f"[{cut(lists, max_fields)}]", listed(self.attributes, max_fields))
-
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
-
-    @property
-    def supports_codegen(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,7 +266,7 @@ class UnionExec(SparkPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EventTimeWatermarkExec(UnaryExec):
+class EventTimeWatermarkExec(GivesAttributes, UnaryExec):
     """Observes the latest event time; marks the column in its output.
 
     `delay` is (months, days, microseconds); `delay_text` as plans show it.
@@ -308,10 +283,6 @@ class EventTimeWatermarkExec(UnaryExec):
 
     def arguments(self, max_fields: int) -> str:
         return arguments(self.node_id, alone(self.event_time, max_fields), self.delay_text)
-
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,14 +302,14 @@ class LimitExec(UnaryExec):
 class LocalLimitExec(LimitExec):
     """At most so many rows of each partition."""
 
-    @property
-    def supports_codegen(self) -> bool:
-        return True
+    supports_codegen = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalLimitExec(LimitExec):
     """At most so many rows of the one partition."""
+
+    supports_codegen = True
 
     def arguments(self, max_fields: int) -> str:
         return f"{self.limit}, 0"  # the offset, which streams refuse
@@ -346,10 +317,6 @@ class GlobalLimitExec(LimitExec):
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (AllTuples(),)
-
-    @property
-    def supports_codegen(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..planner.model.expressions.core import (
-    Alias,
     AttributeReference,
     Expression,
     SortOrder,
     to_attribute,
+    without_alias,
 )
 from ..planner.model.expressions.equality import Canonical, all_same, canonical
 from ..planner.model.frozen import dataclass
@@ -280,7 +280,7 @@ def _names(results: Sequence[Expression]) -> dict[Canonical, list[AttributeRefer
     """Each expression that the results give a column to, with those columns."""
     names: dict[Canonical, list[AttributeReference]] = {}
     for result in results:
-        child = result.child if isinstance(result, Alias) else result
+        child = without_alias(result)
         names.setdefault(canonical(child), []).append(to_attribute(result))
     return names
 
@@ -291,24 +291,21 @@ def _renamed(
     """All ways to say the keys in the new columns; none if a key is gone."""
     ways: list[tuple[Expression, ...]] = [()]
     for key in keys:
-        ways = [(*way, new) for way in ways for new in _said(key, names)]
+        ways = [(*way, new) for way in ways for new in _renamed_key(key, names)]
     return ways[:_MAX_OPTIONS]
 
 
-def _said(
+def _renamed_key(
     key: Expression, names: Mapping[Canonical, Sequence[AttributeReference]]
 ) -> list[Expression]:
     """All ways to say one key: as a column that has its value, or computed from the columns."""
     whole: list[Expression] = list(names.get(canonical(key), ()))
     if not key.children:
         return whole if whole or isinstance(key, AttributeReference) else [key]
-    ways: list[tuple[Expression, ...]] = [()]
-    for child in key.children:
-        ways = [(*way, new) for way in ways for new in _said(child, names)]
-    return whole + [_over(key, way) for way in ways]
+    return whole + [_with_children(key, way) for way in _renamed(key.children, names)]
 
 
-def _over(key: Expression, children: tuple[Expression, ...]) -> Expression:
+def _with_children(key: Expression, children: tuple[Expression, ...]) -> Expression:
     new = iter(children)
     return key.map_children(lambda _: next(new))
 

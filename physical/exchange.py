@@ -13,6 +13,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
+from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 from .distribution import (
@@ -101,7 +102,7 @@ class BroadcastExchangeExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReusedExchangeExec(SparkPlan):
+class ReusedExchangeExec(GivesAttributes, SparkPlan):
     """The rows of an exchange that stands elsewhere in the plan, under other column ids.
 
     `exchange` is no child: it is planned, lowered and run once, where it stands.
@@ -116,10 +117,6 @@ class ReusedExchangeExec(SparkPlan):
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         return (counted("Output", self.output),)
-
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
     @cached_property
     def output_partitioning(self) -> Partitioning:
@@ -176,6 +173,7 @@ class SortExec(UnaryExec):
 
     expression_fields = ("order",)
     keeps_partitioning = True
+    supports_codegen = True
 
     order: tuple[SortOrder, ...]
     is_global: bool
@@ -192,10 +190,6 @@ class SortExec(UnaryExec):
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         wanted = OrderedDistribution(self.order) if self.is_global else UnspecifiedDistribution()
         return (wanted,)
-
-    @property
-    def supports_codegen(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,14 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from ..planner.model.expressions.bound import bind
-from ..planner.model.expressions.core import AttributeReference, Call, Cast, Expression, SortOrder
+from ..planner.model.expressions.core import (
+    AttributeReference,
+    Call,
+    Cast,
+    Expression,
+    SortOrder,
+    ascending,
+)
 from ..planner.model.expressions.core import Literal as Constant
 from ..planner.model.frozen import dataclass
 from ..planner.model.plans.logical import JoinType, join_output
@@ -200,24 +207,20 @@ class SortMergeJoinExec(ShuffledJoinExec):
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
-        return _orders(self.left_keys), _orders(self.right_keys)
+        return ascending(self.left_keys), ascending(self.right_keys)
 
     @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         match self.join_type:
             case "RightOuter":
-                return _orders(self.right_keys)
+                return ascending(self.right_keys)
             case "FullOuter":
                 return ()
             case "Inner" | "Cross":
                 pairs = zip(self.left_keys, self.right_keys, strict=True)
                 return tuple(SortOrder(child=left, same=(right,)) for left, right in pairs)
             case _:
-                return _orders(self.left_keys)
-
-
-def _orders(keys: Sequence[Expression]) -> tuple[SortOrder, ...]:
-    return tuple(SortOrder(child=key) for key in keys)
+                return ascending(self.left_keys)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..planner.model.expressions.core import AttributeReference
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
+from ..planner.model.plans.query_plan import GivesAttributes
 from .distribution import Partitioning, SinglePartition, UnknownPartitioning
 from .plan import SparkPlan, UnaryExec
 from .text import arguments, counted
@@ -13,10 +14,11 @@ _DEFAULT_SLICES = 1  # one core, as where nothing says otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
-class RangeExec(SparkPlan):
+class RangeExec(GivesAttributes, SparkPlan):
     """Whole numbers from `start` to before `end`; `slices` None: as many as there are cores."""
 
     expression_fields = ("attributes",)
+    supports_codegen = True
 
     start: int
     end: int
@@ -32,14 +34,6 @@ class RangeExec(SparkPlan):
         splits = "None" if self.slices is None else f"Some({self.slices})"
         text = f"Range ({self.start}, {self.end}, step={self.step}, splits={splits})"
         return counted("Output", self.output), ("Arguments", text)
-
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
-
-    @property
-    def supports_codegen(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, kw_only=True)

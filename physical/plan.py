@@ -151,6 +151,11 @@ class StatefulOperator(SparkPlan):
         """The number of logical stores; 0 before the state rule."""
         return 0 if self.state_info is None else self.state_info.num_partitions
 
+    @property
+    def state_text(self) -> str | None:
+        """The state info as plans show it; None before the state rule."""
+        return None if self.state_info is None else self.state_info.text
+
 
 @dataclass(frozen=True, kw_only=True)
 class StateStoreWriter(StatefulOperator):

@@ -10,21 +10,18 @@ from ..planner.model.expressions.core import (
     AttributeReference,
     Expression,
     SortOrder,
+    ascending,
     to_attribute,
 )
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
+from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
 from .plan import SparkPlan, UnaryExec
 from .text import alone, arguments, counted, listed
 
 Attributes = tuple[AttributeReference, ...]
-
-
-def ascending(keys: Attributes) -> tuple[SortOrder, ...]:
-    """The order in which a group's rows stand together."""
-    return tuple(SortOrder(child=key) for key in keys)
 
 
 def clustered(keys: Attributes) -> Distribution:
@@ -58,7 +55,7 @@ class EvalPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MapInPythonExec(UnaryExec):
+class MapInPythonExec(GivesAttributes, UnaryExec):
     """`MapInPandas` and `MapInArrow`: a function over the batches of each partition."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("function",)
@@ -77,13 +74,9 @@ class MapInPythonExec(UnaryExec):
         barrier = str(self.barrier).lower()
         return arguments(plan_text(self.function), listed(self.attributes, max_fields), barrier)
 
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
-
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapGroupsInPythonExec(UnaryExec):
+class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
     """`FlatMapGroupsInPandas` and `FlatMapGroupsInArrow`: a function over each group's rows."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "function")
@@ -104,10 +97,6 @@ class FlatMapGroupsInPythonExec(UnaryExec):
             plan_text(self.function),
             listed(self.attributes, max_fields),
         )
-
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -164,7 +153,7 @@ class AggregateInPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapCoGroupsInPythonExec(SparkPlan):
+class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
     """`FlatMapCoGroupsInPandas` and `...InArrow`: a function over a key's rows of both sides."""
 
     child_fields = ("left", "right")
@@ -190,10 +179,6 @@ class FlatMapCoGroupsInPythonExec(SparkPlan):
             listed(self.attributes, max_fields),
         )
 
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
-
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         left, right = (
             counted("Left output", self.left.output),
@@ -215,7 +200,7 @@ class FlatMapCoGroupsInPythonExec(SparkPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpdateEventTimeColumnExec(UnaryExec):
+class UpdateEventTimeColumnExec(GivesAttributes, UnaryExec):
     """Marks a column of what a stateful function gave as the event time of what follows."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("event_time",)
@@ -229,10 +214,6 @@ class UpdateEventTimeColumnExec(UnaryExec):
     def arguments(self, max_fields: int) -> str:
         time = alone(self.event_time, max_fields)
         return arguments(time, self.delay_text, str(self.watermark_ms))
-
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)

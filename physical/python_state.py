@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..planner.model.expressions.core import AttributeReference, SortOrder
+from ..planner.model.expressions.core import AttributeReference, SortOrder, ascending
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.python_operators import field_text
+from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.schemas.types import BINARY, INT, LONG, StructField, StructType
 from ..planner.model.text.text import plan_text
 from .distribution import Distribution, UnspecifiedDistribution, stateful_distribution
 from .plan import SparkPlan, StateStoreWriter, UnaryExec, state_columns
-from .python_operators import Attributes, ascending
+from .python_operators import Attributes
 from .state import NO_WATERMARK, OutputMode
 from .text import arguments, counted, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonStatefulExec(StateStoreWriter):
+class PythonStatefulExec(GivesAttributes, StateStoreWriter):
     """Base: keys, the function, and when it is called without rows.
 
     Attributes:
@@ -32,10 +33,6 @@ class PythonStatefulExec(StateStoreWriter):
     attributes: Attributes
     function_mode: OutputMode
     batch_timestamp_ms: int = 0
-
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
 
     @property
     def misses_input(self) -> bool:
@@ -57,10 +54,6 @@ class PythonStatefulExec(StateStoreWriter):
             str(NO_WATERMARK if eviction is None else eviction),
         )
 
-    @property
-    def _state_text(self) -> str | None:
-        return None if self.state_info is None else self.state_info.text
-
 
 @dataclass(frozen=True, kw_only=True)
 class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
@@ -77,17 +70,13 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
     def node_name(self) -> str:
         return "FlatMapGroupsInPandasWithState"
 
-    @cached_property
-    def output(self) -> Attributes:
-        return self.attributes
-
     def arguments(self, max_fields: int) -> str:
         return arguments(
             plan_text(self.function),
             listed(self.keys, max_fields),
             listed(self.attributes, max_fields),
             _fields(self.state_type, max_fields),
-            self._state_text,
+            self.state_text,
             str(self.state_format_version),
             self.function_mode.capitalize(),
             self.timeout,
@@ -157,7 +146,7 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
             listed(self.attributes, max_fields),
             self.function_mode.capitalize(),
             self.time_mode,
-            self._state_text,
+            self.state_text,
             *self._times,
             self.rows,
             "true",

@@ -6,7 +6,7 @@ import re
 
 from ..planner.model.expressions.core import AttributeReference, Expression
 from ..planner.model.frozen import dataclass
-from ..planner.model.lazy import cached_property
+from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.schemas.types import StructField, StructType
 from ..planner.model.text.text import plan_text
 from .plan import SparkPlan, UnaryExec
@@ -17,7 +17,7 @@ _LONGEST_WITHOUT_DIRECTORY = len("InMemoryFileIndex(1 paths)[...")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileSourceScanExec(SparkPlan):
+class FileSourceScanExec(GivesAttributes, SparkPlan):
     """The rows of a table's files (`FileScan json` in plans).
 
     Attributes:
@@ -87,10 +87,6 @@ class FileSourceScanExec(SparkPlan):
     def _schema_text(self) -> str:
         return StructType(tuple(StructField(a.name, a.data_type) for a in self.attributes)).simple
 
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
-
 
 _FORMATS = {"parquet": "Parquet", "text": "Text"}
 
@@ -137,7 +133,4 @@ class ColumnarToRowExec(UnaryExec):
 
     keeps_partitioning = True
     keeps_ordering = True
-
-    @property
-    def supports_codegen(self) -> bool:
-        return True
+    supports_codegen = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..planner.model.expressions.core import AttributeReference, SortOrder
+from ..planner.model.expressions.core import AttributeReference, SortOrder, ascending
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.schemas.types import LONG, NULL, TIMESTAMP, StructField, StructType
@@ -29,10 +29,6 @@ class KeyedStatefulExec(UnaryExec, StatefulOperator):
         return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
 
     @property
-    def _state_text(self) -> str | None:
-        return None if self.state_info is None else self.state_info.text
-
-    @property
     def _watermarks(self) -> tuple[str | None, str | None]:
         late = self.event_time_watermark_for_late_events
         eviction = self.event_time_watermark_for_eviction
@@ -55,7 +51,7 @@ class StateStoreRestoreExec(KeyedStatefulExec):
 
     def arguments(self, max_fields: int) -> str:
         version = str(self.state_format_version)
-        return arguments(listed(self.keys, max_fields), self._state_text, version)
+        return arguments(listed(self.keys, max_fields), self.state_text, version)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +63,7 @@ class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
     def arguments(self, max_fields: int) -> str:
         return arguments(
             listed(self.keys, max_fields),
-            self._state_text,
+            self.state_text,
             _mode(self.output_mode),
             *self._watermarks,
             str(self.state_format_version),
@@ -109,14 +105,14 @@ class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
         return arguments(
             listed(self.keys, max_fields),
             alone(self.session, max_fields),
-            self._state_text,
+            self.state_text,
             *self._watermarks,
             str(self.state_format_version),
         )
 
     @property
     def _order(self) -> tuple[SortOrder, ...]:
-        return tuple(SortOrder(child=k) for k in (*self.keys, self.session))
+        return ascending((*self.keys, self.session))
 
     @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
@@ -140,7 +136,7 @@ class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
         return arguments(
             listed(self.keys, max_fields),
             alone(self.session, max_fields),
-            self._state_text,
+            self.state_text,
             _mode(self.output_mode),
             *self._watermarks,
             str(self.state_format_version),
@@ -172,7 +168,7 @@ class BaseStreamingDeduplicateExec(KeyedStatefulExec, StateStoreWriter):
     """Lets the first row of each key through."""
 
     def arguments(self, max_fields: int) -> str:
-        return arguments(listed(self.keys, max_fields), self._state_text, *self._watermarks)
+        return arguments(listed(self.keys, max_fields), self.state_text, *self._watermarks)
 
     @property
     def state_key_schema(self) -> StructType:
@@ -218,8 +214,7 @@ class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
     """At most so many rows over the life of the query."""
 
     def arguments(self, max_fields: int) -> str:
-        state = None if self.state_info is None else self.state_info.text
-        return arguments(str(self.limit), state, _mode(self.output_mode))
+        return arguments(str(self.limit), self.state_text, _mode(self.output_mode))
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:

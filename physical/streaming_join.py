@@ -103,7 +103,7 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
             bracketed(self.right_keys, max_fields),
             self.join_type,
             self.parts.text,
-            None if self.state_info is None else self.state_info.text,
+            self.state_text,
             *(None if w is None else str(w) for w in watermarks),
             self.cleanup_text,
             str(self.state_format_version),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 
+from ..planner.model.expressions.base import Typed
 from ..planner.model.expressions.bound import Written
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
@@ -41,16 +42,12 @@ class ReusedSubqueryExec(SparkPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedSubquery(Written):
+class PlannedSubquery(Typed, Written):
     """The value of a subquery, once it is planned."""
 
     plan: SubqueryExec | ReusedSubqueryExec
     type_: DataType
     expr_id: int
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
 
     @property
     def text(self) -> str:

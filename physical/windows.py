@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from ..planner.model.expressions.core import AttributeReference, Expression, SortOrder, to_attribute
+from ..planner.model.expressions.core import (
+    AttributeReference,
+    Expression,
+    SortOrder,
+    ascending,
+    to_attribute,
+)
 from ..planner.model.frozen import dataclass
 from ..planner.model.text.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, UnspecifiedDistribution
@@ -31,7 +37,7 @@ class WindowExecBase(UnaryExec):
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
-        return ((*(SortOrder(child=e) for e in self.partition_by), *self.order_by),)
+        return ((*ascending(self.partition_by), *self.order_by),)
 
 
 @dataclass(frozen=True, kw_only=True)

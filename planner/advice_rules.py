@@ -15,12 +15,12 @@ from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelat
 from ..physical.explain.join_facts import side_evictions
 from ..physical.explain.state_facts import (
     NEVER,
-    event_time,
     eviction,
     key_columns,
     late_rows,
     moment,
 )
+from ..physical.join_state import event_time
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..physical.stateful import (
     BaseStreamingDeduplicateExec,

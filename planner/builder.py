@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .description import SourceDescription
 from .model.errors import DescriptionError
-from .model.expressions.core import Alias, Expression, SortOrder, lit
+from .model.expressions.core import Alias, Expression, SortOrder, lit, without_alias
 from .model.expressions.intervals import interval_text, parse_interval
 from .model.expressions.unresolved import (
     MultiAlias,
@@ -239,7 +239,7 @@ class GroupedBuilder:
         keys = tuple(named(key) for key in self.keys)
         plan: LogicalPlan = Aggregate(
             child=self.builder.plan,
-            grouping=tuple(key.child if isinstance(key, Alias) else key for key in self.keys),
+            grouping=tuple(without_alias(key) for key in self.keys),
             aggregates=(*keys, *(named(value) for value in aggregates)),
         )
         if self.condition is not None:

@@ -12,6 +12,7 @@ from ..streaming_join import StreamingSymmetricHashJoinExec
 from .state_facts import (
     NEVER,
     Fact,
+    dropped_when_late,
     eviction,
     kept,
     keyed_on,
@@ -60,14 +61,8 @@ def _(writer: StreamingSymmetricHashJoinExec) -> list[Fact]:
 
 @late_rows.register
 def _(writer: StreamingSymmetricHashJoinExec) -> str:
-    return _sides(_late(writer.left.output), _late(writer.right.output))
-
-
-def _late(columns: Columns) -> str:
-    time = event_time(columns)
-    if time is None:
-        return "none: there is no event time"
-    return f"dropped where {moment(time)} is at or below the watermark of the batch before"
+    sides = writer.left, writer.right
+    return _sides(*(dropped_when_late(side.output) for side in sides))
 
 
 @eviction.register

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions.core import AttributeReference
 from ..python_state import (
     FlatMapGroupsInPandasWithStateExec,
-    PythonStatefulExec,
     TransformWithStateInPySparkExec,
 )
 from .state_facts import (
     NEVER,
     Fact,
-    event_time,
+    dropped_when_late,
     eviction,
     kept,
-    key_columns,
     late_rows,
-    moment,
     schema_text,
     what_it_does,
 )
-
-
-@key_columns.register(FlatMapGroupsInPandasWithStateExec)
-@key_columns.register(TransformWithStateInPySparkExec)
-def _(writer: PythonStatefulExec) -> tuple[AttributeReference, ...]:
-    return writer.keys
 
 
 @what_it_does.register
@@ -55,21 +45,14 @@ def _(writer: TransformWithStateInPySparkExec) -> list[Fact]:
 def _(writer: FlatMapGroupsInPandasWithStateExec) -> str:
     if writer.timeout != "EventTimeTimeout":
         return "none: the function gets every row"
-    return _late(writer.child.output)
+    return dropped_when_late(writer.child.output)
 
 
 @late_rows.register
 def _(writer: TransformWithStateInPySparkExec) -> str:
     if writer.time_mode != "EventTime":
         return "none: the processor gets every row"
-    return _late(writer.child.output)
-
-
-def _late(columns: tuple[AttributeReference, ...]) -> str:
-    time = event_time(columns)
-    if time is None:
-        return "none: there is no event time"
-    return f"dropped where {moment(time)} is at or below the watermark of the batch before"
+    return dropped_when_late(writer.child.output)
 
 
 @eviction.register

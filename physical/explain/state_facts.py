@@ -7,8 +7,11 @@ from functools import singledispatch
 from ...planner.model.expressions.core import AttributeReference
 from ...planner.model.schemas.types import StructType
 from ..basic import EventTimeWatermarkExec
+from ..join_state import event_time
 from ..plan import StateStoreWriter
+from ..python_state import PythonStatefulExec
 from ..stateful import (
+    KeyedStatefulExec,
     SessionWindowStateStoreSaveExec,
     StateStoreSaveExec,
     StreamingDeduplicateExec,
@@ -20,20 +23,22 @@ NEVER = "never: "
 Fact = tuple[str, str]
 
 
-def event_time(columns: tuple[AttributeReference, ...]) -> AttributeReference | None:
-    """The event-time column among some columns."""
-    return next((c for c in columns if c.delay_ms is not None), None)
-
-
 def moment(column: AttributeReference) -> str:
     """What of an event-time column is compared: of a window, its end."""
     return f"{column.name}.end" if isinstance(column.data_type, StructType) else column.name
 
 
-@singledispatch
+def dropped_when_late(columns: tuple[AttributeReference, ...]) -> str:
+    """What happens to late rows, by the event time among these columns."""
+    time = event_time(columns)
+    if time is None:
+        return "none: there is no event time"
+    return f"dropped where {moment(time)} is at or below the watermark of the batch before"
+
+
 def key_columns(writer: StateStoreWriter) -> tuple[AttributeReference, ...]:
     """The columns that say which state a row belongs to."""
-    return ()
+    return writer.keys if isinstance(writer, KeyedStatefulExec | PythonStatefulExec) else ()
 
 
 @singledispatch
@@ -88,11 +93,6 @@ def schema_text(schema: StructType) -> str:
     return ", ".join(f"{f.name} {f.data_type.simple}" for f in schema.fields) or "nothing"
 
 
-@key_columns.register
-def _(writer: StateStoreSaveExec) -> tuple[AttributeReference, ...]:
-    return writer.keys
-
-
 @what_it_does.register
 def _(writer: StateStoreSaveExec) -> str:
     return "keeps the aggregates of each group"
@@ -100,12 +100,11 @@ def _(writer: StateStoreSaveExec) -> str:
 
 @late_rows.register
 def _(writer: StateStoreSaveExec) -> str:
-    time = event_time(writer.keys)
     if writer.output_mode == "complete":
         return "none: complete mode takes every row"
-    if time is None:
+    if event_time(writer.keys) is None:
         return "none: no key is an event time"
-    return f"dropped where {moment(time)} is at or below the watermark of the batch before"
+    return dropped_when_late(writer.keys)
 
 
 @eviction.register
@@ -127,11 +126,6 @@ def _no_event_time(writer: StateStoreWriter, remedy: str) -> str:
         return "the query has no watermark"
     name = nodes[0].event_time.name
     return f"the event time {name} is not among the keys: {remedy}"
-
-
-@key_columns.register
-def _(writer: SessionWindowStateStoreSaveExec) -> tuple[AttributeReference, ...]:
-    return writer.keys
 
 
 @what_it_does.register
@@ -158,11 +152,6 @@ def _(writer: SessionWindowStateStoreSaveExec) -> str:
     return f"once {moment(writer.session)} is at or below the watermark; emitted then"
 
 
-@key_columns.register
-def _(writer: StreamingDeduplicateExec) -> tuple[AttributeReference, ...]:
-    return writer.keys
-
-
 @what_it_does.register
 def _(writer: StreamingDeduplicateExec) -> str:
     return "lets the first row of each key through"
@@ -171,10 +160,7 @@ def _(writer: StreamingDeduplicateExec) -> str:
 @late_rows.register(StreamingDeduplicateExec)
 @late_rows.register(StreamingDeduplicateWithinWatermarkExec)
 def _(writer: StateStoreWriter) -> str:
-    time = event_time(writer.output)
-    if time is None:
-        return "none: there is no event time"
-    return f"dropped where {moment(time)} is at or below the watermark of the batch before"
+    return dropped_when_late(writer.output)
 
 
 @eviction.register
@@ -184,11 +170,6 @@ def _(writer: StreamingDeduplicateExec) -> str:
         remedy = "deduplicate by it too, or within the watermark"
         return NEVER + _no_event_time(writer, remedy)
     return f"once {moment(time)} is at or below the watermark; null times stay"
-
-
-@key_columns.register
-def _(writer: StreamingDeduplicateWithinWatermarkExec) -> tuple[AttributeReference, ...]:
-    return writer.keys
 
 
 @what_it_does.register

@@ -10,7 +10,7 @@ from pyspark.sql.connect.types import proto_schema_to_pyspark_data_type
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..model.expressions.core import AggregateExpression, Alias, Expression
+from ..model.expressions.core import AggregateExpression, Alias, Expression, without_alias
 from ..model.expressions.evaluation import evaluate
 from ..model.plans.logical import Aggregate, GlobalLimit, LocalLimit, Project
 from ..model.plans.query_plan import LogicalPlan
@@ -52,7 +52,7 @@ def _constant(expression: Expression) -> object:
 
     A text that nobody knows, such as `current_user()`, is its placeholder.
     """
-    inner = expression.child if isinstance(expression, Alias) else expression
+    inner = without_alias(expression)
     found = evaluate(inner)
     if found is None:
         return f"?{plan_text(inner)}?" if inner.data_type == STRING else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.connect import proto
 
 from ..model.errors import AnalysisError
-from ..model.expressions.core import Alias, Expression, Origin
+from ..model.expressions.core import Expression, Origin, without_alias
 from ..model.plans.logical import Aggregate
 from ..model.plans.pivot import UnresolvedPivot
 from ..model.plans.query_plan import LogicalPlan
@@ -40,7 +40,7 @@ def aggregate(reader: RelationReader, message: Message, origin: Origin | None) -
     shown: tuple[Expression, ...] = ()
     if reader.session.retains_group_columns:
         shown = tuple(as_named(key) for key in keys)
-    grouping = tuple(key.child if isinstance(key, Alias) else key for key in keys)
+    grouping = tuple(without_alias(key) for key in keys)
     sets = None if kind is None else _sets(kind, message, reader, grouping)
     # A set may name what is not among the keys: that is one more key, which is not shown.
     more = dict.fromkeys(key for one in sets or () for key in one if key not in grouping)

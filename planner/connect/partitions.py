@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin, SortOrder
-from ..model.functions.comparisons import is_orderable
 from ..model.plans.logical import Sort
 from ..model.plans.metrics import CollectMetrics
 from ..model.plans.partitions import Repartition, RepartitionByExpression, Sample
 from ..model.plans.query_plan import LogicalPlan
+from ..model.schemas.types import is_orderable
 from .places import Message
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...physical.aggregate import AggregationStep
 from ...physical.basic import EventTimeWatermarkExec
-from ...physical.explain.state_facts import event_time
+from ...physical.join_state import event_time
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.python_state import (
     FlatMapGroupsInPandasWithStateExec,

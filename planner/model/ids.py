@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from .scopes import scope
 
 _COUNTER: ContextVar[Iterator[int] | None] = ContextVar("stateplan_expr_ids", default=None)
 _OUTSIDE = itertools.count()
@@ -17,11 +19,6 @@ def fresh_id() -> int:
     return next(_OUTSIDE if counter is None else counter)
 
 
-@contextmanager
-def id_scope(counter: Iterator[int]) -> Iterator[None]:
+def id_scope(counter: Iterator[int]) -> AbstractContextManager[None]:
     """Draw ids from this counter: one counter per query makes its plan texts deterministic."""
-    token = _COUNTER.set(counter)
-    try:
-        yield
-    finally:
-        _COUNTER.reset(token)
+    return scope(_COUNTER, counter)

@@ -6,11 +6,13 @@ Answers belong to a run, never to a node: a plan may be planned again under othe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, TypeVar
+
+from .scopes import scope
 
 N = TypeVar("N")
 R = TypeVar("R")
@@ -21,14 +23,10 @@ Memo = defaultdict[Hashable, dict[int, tuple[object, Any]]]
 _CURRENT: ContextVar[Memo | None] = ContextVar("stateplan_memo", default=None)
 
 
-@contextmanager
-def memo_scope(memo: Memo | None = None) -> Iterator[None]:
+def memo_scope(memo: Memo | None = None) -> AbstractContextManager[None]:
     """Answers are kept meanwhile: in the given memo, else in a new one."""
-    token = _CURRENT.set(defaultdict(dict) if memo is None else memo)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+    kept: Memo = defaultdict(dict) if memo is None else memo
+    return scope(_CURRENT, kept)
 
 
 def answers(question: Hashable) -> dict[int, tuple[object, Any]]:

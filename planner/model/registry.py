@@ -259,8 +259,8 @@ class FunctionSpec:
     """
 
     name: str
-    kind: Kind
     data_type: Callable[[Call], DataType]
+    kind: Kind = "scalar"
     nullable: Callable[[Call], bool] = null_if_any
     check: Callable[[Call, Conf], Expression] | None = None
     text: Callable[[Call, Show], str] | None = None

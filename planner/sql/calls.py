@@ -21,7 +21,7 @@ from ..model.text.text import pretty
 from ..model.tree import replace
 from .constants import ConstantParser
 from .cursor import CLAUSE_WORDS
-from .errors import frame_bound_not_constant, unsupported
+from .errors import unsupported
 from .tokens import Token
 
 _DATETIME_UNITS = frozenset(
@@ -204,7 +204,9 @@ class CallParser(ConstantParser):
         value = self.expression()
         side = self._side()
         if any(isinstance(node, UnresolvedAttribute) for node in value.walk()):
-            value = self.refuse(frame_bound_not_constant(self.origin(start)))
+            value = self.refuse_at(
+                "INVALID_SQL_SYNTAX.INVALID_WINDOW_FRAME_BOUND", self.origin(start)
+            )
         bound = f"{pretty(value)} {side}"
         if side == "PRECEDING":
             value = UnresolvedFunction(name="-", arguments=(value,), origin=value.origin)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Container
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Expression, Literal, Origin
 from ..model.plans.query_plan import LogicalPlan
 from ..model.schemas.types import NULL
 from ..model.settings.conf import Conf
-from .errors import invalid_identifier
+from .errors import fragment_error, invalid_identifier
 from .tokens import Token
 
 T = TypeVar("T")
@@ -122,6 +122,10 @@ class Cursor:
         """Note what Spark says once the whole text is read; NULL stands for what it is about."""
         self.refusals.append(error)
         return Literal(value=None, type_=NULL)
+
+    def refuse_at(self, condition: str, origin: Origin, /, **parameters: Any) -> Literal:
+        """The same for an error about a fragment of the query."""
+        return self.refuse(fragment_error(condition, origin, **parameters))
 
     def built(self, build: Callable[[], Expression]) -> Expression:
         """What is built, or NULL with the error noted that building it raised."""

@@ -73,45 +73,9 @@ def with_fragment(error: AnalysisError, origin: Origin) -> AnalysisError:
     return error
 
 
-def bad_escape(character: str, origin: Origin) -> AnalysisError:
-    """`LIKE 'a' ESCAPE 'bc'`."""
-    return fragment_error("INVALID_ESC", origin, invalidEscape=f"'{character}'")
-
-
-def no_patterns(origin: Origin) -> AnalysisError:
-    """`LIKE ANY ()`."""
-    return fragment_error("INVALID_SQL_SYNTAX.EMPTY_QUANTIFIED_PATTERN", origin)
-
-
-def empty_in(origin: Origin) -> AnalysisError:
-    """`IN ()`."""
-    return fragment_error("INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", origin)
-
-
-def frame_bound_not_constant(origin: Origin) -> AnalysisError:
-    """`ROWS qty PRECEDING`."""
-    return fragment_error("INVALID_SQL_SYNTAX.INVALID_WINDOW_FRAME_BOUND", origin)
-
-
-def bang_for_not(origin: Origin) -> AnalysisError:
-    """`a ! LIKE b`."""
-    return fragment_error("SYNTAX_DISCONTINUED.BANG_EQUALS_NOT", origin, clause="!")
-
-
 def unclosed_comment(text: str) -> AnalysisError:
     """`/* ...` without its end."""
     return whole_text_error(AnalysisError.of("UNCLOSED_BRACKETED_COMMENT"), text)
-
-
-def lateral_table(origin: Origin) -> AnalysisError:
-    """`t, LATERAL u`, where u is a table."""
-    condition = "INVALID_SQL_SYNTAX.LATERAL_WITHOUT_SUBQUERY_OR_TABLE_VALUED_FUNC"
-    return fragment_error(condition, origin)
-
-
-def lateral_join_type(kind: str, origin: Origin) -> AnalysisError:
-    """`RIGHT JOIN LATERAL (...)`."""
-    return fragment_error("INVALID_LATERAL_JOIN_TYPE", origin, joinType=kind)
 
 
 def negative_delay(delay: str) -> AnalysisError:
@@ -162,37 +126,10 @@ def not_allowed(what: str, origin: Origin) -> AnalysisError:
     return fragment_error("_LEGACY_ERROR_TEMP_0035", origin, message=what)
 
 
-def combined_clauses(origin: Origin) -> AnalysisError:
-    """`ORDER BY a SORT BY b`."""
-    return fragment_error("UNSUPPORTED_FEATURE.COMBINATION_QUERY_RESULT_CLAUSES", origin)
-
-
-def pipe_clauses(first: str, second: str, origin: Origin) -> AnalysisError:
-    """`|> ORDER BY a LIMIT 3`."""
-    condition = "MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS"
-    return fragment_error(condition, origin, clause1=first, clause2=second)
-
-
-def pipe_window_clause(origin: Origin) -> AnalysisError:
-    """`|> ORDER BY a WINDOW w AS (ORDER BY b)`."""
-    condition = "UNSUPPORTED_FEATURE.CLAUSE_WITH_PIPE_OPERATORS"
-    return fragment_error(condition, origin, clauses="the WINDOW clause")
-
-
-def window_in_pipe_where(origin: Origin) -> AnalysisError:
-    """`|> WHERE a > 1 WINDOW w AS (ORDER BY b)`."""
-    return fragment_error("NOT_ALLOWED_IN_PIPE_OPERATOR_WHERE.WINDOW_CLAUSE", origin)
-
-
 def pipe_aggregation(case: str, origin: Origin) -> AnalysisError:
     """`|> AGGREGATE count(*) GROUP BY CUBE (a, b)`."""
     condition = "UNSUPPORTED_FEATURE.PIPE_OPERATOR_AGGREGATE_UNSUPPORTED_CASE"
     return fragment_error(condition, origin, case=case)
-
-
-def pivot_with_unpivot(origin: Origin) -> AnalysisError:
-    """`|> PIVOT (...) UNPIVOT (...)`."""
-    return fragment_error("NOT_ALLOWED_IN_FROM.UNPIVOT_WITH_PIVOT", origin)
 
 
 def missing_window(name: str, origin: Origin | None) -> AnalysisError:

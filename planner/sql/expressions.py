@@ -8,7 +8,6 @@ from ..model.expressions.core import Alias, Expression, Literal
 from ..model.expressions.subqueries import Exists, InSubquery, ListQuery
 from ..model.expressions.unresolved import MultiAlias, UnresolvedFunction
 from ..model.schemas.types import BOOLEAN, STRING
-from .errors import bad_escape, bang_for_not, empty_in, no_patterns
 from .primary import PrimaryParser, row_values
 
 # Operators between operands, by how tightly they bind: those of a line alike, from the left.
@@ -121,7 +120,7 @@ class ExpressionParser(PrimaryParser):
         place = self.index
         if not self.take("!"):
             return self.take("NOT")
-        self.refuse(bang_for_not(self.origin(place)))
+        self.refuse_at("SYNTAX_DISCONTINUED.BANG_EQUALS_NOT", self.origin(place), clause="!")
         return True
 
     def _is(self, start: int, left: Expression) -> Expression:
@@ -154,7 +153,7 @@ class ExpressionParser(PrimaryParser):
             return InSubquery(values=row_values(left), query=query, origin=origin)
         values = self.optional_list(self.expression)
         if not values:
-            return self.refuse(empty_in(self.origin(start)))
+            return self.refuse_at("INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", self.origin(start))
         return self._call(start, "in", left, *values)
 
     def _is_bracket_in_bracket(self) -> bool:
@@ -179,7 +178,7 @@ class ExpressionParser(PrimaryParser):
             character = self.string()
             arguments.append(Literal(value=character, type_=STRING, origin=self.origin(place)))
             if len(character) != 1:
-                self.refuse(bad_escape(character, self.origin(start)))
+                self.refuse_at("INVALID_ESC", self.origin(start), invalidEscape=f"'{character}'")
         node = self._call(start, name, *arguments)
         return self._call(start, "not", node) if negated else node
 
@@ -189,7 +188,7 @@ class ExpressionParser(PrimaryParser):
         self.advance()
         patterns = self.optional_list(self.expression)
         if not patterns:
-            return self.refuse(no_patterns(self.origin(start)))
+            return self.refuse_at("INVALID_SQL_SYNTAX.EMPTY_QUANTIFIED_PATTERN", self.origin(start))
         arguments = [left, *patterns]
         if name == "ilike":
             arguments = [UnresolvedFunction(name="lower", arguments=(one,)) for one in arguments]

@@ -7,7 +7,7 @@ from ..model.plans.logical import GlobalLimit, LocalLimit, Offset, Sort
 from ..model.plans.partitions import RepartitionByExpression
 from ..model.plans.query_plan import LogicalPlan
 from .calls import NamedWindow, WindowSpec
-from .errors import combined_clauses, missing_window, pipe_clauses, pipe_window_clause
+from .errors import missing_window
 from .grouping import GroupingParser
 
 Windows = dict[str, WindowSpec]
@@ -61,14 +61,23 @@ class OrganizationParser(GroupingParser):
             return plan if piped else self.with_windows(plan, None)
         origin = self.origin(begin)
         if len(given) > 1 and given != _SORTED_WITHIN:
-            self.refuse(combined_clauses(origin))
+            self.refuse_at("UNSUPPORTED_FEATURE.COMBINATION_QUERY_RESULT_CLAUSES", origin)
         if not piped:
             return self.with_windows(plan, windows)
         if windows is not None:
-            self.refuse(pipe_window_clause(origin))
+            self.refuse_at(
+                "UNSUPPORTED_FEATURE.CLAUSE_WITH_PIPE_OPERATORS",
+                origin,
+                clauses="the WINDOW clause",
+            )
         if given and (offset is not None or limit is not None):
             arranged = given[0] if len(given) == 1 else "SORT BY ... DISTRIBUTE BY ..."
-            self.refuse(pipe_clauses(arranged, "LIMIT" if offset is None else "OFFSET", origin))
+            self.refuse_at(
+                "MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS",
+                origin,
+                clause1=arranged,
+                clause2="LIMIT" if offset is None else "OFFSET",
+            )
         return plan
 
     def _expressions_by(self, word: str) -> tuple[Expression, ...]:

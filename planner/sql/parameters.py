@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import field
 
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Expression
 from ..model.frozen import dataclass
+from ..model.scopes import scope
 
 # A question mark outside strings and quoted names.
 _MARK = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|(\?)""", re.DOTALL)
@@ -28,14 +29,11 @@ _NONE = Bound()
 _CURRENT: ContextVar[Bound] = ContextVar("_CURRENT", default=_NONE)
 
 
-@contextmanager
-def bound(named: Mapping[str, Expression], positional: Sequence[Expression]) -> Iterator[None]:
+def bound(
+    named: Mapping[str, Expression], positional: Sequence[Expression]
+) -> AbstractContextManager[None]:
     """Text read meanwhile may name these values."""
-    token = _CURRENT.set(Bound(named, positional))
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+    return scope(_CURRENT, Bound(named, positional))
 
 
 def parameter_value(name: str, text: str, start: int) -> Expression:

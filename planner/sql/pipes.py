@@ -25,13 +25,7 @@ from ..model.plans.relations import PipeOperator, SubqueryAlias
 from ..model.schemas.types import INT
 from .calls import NamedWindow
 from .cursor import CLAUSE_WORDS
-from .errors import (
-    not_allowed,
-    pipe_aggregation,
-    pivot_with_unpivot,
-    unsupported,
-    window_in_pipe_where,
-)
+from .errors import not_allowed, pipe_aggregation, unsupported
 from .grouping import Grouping
 from .queries import SET_OPERATORS, QueryParser, set_operation
 from .relations import JOIN_WORDS
@@ -89,7 +83,9 @@ class PipeParser(QueryParser):
                 self.advance()
                 condition = self.expression()
                 if self.window_clause() is not None:
-                    self.refuse(window_in_pipe_where(self._query_origin()))
+                    self.refuse_at(
+                        "NOT_ALLOWED_IN_PIPE_OPERATOR_WHERE.WINDOW_CLAUSE", self._query_origin()
+                    )
                 return Filter(child=PipeOperator(child=left), condition=condition, origin=query)
             case "PIVOT" | "UNPIVOT":
                 return self._turned(start, left, query)
@@ -155,7 +151,7 @@ class PipeParser(QueryParser):
             read.append(self.token.symbol)
             turned = self.turned(start, turned)
         if len(read) > 1:
-            self.refuse(pivot_with_unpivot(query))
+            self.refuse_at("NOT_ALLOWED_IN_FROM.UNPIVOT_WITH_PIVOT", query)
         return turned
 
     # ----------------------------------------------------------------------------------- AGGREGATE

@@ -11,6 +11,7 @@ from ..model.expressions.core import (
     LambdaFunction,
     Literal,
     lit,
+    without_alias,
 )
 from ..model.expressions.subqueries import ScalarSubquery
 from ..model.expressions.unresolved import (
@@ -164,7 +165,7 @@ class PrimaryParser(CallParser):
         self.need(")")
         fields: list[Expression] = []
         for position, value in enumerate(items, start=1):
-            fields += [lit(_field_name(value, position)), _unnamed(value)]
+            fields += [lit(_field_name(value, position)), without_alias(value)]
         return UnresolvedFunction(
             name="named_struct", arguments=tuple(fields), origin=self.origin(start)
         )
@@ -235,11 +236,6 @@ def _field_name(value: Expression, position: int) -> str:
     if isinstance(value, UnresolvedAttribute):
         return value.parts[-1]
     return value.name if isinstance(value, Alias) else f"col{position}"
-
-
-def _unnamed(value: Expression) -> Expression:
-    """What stands under an alias."""
-    return value.child if isinstance(value, Alias) else value
 
 
 def _as_variable(node: Expression) -> Expression:

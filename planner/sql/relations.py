@@ -23,7 +23,7 @@ from ..model.settings.conf import Conf
 from ..model.text.text import pretty
 from .calls import identifier
 from .cursor import CLAUSE_WORDS, JOIN_AND_SET_WORDS
-from .errors import lateral_join_type, lateral_table, negative_delay
+from .errors import negative_delay
 from .primary import row_values
 from .table_clauses import TableClauseParser, local_relation
 from .tokens import Token
@@ -132,7 +132,9 @@ class RelationParser(TableClauseParser):
             condition = self.expression() if not natural and self.take("ON") else None
             origin = self.origin(start)
             if join_type in _NOT_LATERAL:
-                self.refuse(lateral_join_type(_NOT_LATERAL[join_type], origin))
+                self.refuse_at(
+                    "INVALID_LATERAL_JOIN_TYPE", origin, joinType=_NOT_LATERAL[join_type]
+                )
             return LateralJoin(
                 child=left, query=query, join_type=join_type, condition=condition, origin=origin
             )
@@ -159,7 +161,9 @@ class RelationParser(TableClauseParser):
         plan = self._relation_primary()
         origin = self.origin(start)
         if not can_refer:
-            self.refuse(lateral_table(origin))
+            self.refuse_at(
+                "INVALID_SQL_SYNTAX.LATERAL_WITHOUT_SUBQUERY_OR_TABLE_VALUED_FUNC", origin
+            )
         return LateralSubquery(plan=plan, origin=origin)
 
     def lateral_views(self, plan: LogicalPlan) -> LogicalPlan:

@@ -72,13 +72,7 @@ from .context import Context
 from .expressions.expressions import Resolver
 from .failures import catalyst_class, failure
 from .grouping.aggregates import with_ordinals
-from .names.hidden_columns import cut_back, with_hidden_columns
-from .names.metadata_columns import (
-    hidden_again,
-    metadata_column,
-    with_metadata_column,
-    with_stars_of,
-)
+from .names.hidden_columns import cut_back, with_hidden_columns, with_stars_of
 from .operators.deduplication import resolve_deduplicate
 from .operators.hints import resolve_hint
 from .operators.metrics import resolve_metrics
@@ -237,19 +231,12 @@ class Analyzer:
 
     def _over(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
         """The operator over its child, with the hidden columns that it names."""
-        shown = with_metadata_column(plan.expressions, child, self.context)
-        if shown is not child and (hidden := metadata_column(child)) is not None:
-            # The stars of the operator are those of what it had.
-            named = with_stars_of(plan, child)
-            assert isinstance(named, UnaryNode)
-            return hidden_again(self._unary(named, shown), hidden)
         reaching = with_hidden_columns(plan.expressions, child, self.context)
         if reaching is child:
             return self._unary(plan, child)
         named = with_stars_of(plan, child)
         assert isinstance(named, UnaryNode)
-        resolved = self._unary(named, reaching)
-        return cut_back(resolved, len(reaching.output), child.output)
+        return cut_back(self._unary(named, reaching), reaching.output_ids - child.output_ids)
 
     def _unary(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
         match plan:

@@ -1,8 +1,8 @@
 """Analysis errors in Spark's words, and the expressions that wait for their error to be told.
 
 Spark's analyzer refuses some things at once, without a plan, and others only in a last walk over
-the plan as far as it could be analyzed, which it then prints under the message. `InvalidCall`
-carries an error of the second kind to that walk.
+the plan as far as it could be analyzed, which it then prints under the message. `Invalid`
+expressions carry an error of the second kind to that walk.
 """
 
 from __future__ import annotations
@@ -10,68 +10,51 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import field
-from functools import cached_property
 from typing import Any
 
 from ...planner.model.errors import AnalysisError
 from ...planner.model.expressions.core import Call, CaseWhen, Cast, Origin
+from ...planner.model.expressions.unresolved import Unresolved
 from ...planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
 from ...planner.model.frozen import dataclass
 from ...planner.model.text.quoting import SEARCH_PATH, in_quotes, to_sql_id
 
 
 @dataclass(frozen=True, kw_only=True)
-class InvalidCall(Call):
-    """A call whose arguments have wrong types or values; `error` says so."""
+class Invalid(Unresolved):
+    """What cannot be resolved: `error` says why."""
 
     error: AnalysisError = field(compare=False)
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
+
+@dataclass(frozen=True, kw_only=True)
+class InvalidCall(Invalid, Call):
+    """A call whose arguments have wrong types or values."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class InvalidCast(Cast):
+class InvalidCast(Invalid, Cast):
     """A cast between types that cannot be cast."""
 
-    error: AnalysisError = field(compare=False)
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
-class InvalidCase(CaseWhen):
+class InvalidCase(Invalid, CaseWhen):
     """CASE whose branches do not fit together."""
 
-    error: AnalysisError = field(compare=False)
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
-class InvalidTimeWindow(TimeWindow):
+class InvalidTimeWindow(Invalid, TimeWindow):
     """A time window over the wrong type or with durations that make no sense."""
 
-    error: AnalysisError = field(compare=False)
-
 
 @dataclass(frozen=True, kw_only=True)
-class InvalidSessionWindow(SessionWindow):
+class InvalidSessionWindow(Invalid, SessionWindow):
     """A session window over the wrong type."""
 
-    error: AnalysisError = field(compare=False)
-
 
 @dataclass(frozen=True, kw_only=True)
-class InvalidWindowTime(WindowTime):
+class InvalidWindowTime(Invalid, WindowTime):
     """`window_time` of something that is no window."""
-
-    error: AnalysisError = field(compare=False)
 
 
 # Spark's types refuse these, which know of no query.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
+from functools import update_wrapper, wraps
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from ...planner.model.expressions.core import Alias, AttributeReference, Expression
 from ...planner.model.memo import is_marked, mark
 from ...planner.model.plans.logical import Project
 from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.settings.conf import Conf
 
+N = TypeVar("N", bound=LogicalPlan)
 Kinds = frozenset[type]
 
 
@@ -47,6 +50,59 @@ def rewrite_up(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPla
     if result is plan:
         mark(_name(function), plan)
     return result
+
+
+class NodeRule(Generic[N]):
+    """A rule of optimization that says what becomes of one node: `top_down` and `bottom_up`.
+
+    Attributes:
+        kinds: the rule is about plans that hold one of these.
+    """
+
+    __name__: str
+
+    def __init__(
+        self,
+        function: Callable[[N, Conf], LogicalPlan],
+        walk: Callable[[LogicalPlan, Rewrite, Kinds], LogicalPlan],
+        nodes: tuple[type[N], ...],
+        holding: tuple[type, ...],
+    ) -> None:
+        update_wrapper(self, function)
+        self._function, self._walk, self._nodes = function, walk, nodes
+        self.kinds = frozenset(holding or nodes)
+
+    def __call__(self, plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+        @wraps(self._function)
+        def visit(node: LogicalPlan, /) -> LogicalPlan:
+            return self._function(node, conf) if isinstance(node, self._nodes) else node
+
+        return self._walk(plan, visit, self.kinds)
+
+
+OfNode = Callable[[Callable[[N, Conf], LogicalPlan]], NodeRule[N]]
+
+
+@overload
+def top_down(node: type[N], /, *, holding: tuple[type, ...] = ()) -> OfNode[N]: ...
+@overload
+def top_down(*nodes: type[LogicalPlan], holding: tuple[type, ...] = ()) -> OfNode[Any]: ...
+def top_down(*nodes: type[Any], holding: tuple[type, ...] = ()) -> OfNode[Any]:
+    """Makes a rule of a function of one node of these classes and the settings.
+
+    It is called for each such node from the root down, in subtrees that hold one of `holding`, by
+    default one of the nodes. What it does may depend on the node's subtree only.
+    """
+    return lambda function: NodeRule(function, rewrite_down, nodes, holding)
+
+
+@overload
+def bottom_up(node: type[N], /, *, holding: tuple[type, ...] = ()) -> OfNode[N]: ...
+@overload
+def bottom_up(*nodes: type[LogicalPlan], holding: tuple[type, ...] = ()) -> OfNode[Any]: ...
+def bottom_up(*nodes: type[Any], holding: tuple[type, ...] = ()) -> OfNode[Any]:
+    """The same, the nodes below first."""
+    return lambda function: NodeRule(function, rewrite_up, nodes, holding)
 
 
 def _name(function: Rewrite) -> tuple[str, str]:

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 from ...planner.model.expressions.core import GetStructField
 from ...planner.model.expressions.python_functions import PythonUDF
-from ...planner.model.expressions.subqueries import LateralJoin, SubqueryExpression
+from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.functions.struct_updates import UpdateFields
 from ...planner.model.plans.hints import ResolvedHint
 from ...planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
-    Distinct,
     Expand,
     Filter,
-    Generate,
     GlobalLimit,
     Join,
     LocalLimit,
     Project,
     Sort,
-    Union,
-    Window,
 )
 from ...planner.model.plans.python_operators import EvaluatePython
-from ...planner.model.plans.relations import (
-    LocalRelation,
-    PipeOperator,
-    SubqueryAlias,
-    View,
-    WithCTE,
-)
-from ...planner.model.plans.set_operations import Except, Intersect
+from ...planner.model.plans.relations import WithCTE
 from .expressions.common_expressions import Common, pull_out_common_expressions
 from .expressions.comparisons import simplify_comparisons_below_null_checks
 from .expressions.failing_constants import refuse_failing_constants
@@ -78,7 +67,7 @@ from .operators.limits import (
 from .operators.local_relations import convert_to_local_relations
 from .operators.names import eliminate_names, inline_definitions
 from .operators.noop_operators import remove_noop_operators
-from .operators.partitions import REPARTITIONS, collapse_repartitions
+from .operators.partitions import collapse_repartitions
 from .operators.propagate_constants import propagate_equalities, propagate_foldables
 from .operators.prune_columns import prune_columns
 from .operators.redundant_aggregates import remove_redundant_aggregates
@@ -103,27 +92,27 @@ SUBQUERY = (SubqueryExpression,)
 
 OPERATORS = (
     # First the operators move towards their places: projections into unions and below limits,
-    rule(push_projections_through_unions, Union),
-    rule(push_projections_through_limits, GlobalLimit, LocalLimit),
+    rule(push_projections_through_unions),
+    rule(push_projections_through_limits),
     # inner joins into an order that leaves none without a condition,
-    rule(reorder_joins, Join),
+    rule(reorder_joins),
     # filters down (outer joins that they make inner first: more goes through an inner join),
-    rule(eliminate_outer_joins, Join),
+    rule(eliminate_outer_joins),
     rule(push_down_predicates, Filter, Join),
     rule(push_semi_joins_down, Join),
-    rule(simplify_join_conditions, Join),
-    rule(push_limits_down, LocalLimit, Join),
+    rule(simplify_join_conditions),
+    rule(push_limits_down),
     rule(push_single_limit_through_groups, GlobalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.
     rule(prune_columns, Project, Aggregate, Expand, Join),
-    rule(explode_smallest_field, Generate),
-    rule(collapse_repartitions, *REPARTITIONS),
+    rule(explode_smallest_field),
+    rule(collapse_repartitions),
     # Pruning leaves adjacent projections.
-    rule(collapse_projects, Project),
-    rule(eliminate_limits, GlobalLimit, LocalLimit),
-    rule(combine_unions, Union),
+    rule(collapse_projects),
+    rule(eliminate_limits),
+    rule(combine_unions),
     # Constants are put where they are used before expressions are folded.
-    rule(propagate_equalities, Filter),
+    rule(propagate_equalities),
     rule(propagate_foldables, Project, Aggregate),
     rule(simplify_comparisons_below_null_checks, Filter),
     rule(combine_updates, uses=(UpdateFields,)),
@@ -131,19 +120,19 @@ OPERATORS = (
     # Needs folded conditions, makes others foldable in the next round.
     rule(replace_null_with_false),
     # Needs simple conditions: `true` goes, known conjuncts go.
-    rule(prune_filters, Filter),
+    rule(prune_filters),
     rule(rewrite_correlated_scalar_subqueries, uses=SUBQUERY),
     # Last, what the others left without a purpose.
     rule(remove_redundant_aliases, Project, Aggregate),
-    rule(remove_redundant_aggregates, Aggregate),
-    rule(remove_noop_operators, Project),
+    rule(remove_redundant_aggregates),
+    rule(remove_noop_operators),
 )
 
 INFERENCE = Batch(
     "infer filters",
     (
         # A generator's filter is subject to the second rule, too.
-        rule(infer_filters_from_generators, Generate),
+        rule(infer_filters_from_generators),
         rule(infer_filters_from_constraints, Filter, Join),
     ),
     once=True,
@@ -157,18 +146,18 @@ FINISH = Batch(
         # Sorts stay until here: limits over sorts are planned together.
         rule(eliminate_sorts, Sort),
         # Not earlier: other rules know sums of decimals, not sums of longs.
-        rule(speed_up_decimal_aggregates, Aggregate),
+        rule(speed_up_decimal_aggregates),
         # After that rule: it may change what is distinct.
-        rule(rewrite_distinct_aggregates, Aggregate),
+        rule(rewrite_distinct_aggregates),
         # What was pushed down to constant rows is computed now.
-        rule(convert_to_local_relations, LocalRelation),
-        rule(propagate_empty_relations, LocalRelation),
+        rule(convert_to_local_relations),
+        rule(propagate_empty_relations),
     ),
     once=True,
 )
 
 DISJUNCTIONS = (
-    Batch("disjunctions", (rule(push_disjunctions, Join),), once=True),
+    Batch("disjunctions", (rule(push_disjunctions),), once=True),
     Batch("filters of disjunctions", (rule(push_down_predicates, Filter, Join),)),
 )
 
@@ -181,21 +170,21 @@ BATCHES = (
             # To the joins before operators move.
             rule(move_hints_to_joins, ResolvedHint),
             # Names have done their work; the other rules would have to look through them.
-            rule(eliminate_names, SubqueryAlias, View, PipeOperator),
+            rule(eliminate_names),
             # Before any rule asks what may be null.
             rule(update_nullability, *CHANGE_NULLABILITY),
             rule(rewrite_lone_exists, uses=SUBQUERY),
             # Before filters are moved: what leaves a join's condition is one.
-            rule(extract_python_from_joins, Join, uses=(PythonUDF,)),
+            rule(extract_python_from_joins, uses=(PythonUDF,)),
             # Definitions before grouping expressions are compared with the select list.
             rule(replace_expressions),
-            rule(pull_out_grouping_expressions, Aggregate),
+            rule(pull_out_grouping_expressions),
             # Needs keys that are columns.
             rule(sort_maps_in_grouping, Aggregate),
             # May add an operator below what the rule before made.
             rule(pull_out_common_expressions, uses=(Common,)),
             # Before distinct aggregates would have to be rewritten.
-            rule(eliminate_distinct_in_aggregates, Aggregate),
+            rule(eliminate_distinct_in_aggregates),
         ),
         once=True,
     ),
@@ -203,12 +192,12 @@ BATCHES = (
         "unions and emptiness",
         (
             # Early and cheap: less is left for all others.
-            rule(remove_noop_operators, Project),
-            rule(combine_unions, Union),
-            rule(drop_repeated_inputs, Union),
-            rule(optimize_limit_zero, GlobalLimit, LocalLimit),
-            rule(convert_to_local_relations, LocalRelation),
-            rule(propagate_empty_relations, LocalRelation),
+            rule(remove_noop_operators),
+            rule(combine_unions),
+            rule(drop_repeated_inputs),
+            rule(optimize_limit_zero),
+            rule(convert_to_local_relations),
+            rule(propagate_empty_relations),
         ),
         once=True,
     ),
@@ -216,13 +205,13 @@ BATCHES = (
         "correlated subqueries",
         (
             rule(inline_one_row_subqueries, uses=SUBQUERY),
-            rule(inline_lateral_joins, LateralJoin),
+            rule(inline_lateral_joins),
             # While a subquery's filters are as they were written.
             rule(pull_up_correlated_predicates, uses=SUBQUERY),
             rule(optimize_subqueries, uses=SUBQUERY),
             # Optimized, more of them read nothing.
             rule(inline_one_row_subqueries, uses=SUBQUERY),
-            rule(rewrite_lateral_joins, LateralJoin),
+            rule(rewrite_lateral_joins),
         ),
         once=True,
     ),
@@ -230,12 +219,12 @@ BATCHES = (
         "replace operators",
         (
             # DISTINCT comes of these as well.
-            rule(replace_set_operations, Except, Intersect),
-            rule(replace_distinct, Distinct),
+            rule(replace_set_operations),
+            rule(replace_distinct),
             rule(replace_static_deduplication, Deduplicate),
             # DISTINCT's aggregate may have constant keys as well, but these are columns by now.
-            rule(remove_constants_from_grouping, Aggregate),
-            rule(remove_repetition_from_grouping, Aggregate),
+            rule(remove_constants_from_grouping),
+            rule(remove_repetition_from_grouping),
         ),
         once=True,
     ),
@@ -255,11 +244,11 @@ BATCHES = (
             rule(rewrite_predicate_subqueries, uses=SUBQUERY),
             # The joins that it makes are put in order with what is around them.
             rule(push_down_predicates, Filter, Join),
-            rule(push_limits_down, LocalLimit, Join),
+            rule(push_limits_down),
             rule(prune_columns, Project, Aggregate, Expand, Join),
-            rule(collapse_projects, Project),
+            rule(collapse_projects),
             rule(remove_redundant_aliases, Project, Aggregate),
-            rule(remove_noop_operators, Project),
+            rule(remove_noop_operators),
         ),
         once=True,
         after=(FINISH,),
@@ -268,14 +257,14 @@ BATCHES = (
     # Filters that these joins left over the values of outer columns.
     Batch("filters", (rule(push_down_predicates, Filter),)),
     # No filter moves any more.
-    Batch("clean filters", (rule(clean_filters, Filter),), once=True),
+    Batch("clean filters", (rule(clean_filters),), once=True),
     # Fields are taken out of them by now.
     Batch("updates of structs", (rule(replace_updates, uses=(UpdateFields,)),), once=True),
     Batch(
         "window limits",
         (
             # Filters and windows are where they stay.
-            rule(infer_window_limits, Window),
+            rule(infer_window_limits),
             rule(push_limits_down, LocalLimit),
         ),
         once=True,
@@ -290,7 +279,7 @@ BATCHES = (
             rule(remove_noop_operators, Join, uses=(GetStructField,)),
             rule(prune_columns, EvaluatePython),
             # What the new operators stand above may now be pushed below them.
-            rule(push_through_python, EvaluatePython),
+            rule(push_through_python),
             rule(push_down_predicates, EvaluatePython),
             rule(push_filters_late, Filter),
             rule(remove_noop_operators, EvaluatePython),

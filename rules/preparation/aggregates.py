@@ -12,7 +12,7 @@ from ...physical.aggregate import (
 )
 from ...physical.distribution import ordering_satisfies
 from ...physical.plan import SparkPlan
-from ...planner.model.expressions.core import SortOrder, to_attribute
+from ...planner.model.expressions.core import ascending, to_attribute
 from ...planner.model.tree import replace
 from .execution import Execution
 
@@ -76,7 +76,7 @@ def sort_sorted_aggregates(plan: SparkPlan, execution: Execution) -> SparkPlan:
     def replaced(node: SparkPlan) -> SparkPlan:
         if not isinstance(node, HashAggregateExec | ObjectHashAggregateExec) or not node.keys:
             return node
-        wanted = [SortOrder(child=key) for key in node.keys]
+        wanted = ascending(node.keys)
         if not ordering_satisfies(node.child.output_ordering, wanted):
             return node
         same = {field.name: getattr(node, field.name) for field in fields(node)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...physical.exchange import BroadcastExchangeExec
 from ...physical.joins import BaseJoinExec
 from ...planner.model.errors import InternalError
-from ...planner.model.expressions.core import Alias, Expression, to_attribute
+from ...planner.model.expressions.core import Alias, Expression, to_attribute, without_alias
 from ...planner.model.text.spark_sql import quote, spark_sql
 from ...rules.optimization.late.map_keys import map_as_entries
 from ..arrow_types import column_name
@@ -113,7 +113,7 @@ def _(node: ReadTable, batch: Batch) -> DataFrame:
 def _(node: Select, batch: Batch) -> DataFrame:
     frame = render(node.child, batch)
     if node.in_arrow:
-        values = [c.child if isinstance(c, Alias) else c for c in node.columns]
+        values = [without_alias(c) for c in node.columns]
         program = evaluator(values, node.child.output, node.conditions)
         return batch.engine.compute(frame, [program], node.output)
     if node.conditions:

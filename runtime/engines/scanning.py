@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ...planner.model.expressions.core import Alias, Expression
+from ...planner.model.expressions.core import Expression, without_alias
 from ..arrow_types import arrow_type
 from ..kernels.scan import Scan
 from ..plan.nodes import ReadFiles
 from ..sources.parquet import with_origins
 from .context import BatchContext
 from .evaluating import evaluator
-
-
-def _value(expression: Expression) -> Expression:
-    return expression.child if isinstance(expression, Alias) else expression
 
 
 def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
@@ -29,12 +25,12 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
     paths = found.files
     if files.origins:
         paths = with_origins(paths, found.sizes, context.cores)
-    hashed = [_value(e) for e in files.hashed]
+    hashed = [without_alias(e) for e in files.hashed]
     others: list[Expression] = []
     places: list[int] = []
     for column in files.columns:
-        if _value(column) in hashed:
-            places.append(hashed.index(_value(column)))
+        if without_alias(column) in hashed:
+            places.append(hashed.index(without_alias(column)))
         else:
             places.append(len(hashed) + len(others))
             others.append(column)

@@ -32,6 +32,7 @@ from ...planner.model.expressions.core import (
     Expression,
     Literal,
     to_attribute,
+    without_alias,
 )
 from ...planner.model.functions.aggregate_forms import row_over
 from ...planner.model.schemas.types import LONG, ArrayType
@@ -301,17 +302,13 @@ def _keyed_rows(
 ) -> Select:
     """An aggregation's rows: the parts of its keys, and the columns that `made` is made of."""
     values = {to_attribute(e).expr_id: e for e in partial.keys}
-    parts = [p for k in keys for p in k.split(_value(values[k.column.expr_id]))]
+    parts = [p for k in keys for p in k.split(without_alias(values[k.column.expr_id]))]
     used = frozenset[int]().union(*(e.references for e in made))
     own = {to_attribute(part).expr_id for part in parts}
     others = [a for a in partial.child.output if a.expr_id in used and a.expr_id not in own]
     below = unsorted(partial.child)
     # A key may be used by a function as well: under its own id it is a part, unless it is split.
     return Select(child=translate(below, facts), columns=(*parts, *others))
-
-
-def _value(named: Expression) -> Expression:
-    return named.child if isinstance(named, Alias) else named
 
 
 def unsorted(plan: SparkPlan) -> SparkPlan:

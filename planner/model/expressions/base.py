@@ -89,3 +89,23 @@ class Expression(TreeNode):
         if not self.children:
             return frozenset()
         return frozenset().union(*(child.references for child in self.children))
+
+
+class Typed(Expression):
+    """An expression whose type is its field `type_`."""
+
+    type_: DataType
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+
+class TypedColumn(Typed):
+    """The same, and `is_nullable` says whether it may be null."""
+
+    is_nullable: bool
+
+    @property
+    def nullable(self) -> bool:
+        return self.is_nullable

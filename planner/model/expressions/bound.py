@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..frozen import dataclass
 from ..schemas.types import DataType
+from .base import Typed, TypedColumn
 from .core import AttributeReference, Expression
 
 
@@ -32,15 +33,11 @@ class Written(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown(Written):
+class Shown(Typed, Written):
     """An expression of which a message needs no more than a text."""
 
     shown: str
     type_: DataType
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
 
     @property
     def text(self) -> str:
@@ -49,20 +46,12 @@ class Shown(Written):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundReference(Written):
+class BoundReference(TypedColumn, Written):
     """Column `ordinal` of the input; plans show `input[0, bigint, false]`."""
 
     ordinal: int
     type_: DataType
     is_nullable: bool
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
-
-    @property
-    def nullable(self) -> bool:
-        return self.is_nullable
 
     @property
     def text(self) -> str:

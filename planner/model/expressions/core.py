@@ -7,6 +7,7 @@ means (types, nullability, its texts) is in the function registry (`registry.py`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Literal as Lit
 
@@ -21,6 +22,7 @@ from .base import NO_METADATA as NO_METADATA
 from .base import Expression as Expression
 from .base import Metadata as Metadata
 from .base import Origin as Origin
+from .base import Typed, TypedColumn
 from .literal import FALSE as FALSE
 from .literal import NULL_LITERAL as NULL_LITERAL
 from .literal import TRUE as TRUE
@@ -35,7 +37,7 @@ AggregateMode = Lit["Partial", "PartialMerge", "Final", "Complete"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttributeReference(Expression):
+class AttributeReference(TypedColumn):
     """A resolved column. `expr_id` names it; the qualifier takes no part in equality."""
 
     name: str
@@ -44,14 +46,6 @@ class AttributeReference(Expression):
     expr_id: int = field(default_factory=fresh_id)
     metadata: Metadata = NO_METADATA
     qualifier: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
-
-    @property
-    def nullable(self) -> bool:
-        return self.is_nullable
 
     @cached_property
     def references(self) -> frozenset[int]:
@@ -76,21 +70,13 @@ class AttributeReference(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LambdaVariable(Expression):
+class LambdaVariable(TypedColumn):
     """A resolved parameter of a lambda."""
 
     name: str
     type_: DataType
     is_nullable: bool = True
     expr_id: int = field(default_factory=fresh_id)
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
-
-    @property
-    def nullable(self) -> bool:
-        return self.is_nullable
 
 
 # ------------------------------------------------------------------------------------- inner
@@ -143,7 +129,7 @@ class Alias(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cast(Expression):
+class Cast(Typed):
     """`CAST(child AS type)`. `implicit`: put in by type coercion, not written by the user."""
 
     child_fields = ("child",)
@@ -153,10 +139,6 @@ class Cast(Expression):
     mode: EvalMode = "ANSI"
     time_zone: str | None = None
     implicit: bool = False
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
 
     @cached_property
     def nullable(self) -> bool:
@@ -334,6 +316,11 @@ class SortOrder(Expression):
         return self.child.data_type
 
 
+def ascending(keys: Iterable[Expression]) -> tuple[SortOrder, ...]:
+    """The order in which rows with equal keys stand together."""
+    return tuple(SortOrder(child=key) for key in keys)
+
+
 def to_attribute(expression: Expression) -> AttributeReference:
     """The column that a named expression makes.
 
@@ -345,3 +332,8 @@ def to_attribute(expression: Expression) -> AttributeReference:
     if isinstance(expression, Alias):
         return expression.to_attribute()
     raise TypeError(f"not a named expression: {expression!r}")
+
+
+def without_alias(expression: Expression) -> Expression:
+    """What stands under an alias; anything else is itself."""
+    return expression.child if isinstance(expression, Alias) else expression

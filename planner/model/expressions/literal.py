@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..frozen import dataclass
 from ..schemas.types import BOOLEAN, INT, LONG, NULL, STRING, DataType
-from .base import Expression
+from .base import Typed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Literal(Expression):
+class Literal(Typed):
     """A constant in its plain Python form.
 
     bool, int, float, str, bytes, decimal.Decimal, None; a date is days and a timestamp microseconds
@@ -18,10 +18,6 @@ class Literal(Expression):
 
     value: object
     type_: DataType
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
 
     @property
     def nullable(self) -> bool:

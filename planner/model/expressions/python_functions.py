@@ -21,25 +21,42 @@ PYTHON_FUNCTION = "pythonudf"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonUDF(Call):
-    """A call of a Python function. `name` is `pythonudf`: the function's own may be any.
+class UserFunction(Call):
+    """A call of a function of which only the declaration is known.
 
     Attributes:
-        function_name: the function's name in Python (`<lambda>` for a lambda).
+        function_name: the function's own name, which may be any.
         type_: what it was declared to return.
+        is_deterministic: whether equal arguments give equal results.
+    """
+
+    function_name: str
+    type_: DataType
+    is_deterministic: bool = True
+
+    @property
+    def data_type(self) -> DataType:
+        return self.type_
+
+    @property
+    def foldable(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonUDF(UserFunction):
+    """A call of a Python function; a lambda's `function_name` is `<lambda>`.
+
+    Attributes:
         kind: `batched` gets pickled rows, `arrow` Arrow batches (pandas_udf), `grouped aggregate` a
             group's rows; `operator` is the function of an operator such as mapInPandas.
-        is_deterministic: whether equal arguments give equal results.
         result_id: names the call in plans.
         names: what the arguments are given by, "" for one by position; empty if all are so.
         exact_kind: PySpark's number for the way that rows are sent; only like ones run together.
     """
 
     name: str = PYTHON_FUNCTION
-    function_name: str
-    type_: DataType
     kind: EvalKind = "operator"
-    is_deterministic: bool = True
     result_id: int = field(default_factory=fresh_id)
     exact_kind: int = 0
     names: tuple[str, ...] = ()
@@ -58,14 +75,6 @@ class PythonUDF(Call):
             deterministic=self.is_deterministic,
             codegen=False,
         )
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
-
-    @property
-    def foldable(self) -> bool:
-        return False
 
 
 def _plan_text(call: Call, show: Show) -> str:

@@ -6,34 +6,29 @@ from functools import cached_property
 
 from ..frozen import dataclass
 from ..registry import FunctionSpec, Show
-from ..schemas.types import DataType
 from .core import Call
+from .python_functions import UserFunction
 
 SCALA_FUNCTION = "scalaudf"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScalaUDF(Call):
+class ScalaUDF(UserFunction):
     """A call of such a function; `function_name` is empty where it was given none.
 
     Attributes:
-        type_: what it returns.
-        may_be_null: whether that may be null.
-        is_deterministic: whether equal arguments give equal results.
+        may_be_null: whether what it returns may be null.
     """
 
     name: str = SCALA_FUNCTION
     function_name: str = ""
-    type_: DataType
     may_be_null: bool = True
-    is_deterministic: bool = True
 
     @cached_property
     def spec(self) -> FunctionSpec:
         return FunctionSpec(
             name=SCALA_FUNCTION,
             options_hold="names",
-            kind="scalar",
             data_type=lambda call: self.type_,
             nullable=lambda call: self.may_be_null,
             text=_text,
@@ -41,14 +36,6 @@ class ScalaUDF(Call):
             sql=_text,
             deterministic=self.is_deterministic,
         )
-
-    @property
-    def data_type(self) -> DataType:
-        return self.type_
-
-    @property
-    def foldable(self) -> bool:
-        return False
 
 
 def _text(call: Call, show: Show) -> str:

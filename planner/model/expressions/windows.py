@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..frozen import dataclass
-from ..lazy import cached_property
 from ..schemas.types import TIMESTAMP, WINDOW, DataType
 from .core import Expression
+from .unresolved import Unresolved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class WindowExpression(Expression):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeWindow(Expression):
+class TimeWindow(Unresolved):
     """`window(time, size, slide, start)`, all durations in microseconds; analysis expands it."""
 
     child_fields = ("time",)
@@ -48,13 +48,9 @@ class TimeWindow(Expression):
     def data_type(self) -> DataType:
         return WINDOW
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
-class SessionWindow(Expression):
+class SessionWindow(Unresolved):
     """`session_window(time, gap)`; the gap is an interval or a string read as one."""
 
     child_fields = ("time", "gap")
@@ -66,13 +62,9 @@ class SessionWindow(Expression):
     def data_type(self) -> DataType:
         return WINDOW
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
-class WindowTime(Expression):
+class WindowTime(Unresolved):
     """`window_time(window)`: the event time of an aggregated window; analysis expands it."""
 
     child_fields = ("window",)
@@ -82,10 +74,6 @@ class WindowTime(Expression):
     @property
     def data_type(self) -> DataType:
         return TIMESTAMP
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)

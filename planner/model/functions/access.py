@@ -254,7 +254,6 @@ def _struct_sql(call: Call, show: Show) -> str:
 register(
     FunctionSpec(
         name="get_array_item",
-        kind="scalar",
         data_type=_element_type,
         nullable=_item_nullable,
         check=_check_array_item,
@@ -269,7 +268,6 @@ register(
     ),
     FunctionSpec(
         name="get_map_value",
-        kind="scalar",
         data_type=_element_type,
         nullable=lambda call: True,
         check=_check_map_value,
@@ -283,7 +281,6 @@ register(
     ),
     FunctionSpec(
         name="array",
-        kind="scalar",
         data_type=_array_type,
         nullable=never_null,
         check=_check_array,
@@ -295,7 +292,6 @@ register(
     ),
     FunctionSpec(
         name="map",
-        kind="scalar",
         data_type=_map_type,
         nullable=never_null,
         check=_check_map,
@@ -307,7 +303,6 @@ register(
     ),
     FunctionSpec(
         name="named_struct",
-        kind="scalar",
         data_type=struct_type,
         nullable=never_null,
         check=_check_named_struct,
@@ -324,7 +319,6 @@ register(
     ),
     FunctionSpec(
         name="struct",
-        kind="scalar",
         data_type=struct_type,
         nullable=never_null,
         check=_check_struct,

@@ -40,15 +40,12 @@ from .aggregates_common import (
     Check,
     always,
     counted,
-    first_type,
     gathered_forms,
     mismatch,
     not_nullable,
     nullable,
     planned_only,
     present,
-    require_count,
-    require_orderable,
     simple_forms,
     with_arguments,
 )
@@ -56,7 +53,8 @@ from .build import call as build
 from .build import if_else, long, null, struct
 from .coercion import cast_unless_same
 from .inputs import parameter
-from .mismatch import ArgumentError, unexpected_type
+from .mismatch import ArgumentError, require_count, require_orderable, unexpected_type
+from .shapes import first_type
 
 # ------------------------------------------------------------------------------------- count
 

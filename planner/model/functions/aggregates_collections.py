@@ -23,10 +23,11 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id
 from ..tree import replace
-from .aggregates_common import always, first_type, listed, mismatch, not_nullable, require_count
+from .aggregates_common import always, listed, mismatch, not_nullable
 from .build import call as build
 from .build import long, when
-from .mismatch import failed_call
+from .mismatch import failed_call, require_count
+from .shapes import first_type
 
 # ------------------------------------------------------------------------- collect_list and set
 

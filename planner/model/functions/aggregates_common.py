@@ -16,38 +16,23 @@ from ..schemas.types import (
     DOUBLE,
     LONG,
     ArrayType,
-    CalendarIntervalType,
     DataType,
     DayTimeIntervalType,
-    MapType,
     NullType,
     NumericType,
     StringType,
-    StructType,
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .build import call, if_else, is_any_null, long, when
 from .coercion import cast_unless_same
-from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import require_count, type_mismatch, unexpected_type
 
 Check = Callable[[Call, Conf], Expression]
 
 NUMERIC_OR_INTERVAL = '"NUMERIC" or "ANSI INTERVAL"'
-
-
-def require_count(call: Call, *counts: int) -> None:
-    """Check how many arguments there are.
-
-    Raises:
-        AnalysisError: WRONG_NUM_ARGS.WITHOUT_SUGGESTION.
-    """
-    if len(call.arguments) not in counts:
-        wanted = str(counts[0]) if len(counts) == 1 else f"[{', '.join(map(str, counts))}]"
-        raise wrong_argument_count(call.name, wanted, len(call.arguments))
 
 
 def mismatch(call: Call, case: str, /, **parameters: Any) -> AnalysisError:
@@ -76,40 +61,6 @@ def doubles(count: int) -> Check:
 def with_arguments(call: Call, *arguments: Expression) -> Call:
     """The call over other arguments."""
     return replace(call, arguments=arguments)
-
-
-def is_orderable(data_type: DataType) -> bool:
-    """Whether values of the type can be compared: no map or calendar interval in it."""
-    match data_type:
-        case MapType() | CalendarIntervalType():
-            return False
-        case ArrayType(element_type=element):
-            return is_orderable(element)
-        case StructType(fields=fields):
-            return all(is_orderable(f.data_type) for f in fields)
-        case _:
-            return True
-
-
-def require_orderable(call: Call, position: int) -> None:
-    """Check that an argument's values can be compared.
-
-    Raises:
-        AnalysisError: DATATYPE_MISMATCH.INVALID_ORDERING_TYPE.
-    """
-    data_type = call.arguments[position].data_type
-    if not is_orderable(data_type):
-        raise mismatch(
-            call,
-            "INVALID_ORDERING_TYPE",
-            functionName=to_sql_id(call.name),
-            dataType=to_sql_type(data_type),
-        )
-
-
-def first_type(call: Call) -> DataType:
-    """The type of the first argument."""
-    return call.arguments[0].data_type
 
 
 def always(data_type: DataType) -> Callable[[Call], DataType]:

@@ -20,9 +20,10 @@ from ..schemas.types import (
     StructType,
     YearMonthIntervalType,
 )
-from .aggregates_common import first_type, gathered_forms, planned_only, present
+from .aggregates_common import gathered_forms, planned_only, present
 from .build import call as build
 from .build import cast_as, long, struct
+from .shapes import first_type
 
 _BUFFER = Buffer("buf", BINARY)
 _PLANNED = planned_only(_BUFFER)

@@ -16,18 +16,11 @@ from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show, 
 from ..schemas.types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
 from ..settings.conf import Conf
 from ..tree import replace
-from .aggregates_common import (
-    always,
-    doubles,
-    not_nullable,
-    nullable,
-    require_count,
-    with_arguments,
-)
+from .aggregates_common import always, doubles, not_nullable, nullable, with_arguments
 from .build import call as call_of
 from .build import cast_as, double, if_else, is_any_null, null, when
 from .coercion import cast_unless_same
-from .mismatch import unexpected_type
+from .mismatch import require_count, unexpected_type
 
 _MOMENTS = (
     Buffer("n", DOUBLE, empty=0.0),

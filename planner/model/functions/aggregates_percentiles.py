@@ -6,13 +6,7 @@ from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import Show
 from ..schemas.types import DOUBLE, ArrayType, DataType
 from ..settings.conf import Conf
-from .aggregates_common import (
-    first_type,
-    is_ansi_interval,
-    object_aggregate,
-    require_count,
-    with_arguments,
-)
+from .aggregates_common import is_ansi_interval, object_aggregate, with_arguments
 from .aggregates_counts import (
     approximate_forms,
     discrete_forms,
@@ -20,6 +14,7 @@ from .aggregates_counts import (
     percentile_forms,
     percentile_sql,
 )
+from .mismatch import require_count
 from .percentages import (
     number,
     ordered,
@@ -28,7 +23,7 @@ from .percentages import (
     require_shares,
     shares,
 )
-from .shapes import named
+from .shapes import first_type, named
 
 ARRAYS = '"ARRAY<DOUBLE>"'
 VALUES_OR_ARRAYS = '("DOUBLE" or "ARRAY<DOUBLE>")'

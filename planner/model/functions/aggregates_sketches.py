@@ -26,13 +26,11 @@ from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from .aggregates_common import (
     OBJECT_FORMS,
     always,
-    first_type,
     gathered_forms,
     mismatch,
     not_nullable,
     object_aggregate,
     present,
-    require_count,
     with_arguments,
 )
 from .aggregates_counts import (
@@ -43,12 +41,12 @@ from .aggregates_counts import (
 )
 from .coercion import cast_unless_same
 from .inputs import parameter
-from .mismatch import diff_types, unexpected_type
+from .mismatch import diff_types, require_count, unexpected_type
 from .percentages import (
     ordered,
     require_bins,
 )
-from .shapes import check_types, named
+from .shapes import check_types, first_type, named
 
 # ----------------------------------------------------------------------------- mode, histogram
 

@@ -32,16 +32,15 @@ from .aggregates_common import (
     COUNT_BUFFER,
     NUMERIC_OR_INTERVAL,
     counted,
-    first_type,
     is_ansi_interval,
     nullable,
-    require_count,
     with_arguments,
 )
 from .build import call as build
 from .build import cast_as, double, if_else, long, when
 from .coercion import bounded_decimal, cast_unless_same
-from .mismatch import unexpected_type
+from .mismatch import require_count, unexpected_type
+from .shapes import first_type
 
 
 def _months(value: Expression) -> Expression:

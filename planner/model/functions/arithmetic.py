@@ -24,8 +24,9 @@ from ..tree import replace
 from . import operator_values as values
 from .coercion import adjusted_decimal, cast_to
 from .datetime_arithmetic import add_datetime, interval_times, subtract_datetime
+from .mismatch import require_count
 from .operands import _NUMERIC, check_operands, coerce_operands, infix, strings_as_doubles
-from .shapes import always_null, resolve, scalar, with_arguments
+from .shapes import always_null, first_type, resolve, scalar, with_arguments
 
 _INTERVALS = '"INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL"'
 
@@ -92,17 +93,10 @@ def _infix_sql(call: Call, show: Show) -> str:
     return infix(call, show)
 
 
-def _two(call: Call) -> None:
-    from .mismatch import wrong_argument_count
-
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
-
-
 def _check_plus(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == 1:
         return resolve("positive", call.arguments, conf)
-    _two(call)
+    require_count(call, 2)
     found = add_datetime(call, conf)
     if found is None:
         typed = coerce_operands(call, conf, _WITH_INTERVALS)
@@ -119,7 +113,7 @@ def _check_minus(call: Call, conf: Conf) -> Expression:
         check = lookup("negative").check
         assert check is not None
         return check(replace(call, name="negative", options=(_SIGN,)), conf)
-    _two(call)
+    require_count(call, 2)
     found = subtract_datetime(call, conf)
     if found is None:
         return check_operands(coerce_operands(call, conf, _WITH_INTERVALS), _WITH_INTERVALS)
@@ -127,13 +121,13 @@ def _check_minus(call: Call, conf: Conf) -> Expression:
 
 
 def _check_times(call: Call, conf: Conf) -> Expression:
-    _two(call)
+    require_count(call, 2)
     found = interval_times(call, "*", conf)
     return found or check_operands(coerce_operands(call, conf, _NUMERIC), _NUMERIC)
 
 
 def _check_divide(call: Call, conf: Conf) -> Expression:
-    _two(call)
+    require_count(call, 2)
     found = interval_times(call, "/", conf)
     if found is not None:
         return found
@@ -147,7 +141,7 @@ def _check_divide(call: Call, conf: Conf) -> Expression:
 
 
 def _check_div(call: Call, conf: Conf) -> Expression:
-    _two(call)
+    require_count(call, 2)
     takes = "bigint|decimal|yearmonth|daytime"
 
     def widened(side: Expression) -> Expression:
@@ -162,12 +156,12 @@ def _check_div(call: Call, conf: Conf) -> Expression:
 
 
 def _check_numeric(call: Call, conf: Conf) -> Expression:
-    _two(call)
+    require_count(call, 2)
     return check_operands(coerce_operands(call, conf, _NUMERIC), _NUMERIC)
 
 
 def _check_bits(call: Call, conf: Conf) -> Expression:
-    _two(call)
+    require_count(call, 2)
     return check_operands(coerce_operands(call, conf, "integral"), "integral")
 
 
@@ -181,7 +175,6 @@ def _operator(
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=result,
         nullable=nullable,
         check=check,
@@ -193,10 +186,6 @@ def _operator(
         pushed_into_branches=True,
         **fields,
     )
-
-
-def _first(call: Call) -> DataType:
-    return call.arguments[0].data_type
 
 
 def _negative_text(call: Call, show: Show) -> str:
@@ -269,32 +258,17 @@ register(
         tolerant="try_divide",
         parsed_operands=(2, 2),
     ),
-    _operator(
-        "&",
-        _check_bits,
-        _first,
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        parsed_operands=(2, 2),
-    ),
-    _operator(
-        "|",
-        _check_bits,
-        _first,
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        parsed_operands=(2, 2),
-    ),
-    _operator(
-        "^",
-        _check_bits,
-        _first,
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        parsed_operands=(2, 2),
+    *(
+        _operator(
+            name,
+            _check_bits,
+            first_type,
+            commutative=True,
+            associative=True,
+            ansi_free=True,
+            parsed_operands=(2, 2),
+        )
+        for name in ("&", "|", "^")
     ),
     scalar(
         "~",

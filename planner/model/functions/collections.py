@@ -30,9 +30,14 @@ from .coercion import (
     merge_types,
     wider_without_strings,
 )
-from .comparisons import is_orderable
 from .inputs import parameter
-from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import (
+    require_count,
+    require_orderable,
+    type_mismatch,
+    unexpected_type,
+    wrong_argument_count,
+)
 from .operator_values import is_in
 from .shapes import always_null, check_types, like_call, named, replaced, scalar, with_arguments
 
@@ -64,8 +69,7 @@ def _with_element(
     """Check `f(array, element)`: both at the common type of the elements."""
 
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != 2 + len(extra):
-            raise wrong_argument_count(call.name, str(2 + len(extra)), len(call.arguments))
+        require_count(call, 2 + len(extra))
         array, element = call.arguments[0], call.arguments[position]
         kind = array.data_type
         if not isinstance(kind, ArrayType):
@@ -99,8 +103,7 @@ def _grown(call: Call) -> DataType:
 
 
 def _two_arrays(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     arrays = all(isinstance(a.data_type, ArrayType) for a in call.arguments)
     sides = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
     if sides is None:
@@ -148,19 +151,13 @@ def _array_join(call: Call, conf: Conf) -> Expression:
 
 
 def _ordered(call: Call, conf: Conf) -> Expression:
-    if not is_orderable(element_of(call.arguments[0])):
-        raise type_mismatch(
-            "INVALID_ORDERING_TYPE",
-            pretty(call),
-            functionName=to_sql_id(call.name),
-            dataType=to_sql_type(call.arguments[0].data_type),
-        )
+    require_orderable(call, 0)
     return call
 
 
-def _insert(call: Call, at: int) -> Expression:
+def _insert(call: Call, place: int) -> Expression:
     array, element = call.arguments
-    return like_call(call, "array_insert", array, lit(at), element)
+    return like_call(call, "array_insert", array, lit(place), element)
 
 
 def _compact(call: Call) -> Expression:
@@ -221,6 +218,31 @@ def _set_operation(name: str, evaluate: Callable[..., object], **fields: Any) ->
     return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate, **fields)
 
 
+def _inserted_at(name: str, place: int) -> FunctionSpec:
+    """A function that puts an element at the beginning of an array, or at its end."""
+    return scalar(
+        name,
+        "array, any",
+        _grown,
+        check=_with_element(),
+        nullable=lambda call: call.arguments[0].nullable,
+        replacement=lambda call: _insert(call, place),
+        constant_text="data",
+    )
+
+
+def _extreme(name: str, choose: Callable[..., Any]) -> FunctionSpec:
+    return scalar(
+        name,
+        "array",
+        _first_element,
+        then=_ordered,
+        nullable=always_null,
+        evaluate=values.extreme_item(choose),
+        reads_clock="never",
+    )
+
+
 def _nullable_elements(call: Call) -> bool:
     kind = call.arguments[0].data_type
     inner = kind.contains_null if isinstance(kind, ArrayType) else True
@@ -270,24 +292,8 @@ register(
         evaluate=values.removed_value,
         constant_text="data",
     ),
-    scalar(
-        "array_append",
-        "array, any",
-        _grown,
-        check=_with_element(),
-        nullable=lambda call: call.arguments[0].nullable,
-        replacement=lambda call: _insert(call, -1),
-        constant_text="data",
-    ),
-    scalar(
-        "array_prepend",
-        "array, any",
-        _grown,
-        check=_with_element(),
-        nullable=lambda call: call.arguments[0].nullable,
-        replacement=lambda call: _insert(call, 1),
-        constant_text="data",
-    ),
+    _inserted_at("array_append", -1),
+    _inserted_at("array_prepend", 1),
     scalar(
         "array_insert",
         "array, int, any",
@@ -323,24 +329,8 @@ register(
         costly=True,
         constant_text="data",
     ),
-    scalar(
-        "array_max",
-        "array",
-        _first_element,
-        then=_ordered,
-        nullable=always_null,
-        evaluate=values.extreme_item(max),
-        reads_clock="never",
-    ),
-    scalar(
-        "array_min",
-        "array",
-        _first_element,
-        then=_ordered,
-        nullable=always_null,
-        evaluate=values.extreme_item(min),
-        reads_clock="never",
-    ),
+    _extreme("array_max", max),
+    _extreme("array_min", min),
     scalar(
         "array_repeat",
         "any, !int",

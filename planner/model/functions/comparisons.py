@@ -27,13 +27,11 @@ from ..schemas.types import (
     same_shape,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id, to_sql_type
-from ..text.text import pretty
 from ..tree import replace
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to, tightest_common_type, wider_decimal
-from .mismatch import binary_diff_types, type_mismatch, wrong_argument_count
+from .mismatch import binary_diff_types, require_count, require_orderable
 from .operands import infix, promote, with_decimals
 from .shapes import never_null, resolve, with_arguments
 
@@ -47,8 +45,7 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
     Raises:
         AnalysisError: BINARY_OP_DIFF_TYPES or INVALID_ORDERING_TYPE.
     """
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     if not conf.ansi and call.name in ("=", "<=>"):
         found = _boolean_and_number(call, conf)
         if found is not None:
@@ -70,13 +67,7 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
     left, right = typed.arguments
     if not same_shape(left.data_type, right.data_type):
         raise binary_diff_types(typed)
-    if not is_orderable(left.data_type):
-        raise type_mismatch(
-            "INVALID_ORDERING_TYPE",
-            pretty(typed),
-            functionName=to_sql_id(typed.name),
-            dataType=to_sql_type(left.data_type),
-        )
+    require_orderable(typed, 0)
     return typed
 
 
@@ -159,24 +150,10 @@ def _against_decimal_constant(call: Call) -> Call | Literal:
     return call
 
 
-def is_orderable(data_type: DataType) -> bool:
-    """Whether values of the type can be compared: no maps, no calendar intervals inside."""
-    match data_type:
-        case ArrayType(element_type=element):
-            return is_orderable(element)
-        case StructType(fields=fields):
-            return all(is_orderable(field.data_type) for field in fields)
-        case MapType():
-            return False
-        case _:
-            return data_type.simple != "interval"
-
-
 def _comparison(name: str, **fields: Any) -> FunctionSpec:
     null_safe = name == "<=>"
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         nullable=never_null if null_safe else null_if_any,
         check=coerce_comparison,
@@ -189,6 +166,8 @@ def _comparison(name: str, **fields: Any) -> FunctionSpec:
         ansi_free=True,
         pushed_into_branches=True,
         reads_clock="never",
+        parsed_operands=(2, 2),
+        constant_text="data",
         **fields,
     )
 
@@ -199,58 +178,14 @@ def _not_equal(call: Call, conf: Conf) -> Expression:
 
 
 register(
-    _comparison(
-        "=",
-        aliases=("==",),
-        mirror="=",
-        commutative=True,
-        source_filter="EqualTo",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        "<=>",
-        mirror="<=>",
-        commutative=True,
-        source_filter="EqualNullSafe",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        "<",
-        mirror=">",
-        negation=">=",
-        source_filter="LessThan",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        "<=",
-        mirror=">=",
-        negation=">",
-        source_filter="LessThanOrEqual",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        ">",
-        mirror="<",
-        negation="<=",
-        source_filter="GreaterThan",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
-    _comparison(
-        ">=",
-        mirror="<=",
-        negation="<",
-        source_filter="GreaterThanOrEqual",
-        parsed_operands=(2, 2),
-        constant_text="data",
-    ),
+    _comparison("=", aliases=("==",), mirror="=", commutative=True, source_filter="EqualTo"),
+    _comparison("<=>", mirror="<=>", commutative=True, source_filter="EqualNullSafe"),
+    _comparison("<", mirror=">", negation=">=", source_filter="LessThan"),
+    _comparison("<=", mirror=">=", negation=">", source_filter="LessThanOrEqual"),
+    _comparison(">", mirror="<", negation="<=", source_filter="GreaterThan"),
+    _comparison(">=", mirror="<=", negation="<", source_filter="GreaterThanOrEqual"),
     FunctionSpec(
         name="<>",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_not_equal,
         aliases=("!=",),

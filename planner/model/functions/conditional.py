@@ -18,13 +18,20 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id, to_sql_type
+from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, merge_types
-from .comparisons import is_orderable
+from .collections import merged
 from .math_values import unless_nan
-from .mismatch import diff_types, type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import (
+    diff_types,
+    require_count,
+    require_orderable,
+    type_mismatch,
+    unexpected_type,
+    wrong_argument_count,
+)
 from .operator_values import extreme
 from .shapes import (
     check_types,
@@ -38,8 +45,7 @@ from .shapes import (
 
 
 def _count(call: Call, expected: int) -> None:
-    if len(call.arguments) != expected:
-        raise wrong_argument_count(call.name, str(expected), len(call.arguments))
+    require_count(call, expected)
 
 
 def as_condition(call: Call, position: int, conf: Conf) -> Expression:
@@ -84,20 +90,12 @@ def _same_types(
         values = coerce_to_common(call.arguments, conf, strings=strings)
         if values is None:
             raise diff_types(call, choice=call.name == "coalesce")
-        if ordered and not is_orderable(values[0].data_type):
-            raise type_mismatch(
-                "INVALID_ORDERING_TYPE",
-                pretty(call),
-                functionName=to_sql_id(call.name),
-                dataType=to_sql_type(values[0].data_type),
-            )
-        return with_arguments(call, values)
+        typed = with_arguments(call, values)
+        if ordered:
+            require_orderable(typed, 0)
+        return typed
 
     return check
-
-
-def _merged(call: Call) -> DataType:
-    return merge_types([a.data_type for a in call.arguments])
 
 
 def _all_nullable(call: Call) -> bool:
@@ -127,7 +125,6 @@ def _replaced(
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: build(call).data_type,
         nullable=lambda call: build(call).nullable,
         check=check,
@@ -196,7 +193,6 @@ def _as_double(expression: Expression, conf: Conf) -> Expression:
 register(
     FunctionSpec(
         name="if",
-        kind="scalar",
         data_type=_branches,
         nullable=_branch_nullable,
         check=_check_if,
@@ -213,8 +209,7 @@ register(
     ),
     FunctionSpec(
         name="coalesce",
-        kind="scalar",
-        data_type=_merged,
+        data_type=merged,
         nullable=_all_nullable,
         check=_same_types(1),
         conditional=True,
@@ -225,33 +220,21 @@ register(
         treats_alike=True,
         constant_text="data",
     ),
-    FunctionSpec(
-        name="greatest",
-        kind="scalar",
-        data_type=_merged,
-        evaluate=extreme(1),
-        nullable=_all_nullable,
-        check=_same_types(2, strings=False, ordered=True),
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        reads_clock="never",
-        treats_alike=True,
-        constant_text="data",
-    ),
-    FunctionSpec(
-        name="least",
-        kind="scalar",
-        data_type=_merged,
-        evaluate=extreme(-1),
-        nullable=_all_nullable,
-        check=_same_types(2, strings=False, ordered=True),
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        reads_clock="never",
-        treats_alike=True,
-        constant_text="data",
+    *(
+        FunctionSpec(
+            name=name,
+            data_type=merged,
+            evaluate=extreme(sign),
+            nullable=_all_nullable,
+            check=_same_types(2, strings=False, ordered=True),
+            commutative=True,
+            associative=True,
+            ansi_free=True,
+            reads_clock="never",
+            treats_alike=True,
+            constant_text="data",
+        )
+        for name, sign in (("greatest", 1), ("least", -1))
     ),
     *named(
         _replaced(
@@ -276,7 +259,6 @@ register(
     _replaced("nullifzero", 1, _nullifzero),
     FunctionSpec(
         name="nanvl",
-        kind="scalar",
         data_type=lambda call: call.arguments[0].data_type,
         check=_check_nanvl,
         conditional=True,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..expressions.core import Call, Expression
-from ..registry import register
+from ..registry import FunctionSpec, register
 from ..schemas.types import (
     CALENDAR_INTERVAL,
     DATE,
@@ -27,7 +30,7 @@ from . import operator_values as values
 from .coercion import cast_to
 from .mismatch import unexpected_type
 from .operands import strings_as_doubles
-from .shapes import conf_of, resolve, scalar
+from .shapes import Result, conf_of, resolve, scalar
 
 _TIMES = (
     '("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or '
@@ -217,49 +220,43 @@ def interval_product_type(call: Call) -> DataType:
             return CALENDAR_INTERVAL
 
 
+def _sum(
+    name: str, takes: str, result: Result, evaluate: Callable[..., object], **fields: Any
+) -> FunctionSpec:
+    """An instant or a date and an interval."""
+    return scalar(
+        name,
+        takes,
+        result,
+        text="{0} + {1}",
+        pretty="{0} + {1}",
+        sql="({0} + {1})",
+        evaluate=evaluate,
+        pushed_into_branches=True,
+        **fields,
+    )
+
+
+def _operation(
+    name: str, takes: str, result: Result, sign: str, evaluate: Callable[..., object]
+) -> FunctionSpec:
+    """What an operator is over these types."""
+    text = f"({{0}} {sign} {{1}})"
+    return scalar(name, takes, result, text=text, pretty=text, sql=text, evaluate=evaluate)
+
+
 register(
     # What dates, times and intervals make of the operators.
-    scalar(
+    _sum(
         "timestamp_add_interval",
         "anytimestamp, daytime|interval",
         0,
-        text="{0} + {1}",
-        pretty="{0} + {1}",
-        sql="({0} + {1})",
-        evaluate=values.add_interval,
+        values.add_interval,
         reads_clock="of days",
-        pushed_into_branches=True,
     ),
-    scalar(
-        "timestamp_add_ym_interval",
-        "anytimestamp, yearmonth",
-        0,
-        text="{0} + {1}",
-        pretty="{0} + {1}",
-        sql="({0} + {1})",
-        evaluate=values.add_interval,
-        pushed_into_branches=True,
-    ),
-    scalar(
-        "date_add_ym_interval",
-        "date, yearmonth",
-        DATE,
-        text="{0} + {1}",
-        pretty="{0} + {1}",
-        sql="({0} + {1})",
-        evaluate=values.add_to_date,
-        pushed_into_branches=True,
-    ),
-    scalar(
-        "date_add_interval",
-        "date, interval",
-        DATE,
-        text="{0} + {1}",
-        pretty="{0} + {1}",
-        sql="({0} + {1})",
-        evaluate=values.add_to_date,
-        pushed_into_branches=True,
-    ),
+    _sum("timestamp_add_ym_interval", "anytimestamp, yearmonth", 0, values.add_interval),
+    _sum("date_add_ym_interval", "date, yearmonth", DATE, values.add_to_date),
+    _sum("date_add_interval", "date, interval", DATE, values.add_to_date),
     scalar(
         "datetime_sub",
         "date|anytimestamp, daytime|yearmonth|interval",
@@ -282,40 +279,22 @@ register(
         sql="extract(day FROM {0})",
         evaluate=values.days_of_interval,
     ),
-    scalar(
-        "subtract_dates",
-        "date, date",
-        _DAY,
-        text="({0} - {1})",
-        pretty="({0} - {1})",
-        sql="({0} - {1})",
-        evaluate=values.subtract_dates,
-    ),
-    scalar(
+    _operation("subtract_dates", "date, date", _DAY, "-", values.subtract_dates),
+    _operation(
         "subtract_timestamps",
         "anytimestamp, anytimestamp",
         DayTimeIntervalType(),
-        text="({0} - {1})",
-        pretty="({0} - {1})",
-        sql="({0} - {1})",
-        evaluate=values.subtract_times,
+        "-",
+        values.subtract_times,
     ),
-    scalar(
-        "multiply_interval",
-        "daytime|yearmonth|interval, numeric",
-        interval_product_type,
-        text="({0} * {1})",
-        pretty="({0} * {1})",
-        sql="({0} * {1})",
-        evaluate=values.scale_interval,
-    ),
-    scalar(
-        "divide_interval",
-        "daytime|yearmonth|interval, numeric",
-        interval_product_type,
-        text="({0} / {1})",
-        pretty="({0} / {1})",
-        sql="({0} / {1})",
-        evaluate=values.scale_interval,
+    *(
+        _operation(
+            name,
+            "daytime|yearmonth|interval, numeric",
+            interval_product_type,
+            sign,
+            values.scale_interval,
+        )
+        for name, sign in (("multiply_interval", "*"), ("divide_interval", "/"))
     ),
 )

@@ -115,7 +115,6 @@ def _extract_spec(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: _extract(call).data_type,
         nullable=lambda call: _extract(call).nullable,
         check=check,

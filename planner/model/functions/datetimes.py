@@ -33,7 +33,7 @@ from . import time_values as values
 from .cast_values import MICROS
 from .coercion import cast_to
 from .datetime_fields import EPOCH
-from .mismatch import ArgumentError, wrong_argument_count
+from .mismatch import ArgumentError, require_count, wrong_argument_count
 from .operator_values import add_months
 from .shapes import (
     always_null,
@@ -150,8 +150,7 @@ def _interval_maker(name: str, kinds: list[str], result: DataType, extra: str = 
 
 def _check_date_add(call: Call, conf: Conf) -> Expression:
     """Days are whole numbers of at most 32 bits, or a string that says one."""
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     day, count = call.arguments
     if isinstance(count.data_type, StringType):
         call = like_call(call, call.name, day, cast_to(count, INT, conf))
@@ -203,6 +202,23 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
         return f"{name}({word}, {', '.join(show(a) for a in rest)})"
 
     return scalar(name, "any...", result, check=check, text="{name}({args}, {zone})", sql=show_sql)
+
+
+def _unix(name: str, micros: int) -> FunctionSpec:
+    """An instant as the number of such units since 1970."""
+    return scalar(
+        name,
+        "!anytimestamp|nanos",
+        LONG,
+        evaluate=lambda call, t: t // micros,
+        reads_clock="never",
+    )
+
+
+def _from_unix(name: str, micros: int) -> FunctionSpec:
+    return scalar(
+        name, "integral", TIMESTAMP, evaluate=lambda call, n: n * micros, reads_clock="never"
+    )
 
 
 register(
@@ -299,33 +315,11 @@ register(
     # Numbers.
     scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
     scalar("date_from_unix_date", "int", DATE, evaluate=lambda call, n: n),
-    scalar(
-        "unix_micros", "!anytimestamp|nanos", LONG, evaluate=lambda call, t: t, reads_clock="never"
-    ),
-    scalar(
-        "unix_millis",
-        "!anytimestamp|nanos",
-        LONG,
-        evaluate=lambda call, t: t // 1000,
-        reads_clock="never",
-    ),
-    scalar(
-        "unix_seconds",
-        "!anytimestamp|nanos",
-        LONG,
-        evaluate=lambda call, t: t // MICROS,
-        reads_clock="never",
-    ),
-    scalar(
-        "timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n, reads_clock="never"
-    ),
-    scalar(
-        "timestamp_millis",
-        "integral",
-        TIMESTAMP,
-        evaluate=lambda call, n: n * 1000,
-        reads_clock="never",
-    ),
+    _unix("unix_micros", 1),
+    _unix("unix_millis", 1000),
+    _unix("unix_seconds", MICROS),
+    _from_unix("timestamp_micros", 1),
+    _from_unix("timestamp_millis", 1000),
     scalar(
         "timestamp_seconds",
         "!numeric",

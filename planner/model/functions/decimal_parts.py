@@ -41,7 +41,6 @@ register(
     # `unscaledvalue(m)`: 1.25 as 125; its argument is a decimal of at most 18 digits.
     FunctionSpec(
         name="unscaledvalue",
-        kind="scalar",
         data_type=lambda call: LONG,
         text=lambda call, show: f"UnscaledValue({show(call.arguments[0])})",
         sql=_unscaled_sql,
@@ -50,7 +49,6 @@ register(
     # `makedecimal(whole)` with options precision and scale: 125 as 1.25.
     FunctionSpec(
         name="makedecimal",
-        kind="scalar",
         data_type=_made_type,
         nullable=lambda call: True,
         text=_made_text,

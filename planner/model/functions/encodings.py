@@ -20,7 +20,7 @@ from ..settings.conf import Conf
 from ..text.quoting import to_sql_id
 from ..tree import replace
 from .coercion import cast_to
-from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
+from .mismatch import non_foldable, non_foldable_argument, require_count, wrong_argument_count
 from .shapes import (
     always_null,
     check_arguments,
@@ -93,8 +93,7 @@ def _unhex_sql(call: Call, show: Show) -> str:
 
 def _to_char(call: Call, conf: Conf) -> Expression:
     """Of a number it formats digits, of a date or time it is date_format, of bytes an encoding."""
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     kind = call.arguments[0].data_type
     if isinstance(kind, DateType | TimestampType | TimestampNTZType):
         return resolve_like(call, "date_format", *call.arguments)
@@ -215,7 +214,6 @@ register(
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
     FunctionSpec(
         name="decode",
-        kind="scalar",
         data_type=_decode_type,
         nullable=_decode_nullable,
         check=_check_decode,
@@ -225,7 +223,6 @@ register(
     *named(
         FunctionSpec(
             name="to_char",
-            kind="scalar",
             data_type=lambda call: STRING,
             check=_to_char,
             null_intolerant=True,

@@ -26,7 +26,13 @@ from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
-from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
+from .mismatch import (
+    non_foldable,
+    require_count,
+    type_mismatch,
+    unexpected_type,
+    wrong_argument_count,
+)
 from .shapes import with_arguments
 
 
@@ -36,8 +42,7 @@ def _inner(call: Call) -> Call:
 
 
 def _check_explode(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 1:
-        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    require_count(call, 1)
     if not isinstance(call.arguments[0].data_type, ArrayType | MapType):
         raise unexpected_type(_inner(call), 0, '("ARRAY" or "MAP")')
     return call
@@ -63,8 +68,7 @@ def _replicated(call: Call) -> DataType:
 
 
 def _check_inline(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 1:
-        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    require_count(call, 1)
     kind = call.arguments[0].data_type
     if not (isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)):
         raise unexpected_type(_inner(call), 0, '"ARRAY<STRUCT>"')
@@ -163,25 +167,15 @@ def _generator(
 
 
 register(
-    _generator(
-        "explode",
-        _check_explode,
-        _exploded,
-        collection_generator=True,
-        named_parameters=(("collection", None),),
-    ),
-    _generator(
-        "explode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
-    ),
-    _generator(
-        "posexplode",
-        _check_explode,
-        _exploded,
-        collection_generator=True,
-        named_parameters=(("collection", None),),
-    ),
-    _generator(
-        "posexplode_outer", _check_explode, _exploded, named_parameters=(("collection", None),)
+    *(
+        _generator(
+            name,
+            _check_explode,
+            _exploded,
+            collection_generator=not name.endswith("_outer"),
+            named_parameters=(("collection", None),),
+        )
+        for name in ("explode", "explode_outer", "posexplode", "posexplode_outer")
     ),
     _generator("inline", _check_inline, _inlined, collection_generator=True),
     _generator("inline_outer", _check_inline, _inlined),

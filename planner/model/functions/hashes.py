@@ -32,7 +32,7 @@ from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
 from .json_values import from_json, get_json_object, schema_of_json
-from .mismatch import non_foldable, type_mismatch, wrong_argument_count
+from .mismatch import non_foldable, require_count, type_mismatch, wrong_argument_count
 from .shapes import (
     always_null,
     check_types,
@@ -132,8 +132,7 @@ def map_options(expression: Expression) -> tuple[tuple[str, str], ...]:
 
 def _check_schema_of(call: Call, conf: Conf) -> Expression:
     """schema_of_json of a constant; its options leave the arguments."""
-    if len(call.arguments) not in (1, 2):
-        raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
+    require_count(call, 1, 2)
     extra = map_options(call.arguments[1]) if len(call.arguments) == 2 else ()
     short = replace(call, arguments=call.arguments[:1], options=(extra,) if extra else ())
     value = short.arguments[0]
@@ -252,8 +251,7 @@ def _from_spec(
 
 
 def _check_to(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) not in (1, 2):
-        raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
+    require_count(call, 1, 2)
     extra = map_options(call.arguments[1]) if len(call.arguments) == 2 else ()
     kind = call.arguments[0].data_type
     nested = StructType | ArrayType | MapType if call.name == "to_json" else StructType
@@ -285,6 +283,21 @@ def _to_json(call: Call) -> Expression:
     target = f"StructsToJsonEvaluator(Map({pairs}),{kind},{zone}).evaluate"
     options = ("to_json", target, "{args}", *call.options)
     return like_call(call, "invoke", *call.arguments, options=options)
+
+
+def _to(name: str, **fields: Any) -> FunctionSpec:
+    return scalar(
+        name,
+        "any, [any]",
+        STRING,
+        check=_check_to,
+        text=_to_text,
+        pretty=f"{name}({{0}})",
+        sql=_to_sql,
+        nullable=always_null,
+        reads_clock="always",
+        **fields,
+    )
 
 
 register(
@@ -321,29 +334,8 @@ register(
     ),
     _from_spec("from_json", "false", codegen=False, nullable=always_null, evaluate=from_json),
     _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
-    scalar(
-        "to_json",
-        "any, [any]",
-        STRING,
-        check=_check_to,
-        text=_to_text,
-        pretty="to_json({0})",
-        sql=_to_sql,
-        nullable=always_null,
-        replacement=_to_json,
-        reads_clock="always",
-    ),
-    scalar(
-        "to_csv",
-        "any, [any]",
-        STRING,
-        check=_check_to,
-        text=_to_text,
-        pretty="to_csv({0})",
-        sql=_to_sql,
-        nullable=always_null,
-        reads_clock="always",
-    ),
+    _to("to_json", replacement=_to_json),
+    _to("to_csv"),
     invoked(
         "json_array_length",
         "!string",

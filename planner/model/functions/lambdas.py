@@ -12,12 +12,8 @@ from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapT
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
-from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import like_call, named, with_arguments
-
-
-def _first(call: Call) -> DataType:
-    return call.arguments[0].data_type
+from .mismatch import require_count, type_mismatch, unexpected_type, wrong_argument_count
+from .shapes import first_type, like_call, named, with_arguments
 
 
 def _nullable_first(call: Call) -> bool:
@@ -28,8 +24,7 @@ def _checked(
     wanted: str, count: int, *, predicate: bool = False, walked: int = 1
 ) -> Callable[[Call, Conf], Expression]:
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != count:
-            raise wrong_argument_count(call.name, str(count), len(call.arguments))
+        require_count(call, count)
         kind = ArrayType if wanted == "ARRAY" else MapType
         for position, value in enumerate(call.arguments[:walked]):
             if not isinstance(value.data_type, kind):
@@ -47,14 +42,14 @@ def _transformed(call: Call) -> DataType:
 
 
 def _with_keys(call: Call) -> DataType:
-    kind = _first(call)
+    kind = first_type(call)
     if not isinstance(kind, MapType):
         return kind
     return MapType(call.arguments[1].data_type, kind.value_type, kind.value_contains_null)
 
 
 def _with_values(call: Call) -> DataType:
-    kind, body = _first(call), call.arguments[-1]
+    kind, body = first_type(call), call.arguments[-1]
     if not isinstance(kind, MapType):
         return kind
     return MapType(kind.key_type, body.data_type, body.nullable)
@@ -72,8 +67,7 @@ def _identity(data_type: DataType, nullable: bool) -> LambdaFunction:
 
 def _check_aggregate(call: Call, conf: Conf) -> Expression:
     """Without a last step the result is what was accumulated."""
-    if len(call.arguments) not in (3, 4):
-        raise wrong_argument_count(call.name, "[3, 4]", len(call.arguments))
+    require_count(call, 3, 4)
     if not isinstance(call.arguments[0].data_type, ArrayType):
         raise unexpected_type(call, 0, '"ARRAY"')
     zero, merge = call.arguments[1], call.arguments[2]
@@ -148,7 +142,7 @@ def _zipped(call: Call) -> DataType:
 
 
 def _zipped_map(call: Call) -> DataType:
-    kind, body = _first(call), call.arguments[-1]
+    kind, body = first_type(call), call.arguments[-1]
     if not isinstance(kind, MapType):
         return kind
     return MapType(kind.key_type, body.data_type, body.nullable)
@@ -219,7 +213,6 @@ def _spec(
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=result,
         nullable=nullable,
         check=check,
@@ -233,20 +226,18 @@ def _spec(
 
 register(
     _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed, reads_clock="never"),
-    _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), _first, reads_clock="never"),
     _spec(
-        "exists",
-        _OF_ARRAYS,
-        _checked("ARRAY", 2, predicate=True),
-        lambda call: BOOLEAN,
-        _any_nullable,
+        "filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), first_type, reads_clock="never"
     ),
-    _spec(
-        "forall",
-        _OF_ARRAYS,
-        _checked("ARRAY", 2, predicate=True),
-        lambda call: BOOLEAN,
-        _any_nullable,
+    *(
+        _spec(
+            name,
+            _OF_ARRAYS,
+            _checked("ARRAY", 2, predicate=True),
+            lambda call: BOOLEAN,
+            _any_nullable,
+        )
+        for name in ("exists", "forall")
     ),
     *named(
         _spec(
@@ -263,7 +254,7 @@ register(
         "array_sort",
         _COMPARED,
         _check_array_sort,
-        _first,
+        first_type,
         codegen=False,
         text=_text(", false"),
         sql=_array_sort_sql,
@@ -271,7 +262,7 @@ register(
     _spec(
         "zip_with", _ZIPPED, _checked("ARRAY", 3, walked=2), _zipped, _two_nullable, codegen=False
     ),
-    _spec("map_filter", _OF_MAPS, _checked("MAP", 2, predicate=True), _first, codegen=False),
+    _spec("map_filter", _OF_MAPS, _checked("MAP", 2, predicate=True), first_type, codegen=False),
     _spec("transform_keys", _OF_MAPS, _checked("MAP", 2), _with_keys, codegen=False),
     _spec("transform_values", _OF_MAPS, _checked("MAP", 2), _with_values, codegen=False),
     _spec(

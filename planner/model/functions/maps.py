@@ -23,7 +23,12 @@ from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to, coerce_to_common, wider_without_strings
 from .collections import element_of, merged, null_or_holds_null
-from .mismatch import type_mismatch, type_names, unexpected_type, wrong_argument_count
+from .mismatch import (
+    require_count,
+    type_mismatch,
+    type_names,
+    unexpected_type,
+)
 from .shapes import like_call, scalar, with_arguments
 
 
@@ -56,8 +61,7 @@ def _entries(call: Call) -> DataType:
 
 
 def _check_element_at(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     base, key = call.arguments
     match base.data_type:
         case ArrayType():
@@ -87,8 +91,7 @@ def _bad_key(call: Call) -> AnalysisError:
 
 
 def _check_contains_key(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     mapping, key = call.arguments
     kind = mapping.data_type
     if not isinstance(kind, MapType):
@@ -146,8 +149,7 @@ def _map_from_entries(call: Call) -> DataType:
 
 def _check_entries(call: Call, conf: Conf) -> Expression:
     """An array of structs of two fields."""
-    if len(call.arguments) != 1:
-        raise wrong_argument_count(call.name, "1", len(call.arguments))
+    require_count(call, 1)
     kind = call.arguments[0].data_type
     entry = kind.element_type if isinstance(kind, ArrayType) else None
     if not (isinstance(entry, StructType) and len(entry.fields) == 2):
@@ -188,7 +190,6 @@ def _contains_key(call: Call) -> Expression:
 register(
     FunctionSpec(
         name="element_at",
-        kind="scalar",
         data_type=_element_type,
         nullable=lambda call: True,
         check=_check_element_at,
@@ -203,7 +204,6 @@ register(
     ),
     FunctionSpec(
         name="try_element_at",
-        kind="scalar",
         data_type=_element_type,
         nullable=lambda call: True,
         check=_check_element_at,

@@ -19,7 +19,7 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..tree import replace
 from . import math_values as values
-from .mismatch import non_foldable, non_foldable_argument, wrong_argument_count
+from .mismatch import non_foldable, non_foldable_argument, require_count, wrong_argument_count
 from .operands import check_operands, coerce_operands
 from .operator_values import ARITHMETIC, pmod
 from .shapes import (
@@ -120,8 +120,7 @@ def _constant_scale(call: Call, conf: Conf) -> Expression:
 
 def _check_ceil(call: Call, conf: Conf) -> Expression:
     """One argument: a whole number; two: a decimal, as many digits behind as asked for."""
-    if len(call.arguments) not in (1, 2):
-        raise wrong_argument_count(call.name, "[1, 2]", len(call.arguments))
+    require_count(call, 1, 2)
     if len(call.arguments) == 1:
         return check_types(call, ["double|decimal|bigint"], conf)
     if not call.arguments[1].foldable:
@@ -146,7 +145,6 @@ def _ceil(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=_ceil_type,
         nullable=always_null,
         check=_check_ceil,
@@ -162,8 +160,7 @@ def _ceil(name: str) -> FunctionSpec:
 
 
 def _check_pmod(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     return check_operands(coerce_operands(call, conf, "numeric"), "numeric")
 
 
@@ -224,7 +221,6 @@ def _try(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: build(call).data_type,
         nullable=always_null,
         check=check,
@@ -306,25 +302,18 @@ register(
     *one_function(_of_two_doubles("power", math.pow), _of_two_doubles("pow", math.pow, lower=True)),
     _constant("e", math.e),
     _constant("pi", math.pi),
-    scalar(
-        "round",
-        "numeric, [int=0]",
-        _rounded_type,
-        then=_constant_scale,
-        nullable=always_null,
-        null_for_null=True,
-        evaluate=values.rounded,
-        pushed_into_branches=True,
-    ),
-    scalar(
-        "bround",
-        "numeric, [int=0]",
-        _rounded_type,
-        then=_constant_scale,
-        nullable=always_null,
-        null_for_null=True,
-        evaluate=values.rounded,
-        pushed_into_branches=True,
+    *(
+        scalar(
+            name,
+            "numeric, [int=0]",
+            _rounded_type,
+            then=_constant_scale,
+            nullable=always_null,
+            null_for_null=True,
+            evaluate=values.rounded,
+            pushed_into_branches=True,
+        )
+        for name in ("round", "bround")
     ),
     *named(_ceil("ceil"), "ceiling"),
     _ceil("floor"),
@@ -338,7 +327,6 @@ register(
     ),
     FunctionSpec(
         name="pmod",
-        kind="scalar",
         data_type=_remainder,
         nullable=always_null,
         check=_check_pmod,
@@ -351,7 +339,6 @@ register(
     FunctionSpec(
         name="mod",
         same_as="%",
-        kind="scalar",
         data_type=_remainder,
         nullable=always_null,
         check=_check_pmod,

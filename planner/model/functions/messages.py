@@ -20,7 +20,7 @@ from ..text.literal_sql import sql_string
 from ..text.text import pretty
 from ..tree import replace
 from .hashes import map_options
-from .mismatch import type_mismatch, wrong_argument_count
+from .mismatch import require_count, type_mismatch, wrong_argument_count
 from .shapes import always_null, check_types, scalar
 
 Options = tuple[tuple[str, str], ...]
@@ -50,8 +50,7 @@ def _given(call: Call, position: int) -> Options:
 
 
 def _check_from_avro(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) not in (2, 3):
-        raise wrong_argument_count(call.name, "[2, 3]", len(call.arguments))
+    require_count(call, 2, 3)
     schema = _constant(
         call,
         1,

@@ -56,7 +56,7 @@ def _type_function(name: str, data_type: DataType) -> FunctionSpec:
             origin=call.origin,
         )
 
-    return FunctionSpec(name=name, kind="scalar", data_type=lambda call: data_type, check=check)
+    return FunctionSpec(name=name, data_type=lambda call: data_type, check=check)
 
 
 def _typeof(call: Call) -> Expression:
@@ -116,7 +116,6 @@ def _invocation(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: original(call).data_type,
         nullable=lambda call: original(call).nullable,
         null_intolerant=True,
@@ -158,7 +157,6 @@ register(
     # DataFrames' dropna() makes it; SQL has no name for it.
     FunctionSpec(
         name="atleastnnonnulls",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         nullable=never_null,
         sql=_enough_values,

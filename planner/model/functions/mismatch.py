@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import AttributeReference, Call, Expression, LambdaFunction, LambdaVariable
-from ..schemas.types import DataType
+from ..schemas.types import DataType, is_orderable
 from ..text.quoting import in_quotes, to_sql_expr, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
@@ -159,3 +159,31 @@ def wrong_argument_count(
     )
     error.placeless = placeless
     return error
+
+
+def require_count(call: Call, *counts: int) -> None:
+    """Check how many arguments there are.
+
+    Raises:
+        AnalysisError: WRONG_NUM_ARGS.WITHOUT_SUGGESTION.
+    """
+    if len(call.arguments) not in counts:
+        wanted = str(counts[0]) if len(counts) == 1 else f"[{', '.join(map(str, counts))}]"
+        raise wrong_argument_count(call.name, wanted, len(call.arguments))
+
+
+def require_orderable(call: Call, position: int) -> None:
+    """Check that an argument's values can be compared.
+
+    Raises:
+        AnalysisError: DATATYPE_MISMATCH.INVALID_ORDERING_TYPE.
+    """
+    data_type = call.arguments[position].data_type
+    if not is_orderable(data_type):
+        raise type_mismatch(
+            "INVALID_ORDERING_TYPE",
+            pretty(call),
+            call,
+            functionName=to_sql_id(call.name),
+            dataType=to_sql_type(data_type),
+        )

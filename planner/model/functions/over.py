@@ -11,7 +11,7 @@ from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
 from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import never_null
+from .shapes import first_type, never_null
 
 
 def _int(call: Call) -> DataType:
@@ -20,10 +20,6 @@ def _int(call: Call) -> DataType:
 
 def _double(call: Call) -> DataType:
     return DOUBLE
-
-
-def _first(call: Call) -> DataType:
-    return call.arguments[0].data_type
 
 
 def _rank_name(call: Call, show: Show) -> str:
@@ -148,13 +144,13 @@ register(
     ),
     *(
         FunctionSpec(
-            name=name, kind="window", data_type=_first, nullable=lambda call: True,
+            name=name, kind="window", data_type=first_type, nullable=lambda call: True,
             check=_check_offset, text=_offset_text, null_treatment=True, constant_text="data",
         )
         for name in ("lag", "lead")
     ),
     FunctionSpec(
-        name="nth_value", kind="window", data_type=_first, nullable=lambda call: True,
+        name="nth_value", kind="window", data_type=first_type, nullable=lambda call: True,
         check=_check_nth, text=_nth_text, pretty=_nth_name, null_treatment=True,
     ),
 )  # fmt: skip

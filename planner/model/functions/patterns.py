@@ -11,7 +11,7 @@ from ..schemas.types import BOOLEAN, INT, STRING, ArrayType, BinaryType
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_expr
 from ..tree import replace
-from .mismatch import wrong_argument_count
+from .mismatch import require_count, wrong_argument_count
 from .pattern_values import extracted, found, like, with_matches_replaced
 from .shapes import always_null, check_types, like_call, replaced, resolve_like, scalar
 
@@ -20,8 +20,7 @@ _TEXTS = ArrayType(STRING, False)
 
 def _check_like(call: Call, conf: Conf) -> Expression:
     """`value LIKE pattern [ESCAPE character]`: the character is an option, not an argument."""
-    if len(call.arguments) not in (2, 3):
-        raise wrong_argument_count(call.name, "[2, 3]", len(call.arguments))
+    require_count(call, 2, 3)
     if len(call.arguments) == 3:
         escape = call.arguments[2]
         character = escape.value if isinstance(escape, Literal) else None

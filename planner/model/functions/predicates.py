@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import BOOLEAN, BooleanType, NullType, same_shape
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id, to_sql_type
-from ..text.text import pretty
 from ..tree import replace
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to
-from .comparisons import is_orderable
 from .mismatch import (
     binary_diff_types,
     binary_wrong_type,
     diff_types,
     failed_call,
-    type_mismatch,
+    require_count,
+    require_orderable,
     wrong_argument_count,
 )
 from .operands import coerce_operands
@@ -26,8 +26,7 @@ from .shapes import check_types, common_reference, never_null, resolve_like, sca
 
 
 def _check_logic(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     typed = call
     if conf.ansi:
         # As for any operator: a string takes the other operand's type, whatever it is.
@@ -57,7 +56,6 @@ def _logic_spec(name: str) -> FunctionSpec:
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_check_logic,
         text=show_logic,
@@ -89,13 +87,7 @@ def _check_in(call: Call, conf: Conf) -> Expression:
     first = typed.arguments[0].data_type
     if not all(same_shape(first, a.data_type) for a in typed.arguments[1:]):
         raise diff_types(call)
-    if not is_orderable(typed.arguments[0].data_type):
-        raise type_mismatch(
-            "INVALID_ORDERING_TYPE",
-            pretty(call),
-            functionName=to_sql_id("in"),
-            dataType=to_sql_type(typed.arguments[0].data_type),
-        )
+    require_orderable(typed, 0)
     return typed
 
 
@@ -115,8 +107,7 @@ def _inset_text(call: Call, show: Show) -> str:
 
 
 def _check_between(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 3:
-        raise wrong_argument_count(call.name, "3", len(call.arguments))
+    require_count(call, 3)
     # Spark tests each side against a reference to the value, which stands in its messages.
     value, low, high = call.arguments
     reference = common_reference(value)
@@ -146,6 +137,23 @@ def _check_not(call: Call, conf: Conf) -> Expression:
     return check_types(replace(call, name="not"), ["boolean"], conf)
 
 
+def _null_test(name: str, words: str, evaluate: Callable[..., object]) -> FunctionSpec:
+    return scalar(
+        name,
+        "any",
+        BOOLEAN,
+        nullable=never_null,
+        pretty=f"({{0}} {words})",
+        sql=f"({{0}} {words})",
+        evaluate=evaluate,
+        ansi_free=True,
+        pushed_into_branches=True,
+        predicate=True,
+        reads_clock="never",
+        parsed_operands=(1, 1),
+    )
+
+
 register(
     _logic_spec("and"),
     _logic_spec("or"),
@@ -165,34 +173,8 @@ register(
         reads_clock="never",
         parsed_operands=(1, 1),
     ),
-    scalar(
-        "isnull",
-        "any",
-        BOOLEAN,
-        nullable=never_null,
-        pretty="({0} IS NULL)",
-        sql="({0} IS NULL)",
-        evaluate=lambda call, value: value is None,
-        ansi_free=True,
-        pushed_into_branches=True,
-        predicate=True,
-        reads_clock="never",
-        parsed_operands=(1, 1),
-    ),
-    scalar(
-        "isnotnull",
-        "any",
-        BOOLEAN,
-        nullable=never_null,
-        pretty="({0} IS NOT NULL)",
-        sql="({0} IS NOT NULL)",
-        evaluate=lambda call, value: value is not None,
-        ansi_free=True,
-        pushed_into_branches=True,
-        predicate=True,
-        reads_clock="never",
-        parsed_operands=(1, 1),
-    ),
+    _null_test("isnull", "IS NULL", lambda call, value: value is None),
+    _null_test("isnotnull", "IS NOT NULL", lambda call, value: value is not None),
     scalar(
         "isnan",
         "double|float",
@@ -202,7 +184,6 @@ register(
     ),
     FunctionSpec(
         name="in",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_check_in,
         text=_in_text,
@@ -219,7 +200,6 @@ register(
     ),
     FunctionSpec(
         name="inset",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         text=_inset_text,
         pretty=_in_pretty,
@@ -232,7 +212,6 @@ register(
     ),
     FunctionSpec(
         name="between",
-        kind="scalar",
         data_type=lambda call: BOOLEAN,
         check=_check_between,
         replacement=between_replacement,

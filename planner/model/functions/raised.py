@@ -69,7 +69,6 @@ def _asserted(call: Call) -> Expression:
 register(
     FunctionSpec(
         name="raise_error",
-        kind="scalar",
         data_type=lambda call: NULL,
         nullable=always_null,
         check=_check_raise,
@@ -79,7 +78,6 @@ register(
     ),
     FunctionSpec(
         name="assert_true",
-        kind="scalar",
         data_type=lambda call: NULL,
         nullable=always_null,
         check=_check_assert,

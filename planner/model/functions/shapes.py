@@ -144,6 +144,11 @@ def result_of(result: Result) -> Callable[[Call], DataType]:
     return result
 
 
+def first_type(call: Call) -> DataType:
+    """The type of the first argument."""
+    return call.arguments[0].data_type
+
+
 def never_null(call: Call) -> bool:
     """A function that has a value for every input."""
     return False
@@ -250,7 +255,6 @@ def replaced(
 
     return FunctionSpec(
         name=name,
-        kind="scalar",
         data_type=lambda call: build(call).data_type,
         nullable=lambda call: build(call).nullable,
         check=check,

@@ -45,7 +45,7 @@ from .aggregates_common import (
 )
 from .build import call as build
 from .build import double, long, when
-from .mismatch import non_foldable, wrong_argument_count
+from .mismatch import non_foldable, require_count
 from .shapes import always_null, check_types, invoked, scalar
 
 _BITMAPS = "BitmapExpressionUtils"
@@ -191,8 +191,7 @@ def _union_forms(call: Call) -> AggregateForms:
 
 def _check_path(call: Call, conf: Conf) -> Expression:
     """The path of an XPath is a constant."""
-    if len(call.arguments) != 2:
-        raise wrong_argument_count(call.name, "2", len(call.arguments))
+    require_count(call, 2)
     path = call.arguments[1]
     if not path.foldable:
         raise non_foldable(call, "path", "STRING", path)
@@ -203,7 +202,6 @@ register(
     scalar("hll_sketch_estimate", "!binary", LONG, codegen=False),
     FunctionSpec(
         name="hll_union",
-        kind="scalar",
         data_type=always(BINARY),
         nullable=null_if_any,
         check=_check_union,

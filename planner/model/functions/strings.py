@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import (
@@ -200,29 +202,20 @@ def _padded(call: Call, text: str, length: int, pad: str) -> str:
     return fill + text if call.name == "lpad" else text + fill
 
 
+def _cased(name: str, evaluate: Callable[[Call, str], str]) -> FunctionSpec:
+    return scalar(
+        name,
+        "string",
+        STRING,
+        evaluate=evaluate,
+        pushed_into_branches=True,
+        constant_text="data",
+    )
+
+
 register(
-    *named(
-        scalar(
-            "upper",
-            "string",
-            STRING,
-            evaluate=lambda call, s: s.upper(),
-            pushed_into_branches=True,
-            constant_text="data",
-        ),
-        "ucase",
-    ),
-    *named(
-        scalar(
-            "lower",
-            "string",
-            STRING,
-            evaluate=lambda call, s: s.lower(),
-            pushed_into_branches=True,
-            constant_text="data",
-        ),
-        "lcase",
-    ),
+    *named(_cased("upper", lambda call, s: s.upper()), "ucase"),
+    *named(_cased("lower", lambda call, s: s.lower()), "lcase"),
     _trim("trim", "BOTH"),
     _trim("ltrim", "LEADING"),
     _trim("rtrim", "TRAILING"),

@@ -150,7 +150,6 @@ def _put_pretty(call: Call, show: Show) -> str:
 register(
     FunctionSpec(
         name=UPDATE,
-        kind="scalar",
         data_type=_type,
         nullable=lambda call: call.arguments[0].nullable,
         check=_check,
@@ -158,7 +157,6 @@ register(
     ),
     FunctionSpec(
         name=PUT,
-        kind="scalar",
         data_type=lambda call: call.arguments[1].data_type,
         nullable=lambda call: call.arguments[1].nullable,
         text=_put_text,
@@ -166,7 +164,6 @@ register(
     ),
     FunctionSpec(
         name=DROP,
-        kind="scalar",
         data_type=lambda call: call.arguments[0].data_type,
         pretty=lambda call, show: "dropfield()",
     ),

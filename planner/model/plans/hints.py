@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from ..expressions.bound import Written
 from ..expressions.core import Expression
 from ..frozen import dataclass
-from .query_plan import UnaryNode
+from .query_plan import UnaryNode, UnresolvedNode
 
 JOIN_STRATEGIES = {
     **dict.fromkeys(("BROADCAST", "BROADCASTJOIN", "MAPJOIN"), "BROADCAST"),
@@ -32,7 +30,7 @@ class RawParameter(Written):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedHint(UnaryNode):
+class UnresolvedHint(UnresolvedNode, UnaryNode):
     """`/*+ BROADCAST(t) */` over the query that it stands in; no tables: the query itself.
 
     `parameters` are those of a hint that is no join's: numbers and columns.
@@ -43,10 +41,6 @@ class UnresolvedHint(UnaryNode):
     name: str
     tables: tuple[tuple[str, ...], ...] = ()
     parameters: tuple[Expression, ...] = ()
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)

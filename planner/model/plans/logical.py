@@ -12,7 +12,7 @@ from ..frozen import dataclass
 from ..lazy import cached_property
 from ..schemas.types import BooleanType, same_shape
 from ..tree import replace
-from .query_plan import LogicalPlan, UnaryNode
+from .query_plan import GivesAttributes, LogicalPlan, UnaryNode, UnresolvedNode
 
 JoinType = Literal[
     "Inner",
@@ -55,20 +55,16 @@ class Filter(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedHaving(UnaryNode):
+class UnresolvedHaving(UnresolvedNode, UnaryNode):
     """HAVING as written, over the aggregate it belongs to."""
 
     expression_fields = ("condition",)
 
     condition: Expression
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedQualify(UnaryNode):
+class UnresolvedQualify(UnresolvedNode, UnaryNode):
     """QUALIFY as written, over the select list it belongs to.
 
     `listed`: the select list itself calls functions with OVER.
@@ -78,10 +74,6 @@ class UnresolvedQualify(UnaryNode):
 
     condition: Expression
     listed: bool = False
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,17 +248,13 @@ class Sort(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expand(UnaryNode):
+class Expand(GivesAttributes, UnaryNode):
     """Each row several times, once per projection."""
 
     expression_fields = ("projections", "attributes")
 
     projections: tuple[tuple[Expression, ...], ...]
     attributes: tuple[AttributeReference, ...]
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
     @property
     def produced(self) -> frozenset[int]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from ..expressions.core import Expression
 from ..frozen import dataclass
-from .query_plan import UnaryNode
+from .query_plan import UnaryNode, UnresolvedNode
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedPivot(UnaryNode):
+class UnresolvedPivot(UnresolvedNode, UnaryNode):
     """One row per group: its `aggregates` over the rows with each of `values` in `column`.
 
     `grouping` of None stands for the columns that neither `column` nor `aggregates` name.
@@ -22,7 +20,3 @@ class UnresolvedPivot(UnaryNode):
     values: tuple[Expression, ...]
     aggregates: tuple[Expression, ...]
     grouping: tuple[Expression, ...] | None = None
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False

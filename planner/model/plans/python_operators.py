@@ -10,7 +10,7 @@ from ..expressions.python_functions import PythonUDF
 from ..frozen import dataclass
 from ..schemas.types import StructField, StructType
 from ..tree import replace
-from .query_plan import LogicalPlan, UnaryNode
+from .query_plan import GivesAttributes, LogicalPlan, UnaryNode
 
 StateOutputMode = Literal["append", "update", "complete"]
 
@@ -22,17 +22,13 @@ def field_text(field: StructField) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonOperator(LogicalPlan):
+class PythonOperator(GivesAttributes, LogicalPlan):
     """Base: the function and the columns of what it returns."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("function",)
 
     function: PythonUDF
     attributes: tuple[AttributeReference, ...]
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,6 +113,16 @@ class QueryPlan(TreeNode):
         return self.map_expressions(lambda e: e.transform_up(function))
 
 
+class GivesAttributes(QueryPlan):
+    """A node that gives what its field `attributes` lists."""
+
+    attributes: tuple[AttributeReference, ...]
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.attributes
+
+
 @dataclass(frozen=True, kw_only=True)
 class LogicalPlan(QueryPlan):
     """Base of logical operators. `origin` takes no part in equality."""
@@ -157,3 +167,19 @@ class UnaryNode(LogicalPlan):
     @property
     def output(self) -> tuple[AttributeReference, ...]:
         return self.child.output
+
+
+class UnresolvedNode(LogicalPlan):
+    """An operator that analysis has still to replace."""
+
+    @cached_property
+    def resolved(self) -> bool:
+        return False
+
+
+class UnresolvedLeaf(UnresolvedNode):
+    """The same of an input: its columns are not known."""
+
+    @property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return ()

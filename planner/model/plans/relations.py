@@ -7,7 +7,7 @@ from ..expressions.core import Literal as LiteralExpression
 from ..frozen import dataclass
 from ..lazy import cached_property
 from ..schemas.types import DataType
-from .query_plan import LogicalPlan, UnaryNode
+from .query_plan import GivesAttributes, LogicalPlan, UnaryNode, UnresolvedLeaf, UnresolvedNode
 
 METADATA = "_metadata"
 """The hidden column of a stream of files."""
@@ -26,23 +26,15 @@ def highest_id(plan: LogicalPlan) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedRelation(LogicalPlan):
+class UnresolvedRelation(UnresolvedLeaf):
     """A table as written. `streaming`: read with STREAM."""
 
     parts: tuple[str, ...]
     streaming: bool = False
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return ()
-
 
 @dataclass(frozen=True, kw_only=True)
-class StreamingRelation(LogicalPlan):
+class StreamingRelation(GivesAttributes, LogicalPlan):
     """A stream: `format` is the source's name in plans (`FileSource[events]`, `rate`).
 
     `name` is the source's name in the description, by which the runtime finds it.
@@ -57,10 +49,6 @@ class StreamingRelation(LogicalPlan):
     identifier: str = ""
     always_nullable: bool = True
     metadata_type: DataType | None = None
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
     @cached_property
     def metadata(self) -> AttributeReference | None:
@@ -87,7 +75,7 @@ class StreamingRelation(LogicalPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Relation(LogicalPlan):
+class Relation(GivesAttributes, LogicalPlan):
     """A static table of a file format (Spark's LogicalRelation); `size_in_bytes` of its files.
 
     `identifier` is its full name where it is a table of the catalog.
@@ -99,22 +87,14 @@ class Relation(LogicalPlan):
     size_in_bytes: int = 0
     identifier: str = ""
 
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
-
 
 @dataclass(frozen=True, kw_only=True)
-class LocalRelation(LogicalPlan):
+class LocalRelation(GivesAttributes, LogicalPlan):
     """Rows that are part of the plan: VALUES, or what an always-empty branch collapses to."""
 
     attributes: tuple[AttributeReference, ...]
     rows: tuple[tuple[LiteralExpression, ...], ...] = ()
     streaming: bool = False
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
     @cached_property
     def is_streaming(self) -> bool:
@@ -126,7 +106,7 @@ class LocalRelation(LogicalPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedInlineTable(LogicalPlan):
+class UnresolvedInlineTable(UnresolvedLeaf):
     """`VALUES (1, 'a'), (2, 'b') AS t(x, y)` as written: rows of constant expressions."""
 
     expression_fields = ("rows",)
@@ -134,17 +114,9 @@ class UnresolvedInlineTable(LogicalPlan):
     names: tuple[str, ...]
     rows: tuple[tuple[Expression, ...], ...]
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return ()
-
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedTableFunction(LogicalPlan):
+class UnresolvedTableFunction(UnresolvedLeaf):
     """`range(10)` or `explode(array(1))` in FROM, as written."""
 
     expression_fields = ("arguments",)
@@ -152,17 +124,9 @@ class UnresolvedTableFunction(LogicalPlan):
     name: str
     arguments: tuple[Expression, ...]
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return ()
-
 
 @dataclass(frozen=True, kw_only=True)
-class Range(LogicalPlan):
+class Range(GivesAttributes, LogicalPlan):
     """The whole numbers from `start` to before `end`; `slices` partitions, None for the default."""
 
     start: int
@@ -170,10 +134,6 @@ class Range(LogicalPlan):
     step: int
     slices: int | None
     attributes: tuple[AttributeReference, ...]
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
     @property
     def row_count(self) -> int:
@@ -215,26 +175,18 @@ class PipeOperator(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalyzedPlan(UnaryNode):
+class AnalyzedPlan(UnresolvedNode, UnaryNode):
     """A plan that is analyzed already, below one that is not; analysis leaves the wrapping out.
 
     PySpark analyzes a DataFrame when it is made: what is built on it starts from here.
     """
 
-    @cached_property
-    def resolved(self) -> bool:
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedWith(UnaryNode):
+class UnresolvedWith(UnresolvedNode, UnaryNode):
     """`WITH name AS (plan), ...` over a query; analysis puts the plans in."""
 
     definitions: tuple[tuple[str, LogicalPlan], ...]
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,17 +197,13 @@ class CTERelationDef(UnaryNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CTERelationRef(LogicalPlan):
+class CTERelationRef(GivesAttributes, LogicalPlan):
     """One use of a name of WITH: the definition's columns, with ids of its own."""
 
     cte_id: int
     attributes: tuple[AttributeReference, ...]
     streaming: bool = False
     always_nullable: bool = False
-
-    @property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.attributes
 
     @cached_property
     def is_streaming(self) -> bool:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from ..expressions.core import Expression
 from ..frozen import dataclass
-from .query_plan import UnaryNode
+from .query_plan import UnaryNode, UnresolvedNode
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnresolvedUnpivot(UnaryNode):
+class UnresolvedUnpivot(UnresolvedNode, UnaryNode):
     """Each row once per entry of `columns`: their values under `value_names`, and a name.
 
     `names` are the entries' own (None: made of the columns'); they go to `name_column`. Rows whose
@@ -26,7 +24,3 @@ class UnresolvedUnpivot(UnaryNode):
     value_names: tuple[str, ...]
     name_column: str
     include_nulls: bool = False
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False

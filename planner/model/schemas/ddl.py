@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import lru_cache
 
 from ..errors import AnalysisError
+from ..scopes import scope
 from ..text.quoting import in_quotes
 from .open_schemas import open_schema, open_type
 from .types import (
@@ -74,15 +74,10 @@ _TOKEN = re.compile(
 _PLAIN_TIMESTAMP: ContextVar[DataType] = ContextVar("_PLAIN_TIMESTAMP", default=TIMESTAMP)
 
 
-@contextmanager
-def timestamp_type(kind: str) -> Iterator[None]:
+def timestamp_type(kind: str) -> AbstractContextManager[None]:
     """`TIMESTAMP` read meanwhile means what `spark.sql.timestampType` says."""
     meant = TIMESTAMP_NTZ if kind.upper() == "TIMESTAMP_NTZ" else TIMESTAMP
-    token = _PLAIN_TIMESTAMP.set(meant)
-    try:
-        yield
-    finally:
-        _PLAIN_TIMESTAMP.reset(token)
+    return scope(_PLAIN_TIMESTAMP, meant)
 
 
 def parse_schema(text: str) -> StructType:

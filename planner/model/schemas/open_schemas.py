@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from ..scopes import scope
 from .types import DOUBLE, STRING, ArrayType, DataType, StructField, StructType
 
 _PLACEHOLDER = re.compile(r"\s*\?[^?]+\?\s*")
@@ -138,14 +139,9 @@ def nested_paths(
 _CURRENT: ContextVar[OpenSchemas | None] = ContextVar("_CURRENT", default=None)
 
 
-@contextmanager
-def open_schemas(schemas: OpenSchemas) -> Iterator[None]:
+def open_schemas(schemas: OpenSchemas) -> AbstractContextManager[None]:
     """Placeholders for schemas are read meanwhile as these."""
-    token = _CURRENT.set(schemas)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+    return scope(_CURRENT, schemas)
 
 
 def open_schema(text: str) -> StructType | None:

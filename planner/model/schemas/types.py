@@ -356,6 +356,11 @@ def contains_type(data_type: DataType, *kinds: type[DataType]) -> bool:
     return inside or isinstance(data_type, kinds)
 
 
+def is_orderable(data_type: DataType) -> bool:
+    """Whether values of the type can be compared: no map or calendar interval in it."""
+    return not contains_type(data_type, MapType, CalendarIntervalType)
+
+
 def is_collated(data_type: DataType) -> bool:
     """Whether a type is, or holds in any part, a string with a collation of its own."""
     match data_type:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from ..scopes import scope
 
 _MOST: ContextVar[int] = ContextVar("_MOST", default=25)
 
 
-@contextmanager
-def fields_shown(most: int) -> Iterator[None]:
+def fields_shown(most: int) -> AbstractContextManager[None]:
     """Plan texts made meanwhile show at most so many; column names and messages show all."""
-    token = _MOST.set(most)
-    try:
-        yield
-    finally:
-        _MOST.reset(token)
+    return scope(_MOST, most)
 
 
 def cut_arguments(texts: Sequence[str]) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
@@ -32,6 +31,7 @@ from ..schemas.types import (
     TimestampType,
     YearMonthIntervalType,
 )
+from ..scopes import scope
 from .time_zones import zone
 
 if TYPE_CHECKING:
@@ -43,14 +43,9 @@ _SECOND = 1_000_000
 _EXACT = Context(prec=80)  # a decimal has up to 38 digits
 
 
-@contextmanager
-def time_zone_scope(time_zone: str) -> Iterator[None]:
+def time_zone_scope(time_zone: str) -> AbstractContextManager[None]:
     """Write timestamp constants in this session time zone."""
-    token = _ZONE.set(time_zone)
-    try:
-        yield
-    finally:
-        _ZONE.reset(token)
+    return scope(_ZONE, time_zone)
 
 
 def session_time_zone() -> str:

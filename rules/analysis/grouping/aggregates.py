@@ -9,6 +9,7 @@ from ....planner.model.expressions.core import (
     Expression,
     Literal,
     Origin,
+    without_alias,
 )
 from ....planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedOrdinal
 from ....planner.model.expressions.windows import WindowExpression
@@ -18,7 +19,7 @@ from ....planner.model.tree import replace
 from ..columns import Scope
 from ..context import Context
 from ..failures import failure
-from ..names.names import as_sql, named, without_alias
+from ..names.names import as_sql, named
 
 
 def has_aggregate(expression: Expression) -> bool:

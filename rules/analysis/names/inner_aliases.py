@@ -5,7 +5,7 @@ Until here they have named what is made of them: fields of structs, columns.
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Alias, Expression
+from ....planner.model.expressions.core import Alias, Expression, without_alias
 from ....planner.model.plans.logical import Aggregate, Filter, Generate, Join, Project, Sort, Window
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.tree import replace
@@ -37,4 +37,4 @@ def _named(expression: Expression) -> Expression:
 def _bare(expression: Expression) -> Expression:
     if not expression.holds(Alias):
         return expression
-    return expression.transform_up(lambda e: e.child if isinstance(e, Alias) else e)
+    return expression.transform_up(lambda e: without_alias(e))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Alias, AttributeReference, Cast, Expression
+from ....planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Cast,
+    Expression,
+)
 from ....planner.model.expressions.unresolved import UnresolvedAlias
 from ....planner.model.schemas.types import quote_if_needed
 from ....planner.model.text.text import pretty
@@ -24,11 +29,6 @@ def automatic_name(expression: Expression) -> str:
     if isinstance(expression, Cast) and isinstance(expression.child, AttributeReference | Alias):
         return expression.child.name
     return pretty(expression)
-
-
-def without_alias(expression: Expression) -> Expression:
-    """What stands under an alias."""
-    return expression.child if isinstance(expression, Alias) else expression
 
 
 def qualified(expression: Expression) -> Expression:

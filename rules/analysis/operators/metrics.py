@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ....planner.model.expressions.core import (
     AggregateExpression,
-    Alias,
     AttributeReference,
     Expression,
+    without_alias,
 )
 from ....planner.model.plans.metrics import CollectMetrics
 from ....planner.model.text.quoting import to_sql_expr
@@ -25,7 +25,7 @@ def resolve_metrics(plan: CollectMetrics, resolver: Resolver) -> CollectMetrics:
     """
     metrics = tuple(named(item) for item in resolve_items(plan.metrics, resolver))
     for metric in metrics:
-        _check(metric.child if isinstance(metric, Alias) else metric, plan)
+        _check(without_alias(metric), plan)
     return replace(plan, metrics=metrics)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
-    Alias,
     AttributeReference,
     Cast,
     Expression,
+    without_alias,
 )
 from ....planner.model.expressions.subqueries import SubqueryExpression
 from ....planner.model.expressions.unresolved import MultiAlias, UnresolvedAttribute, UnresolvedStar
@@ -180,7 +180,7 @@ def collated_operands(plan: LogicalPlan) -> AnalysisError | None:
     A column may be handed on, renamed or not.
     """
     for expression in plan.expressions:
-        bare = expression.child if isinstance(expression, Alias) else expression
+        bare = without_alias(expression)
         if isinstance(bare, AttributeReference):
             continue
         for node in expressions_up(expression):

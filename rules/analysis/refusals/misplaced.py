@@ -6,9 +6,9 @@ from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AggregateExpression, Call, Expression, SortOrder
 from ....planner.model.expressions.unresolved import UnresolvedStar
 from ....planner.model.expressions.windows import WindowExpression
-from ....planner.model.functions.comparisons import is_orderable
 from ....planner.model.plans.logical import Filter, Join, Sort
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.schemas.types import is_orderable
 from ....planner.model.text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ..failures import failure, mismatch

@@ -13,7 +13,7 @@ from ...common.duplicates import renewed as renewed
 from ..context import Context
 from ..expressions.expressions import Resolver
 from ..failures import failure
-from ..names.hidden_columns import cut_back, hidden_columns, with_hidden_columns
+from ..names.hidden_columns import columns_hidden_by_using, cut_back, with_hidden_columns
 
 
 def resolve_join(plan: Join, context: Context) -> LogicalPlan:
@@ -38,7 +38,7 @@ def _on(plan: Join, condition: Expression, context: Context) -> LogicalPlan:
     right = with_hidden_columns((condition,), plan.right, context)
     resolver = Resolver(context.scope((*left.output, *right.output)), context)
     resolved = replace(plan, left=left, right=right, condition=resolver.resolve(condition))
-    return cut_back(resolved, len(resolved.output), plan.output)
+    return cut_back(resolved, resolved.output_ids - plan.output_ids)
 
 
 def _using(plan: Join, context: Context) -> LogicalPlan:
@@ -77,7 +77,7 @@ def _using(plan: Join, context: Context) -> LogicalPlan:
             items = [*(one for one, _ in pairs), *rest_left, *rest_right]
             hidden = [other for _, other in pairs]
     items = [given.get(i.expr_id, i) if isinstance(i, AttributeReference) else i for i in items]
-    found = (*(given[column.expr_id] for column in hidden), *hidden_columns(joined))
+    found = (*(given[column.expr_id] for column in hidden), *columns_hidden_by_using(joined))
     return Project(project_list=tuple(items), child=joined, hidden=found)
 
 

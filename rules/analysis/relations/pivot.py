@@ -13,15 +13,22 @@ from ....planner.model.expressions.core import (
     Literal,
     lit,
     to_attribute,
+    without_alias,
 )
 from ....planner.model.expressions.evaluation import evaluate
-from ....planner.model.functions.aggregates_common import is_orderable
 from ....planner.model.functions.aggregates_pivot import keeps_values_of
 from ....planner.model.ids import fresh_id
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.pivot import UnresolvedPivot
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import NULL, STRING, StructType, quote_if_needed, same_type
+from ....planner.model.schemas.types import (
+    NULL,
+    STRING,
+    StructType,
+    is_orderable,
+    quote_if_needed,
+    same_type,
+)
 from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
@@ -100,7 +107,7 @@ class _Pivot:
 
     def in_two_steps(self) -> LogicalPlan:
         """The aggregates per group and value, then one array of them per group."""
-        results = tuple(Alias(child=_bare(e), name=_sql(e)) for e in self.aggregates)
+        results = tuple(Alias(child=without_alias(e), name=_sql(e)) for e in self.aggregates)
         column = self.column
         key = (
             column
@@ -108,7 +115,7 @@ class _Pivot:
             else Alias(child=column, name="__pivot_col")
         )
         first = Aggregate(
-            grouping=(*map(_bare, self.grouping), _bare(key)),
+            grouping=(*map(without_alias, self.grouping), without_alias(key)),
             aggregates=(*self.grouping, key, *results),
             child=self.child,
         )
@@ -141,12 +148,15 @@ class _Pivot:
     def in_one_step(self) -> LogicalPlan:
         """Each aggregate over arguments that are null on the rows of other values."""
         columns = tuple(
-            Alias(child=_bare(self._only(aggregate, constant)), name=self._name(value, aggregate))
+            Alias(
+                child=without_alias(self._only(aggregate, constant)),
+                name=self._name(value, aggregate),
+            )
             for value, constant in zip(self.values, self.constants, strict=True)
             for aggregate in self.aggregates
         )
         return Aggregate(
-            grouping=tuple(map(_bare, self.grouping)),
+            grouping=tuple(map(without_alias, self.grouping)),
             aggregates=(*self.grouping, *columns),
             child=self.child,
         )
@@ -186,10 +196,6 @@ class _Pivot:
         if text is None:
             return pretty(value)
         return "null" if text.value is None else str(text.value)
-
-
-def _bare(expression: Expression) -> Expression:
-    return expression.child if isinstance(expression, Alias) else expression
 
 
 def _sql(expression: Expression) -> str:
@@ -237,7 +243,7 @@ def _check_aggregate(expression: Expression) -> None:
 def _constant(
     value: Expression, column: Expression, plan: UnresolvedPivot, context: Context
 ) -> Expression:
-    bare = _bare(value)
+    bare = without_alias(value)
     if not is_orderable(column.data_type):
         raise failure("INCOMPARABLE_PIVOT_COLUMN", columnName=pretty(column))
     if not bare.foldable:

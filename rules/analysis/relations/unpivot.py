@@ -9,6 +9,7 @@ from ....planner.model.expressions.core import (
     Expression,
     lit,
     to_attribute,
+    without_alias,
 )
 from ....planner.model.functions.coercion import common_type
 from ....planner.model.plans.logical import Expand, Filter
@@ -52,12 +53,12 @@ def resolve_unpivot(plan: UnresolvedUnpivot, child: LogicalPlan, context: Contex
         for name, kind in zip(plan.value_names, kinds, strict=True)
     )
     name = AttributeReference(name=plan.name_column, type_=STRING, is_nullable=False)
-    kept = tuple(map(_unnamed, ids))
+    kept = tuple(map(without_alias, ids))
     rows = tuple(
         (
             *kept,
             lit(own if own is not None else "_".join(_name(e) for e in entry)),
-            *(_as(_unnamed(e), kind, context) for e, kind in zip(entry, kinds, strict=True)),
+            *(_as(without_alias(e), kind, context) for e, kind in zip(entry, kinds, strict=True)),
         )
         for own, entry in zip(plan.names or (None,) * len(columns), columns, strict=True)
     )
@@ -95,10 +96,6 @@ def _all_but(ids: tuple[Expression, ...], child: LogicalPlan) -> tuple[tuple[Exp
 
 def _name(column: Expression) -> str:
     return column.name if isinstance(column, AttributeReference | Alias) else ""
-
-
-def _unnamed(column: Expression) -> Expression:
-    return column.child if isinstance(column, Alias) else column
 
 
 def _as(value: Expression, kind: DataType, context: Context) -> Expression:

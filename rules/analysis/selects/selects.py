@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....planner.model.errors import AnalysisError
-from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Origin
+from ....planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    Origin,
+    without_alias,
+)
 from ....planner.model.expressions.unresolved import (
     MultiAlias,
     UnresolvedAlias,
@@ -30,7 +37,7 @@ from ..grouping.grouping_sets import (
     sets_of,
     with_grouping_functions,
 )
-from ..names.names import named, without_alias
+from ..names.names import named
 from ..names.stars import expand_star
 from ..windows.over import extract_windows
 from ..windows.time_windows import expand_windows

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from functools import cached_property
-
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     AggregateExpression,
@@ -30,19 +27,13 @@ from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
-from ..failures import failure, mismatch
+from ..failures import Invalid, failure, mismatch
 from ..names.names import qualified
 
 
 @dataclass(frozen=True, kw_only=True)
-class InvalidInSubquery(InSubquery):
-    """`IN (query)` over columns that do not fit; `error` says so."""
-
-    error: AnalysisError = field(compare=False)
-
-    @cached_property
-    def resolved(self) -> bool:
-        return False
+class InvalidInSubquery(Invalid, InSubquery):
+    """`IN (query)` over columns that do not fit."""
 
 
 def coerce_in_subquery(test: InSubquery, context: Context) -> InSubquery:

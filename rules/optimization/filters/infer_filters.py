@@ -9,36 +9,33 @@ from ....planner.model.plans.logical import Filter, Generate, Join
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_down, rewrite_up
+from ...common.trees import bottom_up, rewrite_down
 from ..support.calls import call
 from ..support.constraints import constraints, from_equalities, not_null
 
 
-def infer_filters_from_generators(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Generate)
+def infer_filters_from_generators(node: Generate, conf: Conf) -> LogicalPlan:
     """A generator that drops empty arrays has only rows with full ones below.
 
     `Generate explode(a), child` -> `Generate explode(a), Filter size(a) > 0 AND isnotnull(a)`.
     Not for outer generators, and only where the argument is a column. Idempotent.
     """
-
-    def infer(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Generate) or node.outer:
-            return node
-        generator = node.generator
-        if not isinstance(generator, Call) or not generator.spec.collection_generator:
-            return node
-        argument = generator.arguments[0]
-        if not isinstance(argument, AttributeReference):
-            return node
-        size = Call(name="size", arguments=(argument,), ansi=conf.ansi)
-        new = ExpressionSet([call(">", size, lit(0)), call("isnotnull", argument)]).without(
-            constraints(node.child)
-        )
-        if not len(new):
-            return node
-        return replace(node, child=Filter(child=node.child, condition=conjunction(list(new))))
-
-    return rewrite_up(plan, infer, frozenset((Generate,)))
+    if node.outer:
+        return node
+    generator = node.generator
+    if not isinstance(generator, Call) or not generator.spec.collection_generator:
+        return node
+    argument = generator.arguments[0]
+    if not isinstance(argument, AttributeReference):
+        return node
+    size = Call(name="size", arguments=(argument,), ansi=conf.ansi)
+    new = ExpressionSet([call(">", size, lit(0)), call("isnotnull", argument)]).without(
+        constraints(node.child)
+    )
+    if not len(new):
+        return node
+    return replace(node, child=Filter(child=node.child, condition=conjunction(list(new))))
 
 
 def infer_filters_from_constraints(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

@@ -8,37 +8,34 @@ from ....planner.model.plans.logical import Aggregate, Filter, Join, JoinType, P
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, rewrite_down
+from ...common.trees import replace_attributes, top_down
 from ..expressions.simplify import simplify
 from ..operators.distinct_keys import distinct_keys, key_columns
 from ..support.calls import is_false, is_null
 from ..support.constraints import constraints
 
 
-def eliminate_outer_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(LogicalPlan, holding=(Join,))
+def eliminate_outer_joins(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Filter r > 1, Join LeftOuter` -> `Filter r > 1, Join Inner`, r being a right column.
 
     A condition that no padded row can pass makes the padding useless. A side that is padded and
     whose columns nobody asks for goes, where it has at most one match for each row, or where rows
     are aggregated so that repetitions do not matter. Idempotent.
     """
-
-    def visit(node: LogicalPlan) -> LogicalPlan:
-        match node:
-            case Project(child=Join() as join):
-                kept = _kept_side(join, node.references)
-                if kept is not None and _matches_once(join):
-                    return replace(node, child=kept)
-                return node
-            case Aggregate() if _ignores_repetition(node):
-                return _without_padding(node)
-        if not isinstance(node, Filter) or not isinstance(node.child, Join):
+    match node:
+        case Project(child=Join() as join):
+            kept = _kept_side(join, node.references)
+            if kept is not None and _matches_once(join):
+                return replace(node, child=kept)
             return node
-        join = node.child
-        new = _join_type(node, join)
-        return node if new == join.join_type else replace(node, child=replace(join, join_type=new))
-
-    return rewrite_down(plan, visit, frozenset((Join,)))
+        case Aggregate() if _ignores_repetition(node):
+            return _without_padding(node)
+    if not isinstance(node, Filter) or not isinstance(node.child, Join):
+        return node
+    join = node.child
+    new = _join_type(node, join)
+    return node if new == join.join_type else replace(node, child=replace(join, join_type=new))
 
 
 def _kept_side(join: Join, needed: frozenset[int]) -> LogicalPlan | None:

@@ -9,7 +9,7 @@ from ....planner.model.plans.logical import Filter, Join
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_down
+from ...common.trees import top_down
 from ..expressions.booleans import simplify_booleans
 from ..expressions.constants import fold
 from ..support import settings
@@ -21,44 +21,15 @@ _LEFT = (*_BOTH, "RightOuter")
 _RIGHT = (*_BOTH, "LeftOuter", "LeftAnti", "ExistenceJoin")
 
 
-def push_disjunctions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Join)
+def push_disjunctions(node: Join, conf: Conf) -> LogicalPlan:
     """`Join l.a = 1 AND r.b = 1 OR l.a = 2 AND r.b = 2` filters its left side by `a = 1 OR a = 2`.
 
     And its right side likewise; a side whose rows the join keeps in any case is not filtered. The
     condition stays (Spark's PushExtraPredicateThroughJoin). What a side has been filtered by is
     left out, so idempotent where its filters stay in sight; nevertheless to be run once.
     """
-    return rewrite_down(plan, _filtered, frozenset((Join,)))
-
-
-def clean_filters(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
-    """`Filter (a OR b) OR a` -> `Filter a OR b`: what came late is simplified once more.
-
-    Connectives first, constants then, each once: `isnotnull(a) AND 1 = 1` keeps its `true`.
-    """
-
-    excluded = settings.current().excluded
-
-    def visit(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Filter):
-            return node
-        simple = node.condition
-        if "simplify_booleans" not in excluded:
-            simple = simple.transform_up(_connected)
-        if "fold" not in excluded:
-            simple = simple.transform_up(fold)
-        return node if simple is node.condition else replace(node, condition=simple)
-
-    return rewrite_down(plan, visit, frozenset((Filter,)))
-
-
-def _connected(expression: Expression) -> Expression:
-    connective = isinstance(expression, Call) and expression.name in ("and", "or", "not")
-    return simplify_booleans(expression) if connective else expression
-
-
-def _filtered(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Join) or node.condition is None:
+    if node.condition is None:
         return node
     left, right = node.left.output_ids, node.right.output_ids
     mixed = [
@@ -76,6 +47,26 @@ def _filtered(node: LogicalPlan) -> LogicalPlan:
     if left_side is node.left and right_side is node.right:
         return node
     return replace(node, left=left_side, right=right_side)
+
+
+@top_down(Filter)
+def clean_filters(node: Filter, conf: Conf) -> LogicalPlan:
+    """`Filter (a OR b) OR a` -> `Filter a OR b`: what came late is simplified once more.
+
+    Connectives first, constants then, each once: `isnotnull(a) AND 1 = 1` keeps its `true`.
+    """
+    excluded = settings.current().excluded
+    simple = node.condition
+    if "simplify_booleans" not in excluded:
+        simple = simple.transform_up(_connected)
+    if "fold" not in excluded:
+        simple = simple.transform_up(fold)
+    return node if simple is node.condition else replace(node, condition=simple)
+
+
+def _connected(expression: Expression) -> Expression:
+    connective = isinstance(expression, Call) and expression.name in ("and", "or", "not")
+    return simplify_booleans(expression) if connective else expression
 
 
 def _side(plan: LogicalPlan, conditions: list[Expression]) -> LogicalPlan:

@@ -9,7 +9,7 @@ from ....planner.model.plans.logical import Filter, Join, JoinType, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_down
+from ...common.trees import top_down
 from ..support.calls import call, is_call
 from .push_through_joins import fits_in_join
 
@@ -17,26 +17,34 @@ _INNER = ("Inner", "Cross")
 _Input = tuple[LogicalPlan, JoinType]
 
 
-def reorder_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(LogicalPlan, holding=(Join,))
+def reorder_joins(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Filter a.x = c.x AND b.y = c.y, (a JOIN b) JOIN c` -> `(a JOIN c ON ..) JOIN b ON ..`.
 
     Of three or more inputs of inner joins without hints the next to be joined is the first one that
     has a condition with those before it, or, where none has, the first (Spark's ReorderJoin). A
     Project restores the order of the columns. Idempotent.
     """
-    return rewrite_down(plan, _reordered, frozenset((Join,)))
+    if not isinstance(_join_of(node), Join):
+        return node
+    inputs, conditions = _flattened(node, "Inner")
+    if len(inputs) < 3 or not conditions:
+        return node
+    ordered = _ordered(inputs, conditions)
+    if _alike(node, ordered):
+        return node
+    if [a.expr_id for a in ordered.output] == [a.expr_id for a in node.output]:
+        return ordered
+    return Project(project_list=node.output, child=ordered)
 
 
-def simplify_join_conditions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Join)
+def simplify_join_conditions(node: Join, conf: Conf) -> LogicalPlan:
     """`Join l = r OR (isnull(l) AND isnull(r))` -> `Join l <=> r`. Idempotent."""
-
-    def visit(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Join) or node.condition is None:
-            return node
-        condition = node.condition.transform_up(_null_safe)
-        return node if condition is node.condition else replace(node, condition=condition)
-
-    return rewrite_down(plan, visit, frozenset((Join,)))
+    if node.condition is None:
+        return node
+    condition = node.condition.transform_up(_null_safe)
+    return node if condition is node.condition else replace(node, condition=condition)
 
 
 def _null_safe(expression: Expression) -> Expression:
@@ -53,20 +61,6 @@ def _null_safe(expression: Expression) -> Expression:
         if (same(left, one) and same(right, other)) or (same(left, other) and same(right, one)):
             return call("<=>", left, right)
     return expression
-
-
-def _reordered(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(_join_of(node), Join):
-        return node
-    inputs, conditions = _flattened(node, "Inner")
-    if len(inputs) < 3 or not conditions:
-        return node
-    ordered = _ordered(inputs, conditions)
-    if _alike(node, ordered):
-        return node
-    if [a.expr_id for a in ordered.output] == [a.expr_id for a in node.output]:
-        return ordered
-    return Project(project_list=node.output, child=ordered)
 
 
 def _join_of(node: LogicalPlan) -> Join | None:

@@ -8,7 +8,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import DOUBLE, DecimalType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_up
+from ...common.trees import bottom_up
 from ..support.calls import call
 
 MAX_LONG_DIGITS = 18
@@ -17,19 +17,14 @@ MAX_DOUBLE_DIGITS = 15
 _PLAIN = {"try_sum": "sum", "try_avg": "avg"}
 
 
-def speed_up_decimal_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Aggregate)
+def speed_up_decimal_aggregates(node: Aggregate, conf: Conf) -> LogicalPlan:
     """`sum(m)` -> `MakeDecimal(sum(UnscaledValue(m)))`, `avg(m)` -> a cast of such an average.
 
     Where the sum fits a long (precision + 10 <= 18), the average a double (precision + 4 <= 15).
     Idempotent: the new arguments are no decimals.
     """
-
-    def visit(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Aggregate):
-            return node
-        return node.map_expressions(lambda e: _rewritten(e, conf))
-
-    return rewrite_up(plan, visit, frozenset((Aggregate,)))
+    return node.map_expressions(lambda e: _rewritten(e, conf))
 
 
 def _rewritten(expression: Expression, conf: Conf) -> Expression:

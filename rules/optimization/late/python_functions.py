@@ -24,7 +24,7 @@ from ....planner.model.plans.python_operators import EvaluatePython, PythonOpera
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_down, rewrite_up
+from ...common.trees import bottom_up, top_down
 from ..operators.limits import max_rows_per_partition
 
 
@@ -59,17 +59,14 @@ def _is_call(expression: Expression) -> bool:
 # ---------------------------------------------------------------------------------- in conditions
 
 
-def extract_python_from_joins(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Join)
+def extract_python_from_joins(node: Join, conf: Conf) -> LogicalPlan:
     """Calls over columns of both sides leave a join's condition for a Filter above it.
 
     Raises:
         PlanningError: the join keeps rows without a match, so that a Filter would drop them.
     """
-    return rewrite_up(plan, _without_calls, frozenset((Join,)))
-
-
-def _without_calls(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Join) or node.condition is None:
+    if node.condition is None:
         return node
     parts = split_conjuncts(node.condition)
     left, right = node.left.output_ids, node.right.output_ids
@@ -229,12 +226,9 @@ def _can_evaluate(call: PythonUDF) -> bool:
 # ------------------------------------------------------------------------ through what was made
 
 
-def push_through_python(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(LogicalPlan, holding=(EvaluatePython,))
+def push_through_python(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """Filters that need no result of a call, and limits per partition, move below the calls."""
-    return rewrite_down(plan, _push, frozenset((EvaluatePython,)))
-
-
-def _push(node: LogicalPlan) -> LogicalPlan:
     match node:
         case Filter(child=EvaluatePython() as calls):
             return _push_filter(node, calls)

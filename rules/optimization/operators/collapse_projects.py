@@ -18,25 +18,20 @@ from ....planner.model.plans.logical import Aggregate, GlobalLimit, LocalLimit, 
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, rewrite_up
+from ...common.trees import bottom_up, replace_attributes
 from ..expressions.common_expressions import is_cheap
 from ..expressions.simplify import simplify
 from ..support.calls import is_item_lookup
 from ..support.settings import current
 
 
-def collapse_projects(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Project)
+def collapse_projects(node: Project, conf: Conf) -> LogicalPlan:
     """A Project over a Project (or an Aggregate) becomes one operator.
 
     `Project [b + 1], Project [a * 2 AS b]` -> `Project [a * 2 + 1]`, unless an expression that
     costs something would then be computed more than once. Through limits, renamings only.
     """
-    return rewrite_up(plan, _collapse, frozenset((Project,)))
-
-
-def _collapse(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Project):
-        return node
     child = node.child
     match child:
         case Project():

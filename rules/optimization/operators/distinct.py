@@ -7,19 +7,14 @@ from ....planner.model.plans.logical import Aggregate, Deduplicate, Distinct
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, rewrite_up
+from ...common.trees import bottom_up, replace_attributes
 
 
-def replace_distinct(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Distinct)
+def replace_distinct(node: Distinct, conf: Conf) -> LogicalPlan:
     """`Distinct, child` -> `Aggregate [all columns], [all columns]`. Idempotent."""
-
-    def aggregate(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Distinct):
-            return node
-        columns = node.child.output
-        return Aggregate(child=node.child, grouping=columns, aggregates=columns)
-
-    return rewrite_up(plan, aggregate, frozenset((Distinct,)))
+    columns = node.child.output
+    return Aggregate(child=node.child, grouping=columns, aggregates=columns)
 
 
 def replace_static_deduplication(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -66,7 +61,8 @@ def _without_deduplication(plan: LogicalPlan) -> tuple[LogicalPlan, dict[int, Ex
     return aggregate, {i: replace_attributes(e, made) for i, e in renamed.items()} | made
 
 
-def eliminate_distinct_in_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Aggregate)
+def eliminate_distinct_in_aggregates(node: Aggregate, conf: Conf) -> LogicalPlan:
     """DISTINCT goes where duplicates make no difference: `max(DISTINCT a)` -> `max(a)`."""
 
     def drop(expression: Expression) -> Expression:
@@ -78,7 +74,4 @@ def eliminate_distinct_in_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPl
             return replace(expression, distinct=False)
         return expression
 
-    def visit(node: LogicalPlan) -> LogicalPlan:
-        return node.transform_expressions(drop) if isinstance(node, Aggregate) else node
-
-    return rewrite_up(plan, visit, frozenset((Aggregate,)))
+    return node.transform_expressions(drop)

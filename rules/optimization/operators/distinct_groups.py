@@ -20,13 +20,14 @@ from ....planner.model.schemas.types import INT
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.spark_sql import spark_sql
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_up
+from ...common.trees import bottom_up
 from ..support.calls import call, is_null, null_of, value_over_no_rows
 
 _Columns = Mapping[Canonical, AttributeReference]
 
 
-def rewrite_distinct_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Aggregate)
+def rewrite_distinct_aggregates(node: Aggregate, conf: Conf) -> LogicalPlan:
     """`Aggregate [k], [count(distinct a), count(distinct b), sum(c)]` over t ->
 
     `Aggregate [k], [count(a) FILTER gid = 1, count(b) FILTER gid = 2, first(s) FILTER gid = 0]`,
@@ -34,12 +35,6 @@ def rewrite_distinct_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     null], [k, null, b, 2, null]`, t. One set of columns without FILTER is left to the strategies.
     Idempotent: no DISTINCT is left.
     """
-    return rewrite_up(plan, _rewritten, frozenset((Aggregate,)))
-
-
-def _rewritten(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Aggregate):
-        return node
     aggregates: dict[Canonical, AggregateExpression] = {}
     for item in node.aggregates:
         for aggregate in item.collect(AggregateExpression):
@@ -174,7 +169,7 @@ class _Rewriting:
 
         chosen = aggregate.filter
         new = AggregateExpression(
-            function=_over(aggregate.function, self.input_columns),
+            function=_of_columns(aggregate.function, self.input_columns),
             filter=None if chosen is None else chosen.transform_up(column),
         )
         return Alias(child=new, name=_named(aggregate).name)
@@ -194,14 +189,14 @@ class _Rewriting:
         chosen = self._in_group(number)
         if aggregate.filter is not None:
             chosen = call("and", chosen, tests[canonical(aggregate.filter)])
-        function = _over(aggregate.function, self.value_columns)
+        function = _of_columns(aggregate.function, self.value_columns)
         return replace(aggregate, function=function, distinct=False, filter=chosen)
 
     def _in_group(self, number: int) -> Call:
         return call("=", self.gid, lit(number))
 
 
-def _over(function: Call, columns: _Columns) -> Call:
+def _of_columns(function: Call, columns: _Columns) -> Call:
     arguments = tuple(a if a.foldable else columns.get(canonical(a), a) for a in function.arguments)
     return replace(function, arguments=arguments)
 

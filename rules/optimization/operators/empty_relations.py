@@ -20,10 +20,7 @@ from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.plans.relations import LocalRelation
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_up
-from .limits import LIMITS
-
-_LOCAL = frozenset((LocalRelation,))
+from ...common.trees import bottom_up
 
 
 def empty_like(plan: LogicalPlan) -> LocalRelation:
@@ -36,28 +33,20 @@ def is_empty(plan: LogicalPlan) -> bool:
     return isinstance(plan, LocalRelation) and not plan.rows
 
 
-def optimize_limit_zero(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(GlobalLimit, LocalLimit)
+def optimize_limit_zero(node: GlobalLimit | LocalLimit, conf: Conf) -> LogicalPlan:
     """`GlobalLimit 0, child` -> an empty relation. Idempotent."""
-
-    def empty(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, GlobalLimit | LocalLimit):
-            return node
-        limit = node.limit
-        return empty_like(node) if isinstance(limit, Literal) and limit.value == 0 else node
-
-    return rewrite_up(plan, empty, LIMITS)
+    limit = node.limit
+    return empty_like(node) if isinstance(limit, Literal) and limit.value == 0 else node
 
 
-def propagate_empty_relations(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(LogicalPlan, holding=(LocalRelation,))
+def propagate_empty_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """What lies over nothing gives nothing: `Project, empty` -> empty; inputs of a union go.
 
     Not aggregates, limits and joins of a stream: they have state to keep, and may have something
     to give. Idempotent.
     """
-    return rewrite_up(plan, _propagate, _LOCAL)
-
-
-def _propagate(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, Union):
         return _union(node)
     if isinstance(node, Join):

@@ -23,20 +23,17 @@ from ....planner.model.schemas.types import (
 )
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_down
+from ...common.trees import top_down
 
 
-def explode_smallest_field(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Project, holding=(Generate,))
+def explode_smallest_field(node: Project, conf: Conf) -> LogicalPlan:
     """Where exploded structs only make rows, their smallest field is exploded.
 
     `Project [], Generate explode(items)` -> `Project [], Generate explode(items.qty)`. Idempotent:
     the field is no struct, or a struct of one field.
     """
-    return rewrite_down(plan, _shrink, frozenset((Generate,)))
-
-
-def _shrink(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Project) or not isinstance(node.child, Generate) or node.references:
+    if not isinstance(node.child, Generate) or node.references:
         return node
     generate = node.child
     match generate.generator:

@@ -14,24 +14,17 @@ from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_up
-
-_AGGREGATES = frozenset((Aggregate,))
+from ...common.trees import bottom_up
 
 
-def pull_out_grouping_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Aggregate)
+def pull_out_grouping_expressions(node: Aggregate, conf: Conf) -> LogicalPlan:
     """Grouping expressions that are no columns are computed in a Project below.
 
     `Aggregate [upper(a)], [upper(a) AS u]` -> `Aggregate [_groupingexpression], [...]` over
     `Project [.., upper(a) AS _groupingexpression]`. Establishes: keys are columns or constants, so
     that no later rule can make a key and its mention in the select list differ. Idempotent.
     """
-    return rewrite_up(plan, _pull_out, _AGGREGATES)
-
-
-def _pull_out(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Aggregate):
-        return node
     columns: dict[Canonical, Alias] = {}
     keys: list[Expression] = []
     for key in node.grouping:
@@ -59,30 +52,24 @@ def _pull_out(node: LogicalPlan) -> LogicalPlan:
     )
 
 
-def remove_constants_from_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Aggregate)
+def remove_constants_from_grouping(node: Aggregate, conf: Conf) -> LogicalPlan:
     """Constant keys go; if there are no others, one 0 stays, for a keyless aggregate differs.
 
     `Aggregate [a, 'x']` -> `Aggregate [a]`; `Aggregate ['x']` -> `Aggregate [0]`. Idempotent.
     """
-
-    def drop(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Aggregate) or not any(key.foldable for key in node.grouping):
-            return node
-        kept = tuple(key for key in node.grouping if not key.foldable) or (lit(0),)
-        return node if kept == node.grouping else replace(node, grouping=kept)
-
-    return rewrite_up(plan, drop, _AGGREGATES)
+    if not any(key.foldable for key in node.grouping):
+        return node
+    kept = tuple(key for key in node.grouping if not key.foldable) or (lit(0),)
+    return node if kept == node.grouping else replace(node, grouping=kept)
 
 
-def remove_repetition_from_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Aggregate)
+def remove_repetition_from_grouping(node: Aggregate, conf: Conf) -> LogicalPlan:
     """A key counts once: `Aggregate [a, a]` -> `Aggregate [a]`. Idempotent."""
-
-    def drop(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Aggregate) or len(node.grouping) < 2:
-            return node
-        distinct = tuple(ExpressionSet(node.grouping))
-        if len(distinct) == len(node.grouping):
-            return node
-        return replace(node, grouping=distinct, keys_pulled_out=False)
-
-    return rewrite_up(plan, drop, _AGGREGATES)
+    if len(node.grouping) < 2:
+        return node
+    distinct = tuple(ExpressionSet(node.grouping))
+    if len(distinct) == len(node.grouping):
+        return node
+    return replace(node, grouping=distinct, keys_pulled_out=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Alias, Expression, Literal, lit
+from ....planner.model.expressions.core import Expression, Literal, lit, without_alias
 from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.plans.logical import (
     Aggregate,
@@ -22,9 +22,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import LocalRelation, OneRowRelation
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_down
-
-LIMITS = frozenset((GlobalLimit, LocalLimit))
+from ...common.trees import top_down
 
 
 def _number(expression: Expression) -> int | None:
@@ -72,47 +70,15 @@ def max_rows_per_partition(plan: LogicalPlan) -> int | None:
     return max_rows(plan)
 
 
-def push_limits_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(LocalLimit, Join)
+def push_limits_down(node: LocalLimit | Join, conf: Conf) -> LogicalPlan:
     """A LocalLimit is repeated below a union, and below the preserved side of an outer join.
 
     `LocalLimit 5, Union(a, b)` -> `LocalLimit 5, Union(LocalLimit 5 a, LocalLimit 5 b)`.
     Idempotent: inputs that are bounded already get none.
     """
-    return rewrite_down(plan, _push, frozenset((LocalLimit, Join)))
-
-
-def push_single_limit_through_groups(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
-    """One row of an aggregate that only groups is one row of its input.
-
-    `GlobalLimit 1, LocalLimit 1, Aggregate [a], [a]` -> `.., Project [a], LocalLimit 1`.
-    Idempotent.
-    """
-
-    def push(node: LogicalPlan) -> LogicalPlan:
-        match node:
-            case GlobalLimit(child=LocalLimit(limit=limit, child=Aggregate() as groups) as local):
-                if _number(limit) == 1 and _groups_only(groups):
-                    return replace(node, child=replace(local, child=_one_of(groups, limit)))
-        return node
-
-    return rewrite_down(plan, push, frozenset((Aggregate,)))
-
-
-def _groups_only(plan: Aggregate) -> bool:
-    keys = ExpressionSet(plan.grouping)
-    values = (e.child if isinstance(e, Alias) else e for e in plan.aggregates)
-    return bool(plan.grouping) and all(e.foldable or e in keys for e in values)
-
-
-def _one_of(plan: Aggregate, limit: Expression) -> LogicalPlan:
-    return Project(child=LocalLimit(child=plan.child, limit=limit), project_list=plan.aggregates)
-
-
-def _push(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, Join):
         return _one_is_enough(node)
-    if not isinstance(node, LocalLimit):
-        return node
     match node.child:
         case Union() as child:
             inputs = tuple(_limited(node.limit, plan) for plan in child.inputs)
@@ -126,6 +92,30 @@ def _push(node: LogicalPlan) -> LogicalPlan:
             below = _through_join(node.limit, join)
             return node if below is join else replace(node, child=replace(child, child=below))
     return node
+
+
+@top_down(GlobalLimit, holding=(Aggregate,))
+def push_single_limit_through_groups(node: GlobalLimit, conf: Conf) -> LogicalPlan:
+    """One row of an aggregate that only groups is one row of its input.
+
+    `GlobalLimit 1, LocalLimit 1, Aggregate [a], [a]` -> `.., Project [a], LocalLimit 1`.
+    Idempotent.
+    """
+    match node:
+        case GlobalLimit(child=LocalLimit(limit=limit, child=Aggregate() as groups) as local):
+            if _number(limit) == 1 and _groups_only(groups):
+                return replace(node, child=replace(local, child=_one_of(groups, limit)))
+    return node
+
+
+def _groups_only(plan: Aggregate) -> bool:
+    keys = ExpressionSet(plan.grouping)
+    values = (without_alias(e) for e in plan.aggregates)
+    return bool(plan.grouping) and all(e.foldable or e in keys for e in values)
+
+
+def _one_of(plan: Aggregate, limit: Expression) -> LogicalPlan:
+    return Project(child=LocalLimit(child=plan.child, limit=limit), project_list=plan.aggregates)
 
 
 def _one_is_enough(join: Join) -> Join:
@@ -160,31 +150,23 @@ def _through_join(limit: Expression, join: Join) -> Join:
     )
 
 
-def push_projections_through_limits(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Project, holding=(GlobalLimit, LocalLimit))
+def push_projections_through_limits(node: Project, conf: Conf) -> LogicalPlan:
     """`Project, GlobalLimit, LocalLimit, child` -> `GlobalLimit, LocalLimit, Project, child`."""
-
-    def push(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Project) or not all(e.deterministic for e in node.project_list):
-            return node
-        match node.child:
-            case LocalLimit() | Offset() as limit:
-                return replace(limit, child=replace(node, child=limit.child))
-            case GlobalLimit(child=LocalLimit() as local) as limit:
-                below = replace(local, child=replace(node, child=local.child))
-                return replace(limit, child=below)
+    if not all(e.deterministic for e in node.project_list):
         return node
+    match node.child:
+        case LocalLimit() | Offset() as limit:
+            return replace(limit, child=replace(node, child=limit.child))
+        case GlobalLimit(child=LocalLimit() as local) as limit:
+            below = replace(local, child=replace(node, child=local.child))
+            return replace(limit, child=below)
+    return node
 
-    return rewrite_down(plan, push, LIMITS)
 
-
-def eliminate_limits(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(GlobalLimit, LocalLimit)
+def eliminate_limits(node: GlobalLimit | LocalLimit, conf: Conf) -> LogicalPlan:
     """A limit goes if its input never has more rows; of two adjacent limits the lower counts."""
-    return rewrite_down(plan, _eliminate, LIMITS)
-
-
-def _eliminate(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, GlobalLimit | LocalLimit):
-        return node
     number = _number(node.limit)
     if number is None:
         return node

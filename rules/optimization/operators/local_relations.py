@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import Alias, Expression, Literal, to_attribute
+from ....planner.model.expressions.core import (
+    Expression,
+    Literal,
+    to_attribute,
+    without_alias,
+)
 from ....planner.model.expressions.evaluation import evaluate
 from ....planner.model.plans.logical import Filter, GlobalLimit, LocalLimit, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import LocalRelation
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, rewrite_up
-
-_OVER = frozenset((LocalRelation,))
+from ...common.trees import bottom_up, replace_attributes
 
 
-def convert_to_local_relations(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(LogicalPlan, holding=(LocalRelation,))
+def convert_to_local_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Project [a + 1 AS b], LocalRelation [a]` -> `LocalRelation [b]`; so filters and limits.
 
     Where an expression's value is not known here the operator stays. Idempotent.
     """
-    return rewrite_up(plan, _converted, _OVER)
-
-
-def _converted(node: LogicalPlan) -> LogicalPlan:
     match node:
         case Project(project_list=items, child=LocalRelation() as table):
             return _projected(items, table) or node
@@ -47,16 +47,12 @@ def _values(
         columns: dict[int, Expression] = {
             a.expr_id: value for a, value in zip(table.attributes, row, strict=True)
         }
-        found = [evaluate(replace_attributes(_bare(e), columns)) for e in expressions]
+        found = [evaluate(replace_attributes(without_alias(e), columns)) for e in expressions]
         values = tuple(value for value in found if value is not None)
         if len(values) < len(found):
             return None
         rows.append(values)
     return tuple(rows)
-
-
-def _bare(expression: Expression) -> Expression:
-    return expression.child if isinstance(expression, Alias) else expression
 
 
 def _projected(items: tuple[Expression, ...], table: LocalRelation) -> LogicalPlan | None:

@@ -6,7 +6,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import PipeOperator, SubqueryAlias, View
 from ....planner.model.settings.conf import Conf
 from ...common.ctes import inline_ctes
-from ...common.trees import rewrite_up
+from ...common.trees import bottom_up
 
 
 def inline_definitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -16,13 +16,10 @@ def inline_definitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     return inline_ctes(plan)
 
 
-def eliminate_names(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(SubqueryAlias, View, PipeOperator)
+def eliminate_names(node: SubqueryAlias | View | PipeOperator, conf: Conf) -> LogicalPlan:
     """Table aliases, views and the ends of pipes go: columns are known by id from here on.
 
     `SubqueryAlias t, child` -> `child`. Requires a resolved plan. Idempotent.
     """
-
-    def drop(node: LogicalPlan) -> LogicalPlan:
-        return node.child if isinstance(node, SubqueryAlias | View | PipeOperator) else node
-
-    return rewrite_up(plan, drop, frozenset((SubqueryAlias, View, PipeOperator)))
+    return node.child

@@ -7,24 +7,21 @@ from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_up, same_output
+from ...common.trees import bottom_up, same_output
 
 
-def remove_noop_operators(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Project)
+def remove_noop_operators(node: Project, conf: Conf) -> LogicalPlan:
     """A Project with the columns of its input, in order and by name, goes. Idempotent."""
-
-    def remove(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Project) or not same_output(node, node.child):
-            return node
-        names = [a.name for a in node.output]
-        child = node.child
-        if isinstance(child, Project):
-            child = replace(child, project_list=_named(child.project_list, names))
-        elif isinstance(child, Aggregate):
-            child = replace(child, aggregates=_named(child.aggregates, names))
-        return child if [a.name for a in child.output] == names else node
-
-    return rewrite_up(plan, remove, frozenset((Project,)))
+    if not same_output(node, node.child):
+        return node
+    names = [a.name for a in node.output]
+    child = node.child
+    if isinstance(child, Project):
+        child = replace(child, project_list=_named(child.project_list, names))
+    elif isinstance(child, Aggregate):
+        child = replace(child, aggregates=_named(child.aggregates, names))
+    return child if [a.name for a in child.output] == names else node
 
 
 def _named(items: tuple[Expression, ...], names: list[str]) -> tuple[Expression, ...]:

@@ -11,21 +11,18 @@ from ....planner.model.plans.partitions import (
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_up
+from ...common.trees import bottom_up
 
 REPARTITIONS = frozenset((Repartition, RepartitionByExpression, RebalancePartitions))
 
 
-def collapse_repartitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(*REPARTITIONS)
+def collapse_repartitions(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Repartition 3, Repartition 2, t` -> `Repartition 3, t`; global sorts below one go, too.
 
     Putting partitions together stays over a shuffle into more of them. Constant expressions put
     all rows into one partition. Idempotent.
     """
-    return rewrite_up(plan, _collapsed, REPARTITIONS)
-
-
-def _collapsed(node: LogicalPlan) -> LogicalPlan:
     match node:
         case Repartition(shuffle=False, num_partitions=number, child=child) if _shuffles(child):
             made = _number(child)

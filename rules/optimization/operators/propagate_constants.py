@@ -20,7 +20,7 @@ from ....planner.model.plans.logical import (
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, rewrite_up
+from ...common.trees import bottom_up, replace_attributes
 from ..support.calls import call, is_call, is_comparison
 
 Constants = dict[int, Expression]
@@ -28,16 +28,11 @@ Constants = dict[int, Expression]
 Equalities = dict[int, tuple[Literal, Expression]]
 
 
-def propagate_equalities(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Filter)
+def propagate_equalities(node: Filter, conf: Conf) -> LogicalPlan:
     """In a filter, `a = 5 AND b > a` -> `a = 5 AND b > 5`. Idempotent."""
-
-    def visit(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Filter):
-            return node
-        new, _ = _traverse(node.condition, replaces=True, null_is_false=True)
-        return node if new is node.condition else replace(node, condition=new)
-
-    return rewrite_up(plan, visit, frozenset((Filter,)))
+    new, _ = _traverse(node.condition, replaces=True, null_is_false=True)
+    return node if new is node.condition else replace(node, condition=new)
 
 
 def _traverse(

@@ -16,13 +16,14 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import LONG
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_up
+from ...common.trees import bottom_up
 from .distinct_keys import distinct_keys
 
 _EXTREMES = ("max", "min")
 
 
-def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Aggregate)
+def remove_redundant_aggregates(node: Aggregate, conf: Conf) -> LogicalPlan:
     """An aggregation right above another that it takes only groups' own columns from.
 
     `Aggregate [a], [a], Aggregate [a, b], [a, b, sum(c)]` -> `Aggregate [a], [a], Project [a]`:
@@ -31,12 +32,6 @@ def remove_redundant_aggregates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     no rows. An aggregation by keys that no two rows below share, and of nothing else, is but a
     Project. Idempotent.
     """
-    return rewrite_up(plan, _remove, frozenset((Aggregate,)))
-
-
-def _remove(node: LogicalPlan) -> LogicalPlan:
-    if not isinstance(node, Aggregate):
-        return node
     below = _remove_lower(node)
     assert isinstance(below, Aggregate)
     return below if below is not node else _remove_itself(node)

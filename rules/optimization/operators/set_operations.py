@@ -28,30 +28,25 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.set_operations import Except, Intersect, SetOperation
 from ....planner.model.schemas.types import LONG
 from ....planner.model.settings.conf import Conf
-from ...common.trees import replace_attributes, rewrite_up
+from ...common.trees import bottom_up, replace_attributes
 from ..support.calls import NULL_BOOLEAN, call, negate
 
 
-def replace_set_operations(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Except, Intersect)
+def replace_set_operations(node: Except | Intersect, conf: Conf) -> LogicalPlan:
     """`Except l, r` -> `Distinct, Join LeftAnti (a <=> b), l, r`; Intersect with LeftSemi.
 
     EXCEPT of a filtered form of the same rows is a filter; ALL counts equal rows and gives each as
     often as is left. Idempotent: none is left.
     """
-
-    def replaced(node: LogicalPlan) -> LogicalPlan:
-        match node:
-            case Except(is_all=True):
-                return _except_all(node, conf)
-            case Intersect(is_all=True):
-                return _intersect_all(node)
-            case Except():
-                return _as_filter(node) or _as_join(node)
-            case Intersect():
-                return _as_join(node)
-        return node
-
-    return rewrite_up(plan, replaced, frozenset((Except, Intersect)))
+    match node:
+        case Except(is_all=True):
+            return _except_all(node, conf)
+        case Intersect(is_all=True):
+            return _intersect_all(node)
+        case Except():
+            return _as_filter(node) or _as_join(node)
+    return _as_join(node)
 
 
 def _as_join(node: SetOperation) -> LogicalPlan:

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from ....planner.model.expressions.core import Alias, AttributeReference, Expression
+from ....planner.model.expressions.core import Alias, AttributeReference, Expression, without_alias
 from ....planner.model.expressions.equality import signature
 from ....planner.model.plans.logical import Deduplicate, Distinct, Project, Union
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, rewrite_down
+from ...common.trees import replace_attributes, top_down
 from .collapse_projects import can_collapse, merged_list
 
-_UNIONS = frozenset((Union,))
 
-
-def push_projections_through_unions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Project, holding=(Union,))
+def push_projections_through_unions(node: Project, conf: Conf) -> LogicalPlan:
     """`Project, Union(a, b)` -> `Union(Project a, Project b)`.
 
     The first input keeps the ids of the Project's columns, the others get fresh ones, and lose
     the event-time mark on computed columns, as in Spark. A Project that gives a column twice
     stays: the union's columns would have one id. Idempotent.
     """
-
-    def push(node: LogicalPlan) -> LogicalPlan:
-        if (
-            isinstance(node, Project)
-            and isinstance(node.child, Union)
-            and all(e.deterministic for e in node.project_list)
-            and len(node.output_ids) == len(node.project_list)
-        ):
-            return replace(node.child, inputs=tuple(projected_inputs(node, node.child)))
-        return node
-
-    return rewrite_down(plan, push, _UNIONS)
+    if (
+        isinstance(node.child, Union)
+        and all(e.deterministic for e in node.project_list)
+        and len(node.output_ids) == len(node.project_list)
+    ):
+        return replace(node.child, inputs=tuple(projected_inputs(node, node.child)))
+    return node
 
 
 def projected_inputs(node: Project, union: Union) -> list[LogicalPlan]:
@@ -53,47 +47,41 @@ def _for_input(item: Expression, columns: Mapping[int, Expression]) -> Expressio
     return Alias(child=new.child, name=new.name) if isinstance(new, Alias) else new
 
 
-def combine_unions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Union, Distinct, holding=(Union,))
+def combine_unions(node: Union | Distinct, conf: Conf) -> LogicalPlan:
     """`Union(Union(a, b), c)` -> `Union(a, b, c)`, also under DISTINCT. Idempotent."""
-
-    def combine(node: LogicalPlan) -> LogicalPlan:
-        match node:
-            case Union():
-                return _flattened(node, distinct=False)
-            case Distinct(child=Union() as below):
-                flat = _flattened(below, distinct=True)
-                return node if flat is below else replace(node, child=flat)
-        return node
-
-    return rewrite_down(plan, combine, _UNIONS)
+    match node:
+        case Union():
+            return _flattened(node, distinct=False)
+        case Distinct(child=Union() as below):
+            flat = _flattened(below, distinct=True)
+            return node if flat is below else replace(node, child=flat)
+    return node
 
 
-def drop_repeated_inputs(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Distinct, Deduplicate, holding=(Union,))
+def drop_repeated_inputs(node: Distinct | Deduplicate, conf: Conf) -> LogicalPlan:
     """`Distinct, Union(a, b, a)` -> `Distinct, Union(a, b)`; dropDuplicates likewise. Idempotent.
 
     The same: equal but for ids and names, and for Projects that only give other names.
     """
-
-    def drop(node: LogicalPlan) -> LogicalPlan:
-        match node:
-            case Distinct(child=Union() as union) | Deduplicate(child=Union() as union):
-                first: dict[Hashable, LogicalPlan] = {}
-                for branch in union.inputs:
-                    first.setdefault(signature(_without_renaming(branch), {}), branch)
-                inputs = tuple(first.values())
-                if len(inputs) == 1:
-                    return replace(node, child=inputs[0])
-                if len(inputs) < len(union.inputs):
-                    return replace(node, child=replace(union, inputs=inputs))
-        return node
-
-    return rewrite_down(plan, drop, _UNIONS)
+    match node:
+        case Distinct(child=Union() as union) | Deduplicate(child=Union() as union):
+            first: dict[Hashable, LogicalPlan] = {}
+            for branch in union.inputs:
+                first.setdefault(signature(_without_renaming(branch), {}), branch)
+            inputs = tuple(first.values())
+            if len(inputs) == 1:
+                return replace(node, child=inputs[0])
+            if len(inputs) < len(union.inputs):
+                return replace(node, child=replace(union, inputs=inputs))
+    return node
 
 
 def _without_renaming(plan: LogicalPlan) -> LogicalPlan:
     match plan:
         case Project(child=child, project_list=items):
-            given = [e.child if isinstance(e, Alias) else e for e in items]
+            given = [without_alias(e) for e in items]
             ids = [e.expr_id for e in given if isinstance(e, AttributeReference)]
             if ids == [a.expr_id for a in child.output] and len(ids) == len(items):
                 return child

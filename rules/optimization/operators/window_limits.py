@@ -23,28 +23,25 @@ from ....planner.model.plans.logical import (
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import rewrite_down
+from ...common.trees import top_down
 
 _MOST = 1000  # spark.sql.optimizer.windowGroupLimitThreshold
 
 
-def infer_window_limits(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Filter, holding=(Window,))
+def infer_window_limits(node: Filter, conf: Conf) -> LogicalPlan:
     """`Filter rn <= 3, Window row_number() AS rn` -> `.., Window, WindowGroupLimit 3`.
 
     Of the rank functions that the filter bounds, the one with the lowest bound; the first rows of
     all if row_number has no partitions. Once: the limit is not looked for.
     """
-
-    def infer(node: LogicalPlan) -> LogicalPlan:
-        match node:
-            case Filter(condition=condition, child=Window(order_by=order) as window) if order:
-                if isinstance(window.child, WindowGroupLimit):
-                    return node
-                limited = _limited(condition, window, conf)
-                return node if limited is None else replace(node, child=limited)
-        return node
-
-    return rewrite_down(plan, infer, frozenset((Window,)))
+    match node:
+        case Filter(condition=condition, child=Window(order_by=order) as window) if order:
+            if isinstance(window.child, WindowGroupLimit):
+                return node
+            limited = _limited(condition, window, conf)
+            return node if limited is None else replace(node, child=limited)
+    return node
 
 
 def _limited(condition: Expression, window: Window, conf: Conf) -> Window | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ....planner.model.expressions.core import Alias, Expression, lit
+from ....planner.model.expressions.core import Alias, Expression, lit, without_alias
 from ....planner.model.expressions.subqueries import (
     Exists,
     OuterReference,
@@ -64,7 +64,7 @@ def inline_one_row_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         inner = collapse_projects(eliminate_names(expression.plan, conf), conf)
         match inner:
             case Project(child=OneRowRelation(), project_list=(item,)):
-                value = item.child if isinstance(item, Alias) else item
+                value = without_alias(item)
                 return value.transform_up(without_outer)
         return expression
 

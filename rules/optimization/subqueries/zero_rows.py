@@ -8,6 +8,7 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Expression,
     Literal,
+    without_alias,
 )
 from ....planner.model.plans.logical import Aggregate, Filter, Project
 from ....planner.model.plans.query_plan import LogicalPlan
@@ -40,7 +41,7 @@ def _values(plan: LogicalPlan) -> dict[int, Expression] | None:
             below = _values(child)
             if below is None:
                 return None
-            return {_id(e): replace_attributes(_bare(e), below) for e in items}
+            return {_id(e): replace_attributes(without_alias(e), below) for e in items}
         case Filter(child=child):
             return _values(child)
         case _:
@@ -50,10 +51,6 @@ def _values(plan: LogicalPlan) -> dict[int, Expression] | None:
 def _id(item: Expression) -> int:
     assert isinstance(item, Alias | AttributeReference)
     return item.expr_id
-
-
-def _bare(expression: Expression) -> Expression:
-    return expression.child if isinstance(expression, Alias) else expression
 
 
 def _default(node: Expression) -> Expression:

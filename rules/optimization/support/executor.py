@@ -11,6 +11,7 @@ from ....planner.model.frozen import dataclass
 from ....planner.model.memo import is_marked, mark
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import same_type
+from ....planner.model.scopes import scope
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import includes
 from ...common.trees import Kinds
@@ -59,8 +60,12 @@ class Batch:
 
 
 def rule(apply: RuleFunction, *kinds: type, uses: tuple[type, ...] = ()) -> Rule:
-    """A rule that needs one of these operators in the plan, and one of these expressions."""
-    return Rule(apply, frozenset(kinds), uses)
+    """A rule that needs one of these operators in the plan, and one of these expressions.
+
+    Without operators they are those that the rule names itself, if it does.
+    """
+    own: Kinds = getattr(apply, "kinds", frozenset())
+    return Rule(apply, frozenset(kinds) or own, uses)
 
 
 _running: ContextVar[tuple[Batch, ...]] = ContextVar("batches that run")
@@ -72,11 +77,8 @@ def run(batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf) -> LogicalPla
     Raises:
         InternalError: as `run_batch`.
     """
-    token = _running.set(batches)
-    try:
+    with scope(_running, batches):
         return _run(batches, plan, conf)
-    finally:
-        _running.reset(token)
 
 
 def run_nested(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

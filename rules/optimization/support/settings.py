@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from ....planner.model.frozen import dataclass
+from ....planner.model.scopes import scope
 from ....planner.model.settings.conf import Conf
 
 EXCLUDED = "spark.sql.optimizer.excludedRules"
@@ -96,8 +96,7 @@ def current() -> Settings:
     return _CURRENT.get()
 
 
-@contextmanager
-def settings_of(conf: Conf) -> Iterator[None]:
+def settings_of(conf: Conf) -> AbstractContextManager[None]:
     """Optimize under these settings meanwhile. Names of rules that there are not change nothing."""
     names = [name.strip().removeprefix(_PACKAGE) for name in conf[EXCLUDED].split(",")]
     excluded = frozenset(function for name in names for function in RULES.get(name, ()))
@@ -110,8 +109,4 @@ def settings_of(conf: Conf) -> Iterator[None]:
         conf.flag(NESTED_FIELDS) or conf.flag(EXPLODED_FIELDS),
         conf.flag(JSON_FIELDS),
     )
-    token = _CURRENT.set(settings)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+    return scope(_CURRENT, settings)

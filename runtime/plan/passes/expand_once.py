@@ -19,6 +19,7 @@ from ....planner.model.expressions.core import (
     LambdaFunction,
     Literal,
     to_attribute,
+    without_alias,
 )
 from ....planner.model.tree import replace
 from ..facts import BatchFacts
@@ -43,7 +44,7 @@ def _into(node: RuntimeNode) -> RuntimeNode:
         one = combined(node, Select(child=expand.child, columns=named))
         if one is None:
             return node
-        projections.append(tuple(map(_value, one.columns)))
+        projections.append(tuple(map(without_alias, one.columns)))
     return Expand(child=expand.child, projections=tuple(projections), attributes=node.output)
 
 
@@ -95,7 +96,3 @@ def _named(value: Expression, column: AttributeReference) -> Expression:
     if isinstance(value, AttributeReference) and value.expr_id == column.expr_id:
         return value
     return Alias(child=value, name=column.name, expr_id=column.expr_id)
-
-
-def _value(column: Expression) -> Expression:
-    return column.child if isinstance(column, Alias) else column
