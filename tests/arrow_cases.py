@@ -69,7 +69,7 @@ TYPES: dict[str, tuple[DataType, ...]] = {
     "timestamp_ntz": (TIMESTAMP_NTZ,),
     "daytime": (DayTimeIntervalType(),),
     "yearmonth": (YearMonthIntervalType(),),
-    "array": (ArrayType(INT), ArrayType(STRING)),
+    "array": (ArrayType(INT), ArrayType(STRING), ArrayType(BINARY)),
     "map": (MapType(STRING, INT),),
     "struct": (StructType((StructField("a", INT), StructField("b", STRING))),),
 }
@@ -353,6 +353,8 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
         (-3, 100),
         (None, 1),
     ],
+    "overlay": [(1, -1), (3, -1), (0, 2), (-2, 3), (-2, -1), (2, 0), (4, 100), (None, 1)],
+    "sort_array": [(True,), (False,)],
     "concat_ws": [("-",), ("",), ("🙂 ",), (None,)],
     "trim": [(" ",), ("ab",), ("é🙂",), ("",), (None,)],
     "ltrim": [("ab",), ("é ",)],
