@@ -23,7 +23,7 @@ from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPa
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.hashing import hashes_of, places_of
 from stateplan.runtime.kernels.kernel import Decision, Input, Kernel
-from stateplan.runtime.kernels.user_state.frames import PandasSettings
+from stateplan.runtime.kernels.user_state.frames import Frames, PandasSettings, series_of
 from stateplan.runtime.kernels.user_state.functions import UserFunction
 from stateplan.runtime.kernels.user_state.group_state import GroupStateKernel
 from stateplan.runtime.kernels.user_state.processor import ProcessorKernel, declared
@@ -452,3 +452,38 @@ def test_maps_and_timers_have_the_order_of_sparks_store() -> None:
     numbers = T.StructType().add("k", "integer").add("s", T.StructType().add("x", "decimal(4,1)"))
     keys = itertools.product((1, None), ((decimal.Decimal("2.5"),), None))
     assert len({order_of_key(key, numbers) for key in keys}) == 4
+
+
+def test_groups_become_pandas_as_alone() -> None:
+    """The dtypes of a group are those of its own rows, however many others there are."""
+    rows = pa.record_batch(
+        {
+            "n": pa.array([1, None, 3, None, 5, 6, 7, 8, None]),
+            "small": pa.array([None, 2, 3, 4, 5, 6, None, 8, 9], pa.int8()),
+            "good": pa.array([True, True, False, None, True, None, True, False, None]),
+            "real": pa.array([1.5, None, 3, None, 5, 6, 7, 8, None], pa.float32()),
+            "text": pa.array(["a", None, "c", "d", None, "f", "g", "h", None]),
+            "at": pa.array([0, None, 2, 3, 4, 5, 6, 7, 8], pa.timestamp("us", "UTC")),
+            "day": pa.array([0, None, 2, 3, 4, 5, 6, 7, 8], pa.date32()),
+            "none": pa.nulls(9),
+        }
+    )
+    nested = rows.append_column("many", pa.array([[1, 2], None, [3], [None], [], [4], [5], [], []]))
+    starts = np.array([0, 2, 3, 4, 8, 9])
+    for batch, most in itertools.product((rows, nested), (1, 2, 3, 100, 0)):
+        settings = PandasSettings(zone="Asia/Tokyo", most=most)
+        frames = Frames(batch, starts, settings)
+        for group, (start, end) in enumerate(itertools.pairwise(starts)):
+            alone = [
+                pd.concat(series_of(batch.slice(at, min(most or 100, end - at)), settings), axis=1)
+                for at in range(start, end, most or 100)
+            ]
+            found = list(frames.of(group))
+            assert len(found) == len(alone)
+            for one, other in zip(found, alone, strict=True):
+                pd.testing.assert_frame_equal(one, other)
+            first = tuple(column[0] for column in series_of(batch.slice(start, 1), settings))
+            if most == 1:  # else a null further on in the group counts
+                assert repr(frames.first_of(group)) == repr(first)
+            found[0].iloc[0, 0] = 99  # what the function writes is seen by nobody else
+            assert next(frames.of(group)).iloc[0, 0] != 99

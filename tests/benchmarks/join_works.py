@@ -91,6 +91,8 @@ _STATE = Work(
     streams={"events": Stream(data=Dataset(kind="events", rows=200_000, keys=50_000))},
     function="totals",
     mode="update",
+    warmup=2,
+    batches=3,
     goals=_goals(1, 3),
 )
 JOINS = (_RANGE, _LEFT, _SMALL, _CHAIN, _STATE)

@@ -36,6 +36,8 @@ def _number(expression: Expression) -> int | None:
 def max_rows(plan: LogicalPlan) -> int | None:
     """The most rows that the plan can give, None if nothing bounds them."""
     match plan:
+        case Filter(condition=Literal(value=False)):
+            return 0
         case OneRowRelation():
             return 1
         case LocalRelation(rows=rows):
@@ -59,6 +61,8 @@ def max_rows(plan: LogicalPlan) -> int | None:
 def max_rows_per_partition(plan: LogicalPlan) -> int | None:
     """The most rows that one partition can give, None if nothing bounds them."""
     match plan:
+        case Filter(condition=Literal(value=False)):
+            return 0
         case LocalLimit(limit=limit):
             return _number(limit)
         case Project() | Filter() | Sort(is_global=False) | EventTimeWatermark():
@@ -192,6 +196,10 @@ def _eliminate(node: LogicalPlan) -> LogicalPlan:
         bound = max_rows(below)
         if bound is not None and bound <= number:
             return below
+    else:
+        bound = max_rows_per_partition(node.child)
+        if bound is not None and bound <= number:
+            return node.child
     return _combined(node, number)
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from ....planner.model.schemas.ddl import parse_schema
 from ...state.parts import TIMERS
+from ...state.rows import Int64, Mask, take
 from ..errors import KernelError
 from ..kernel import Changes, Decision, Figures, Keys, StateStore, at_or_below, event_times
-from .frames import Emitted, PandasSettings, series_of, slices
+from .frames import Emitted, Frames
 from .functions import users_code
-from .groups import in_key_order, named
+from .groups import Groups, in_key_order, named
 from .tables import REMOVED, UPDATED, Table, Timers
 from .variables import Declared, Variable, refused
 
@@ -69,24 +70,29 @@ class Run:
             self._processor.init(Handle(self, parsed))
         self.state = "INITIALIZED"
 
-    def with_rows(self, place: int, rows: Any) -> None:
-        """Call the processor for a key that has rows."""
-        kernel, self.place = self._kernel, place
-        initial, data = None, rows
-        if kernel.initial is not None:
-            tags = rows.column(kernel.initial.tag)
-            initial, data = rows.filter(tags), rows.filter(pc.invert(tags))
-        first = rows.slice(0, 1)
+    def with_rows(self, groups: Groups, numbers: Iterable[int], places: Int64) -> None:
+        """Call the processor for keys that have rows, one after another."""
+        kernel, given = self._kernel, self._kernel.function.given
+        rows, starts = groups.rows, groups.starts
         with users_code(self):
-            key = self._key(named(first, kernel.keys, kernel.names))
-            if initial is not None and kernel.initial is not None:
-                given = named(initial, kernel.initial.columns, kernel.initial.names)
-                for one in self._given(given):
+            keys = _Given(named(rows, kernel.keys, kernel.names), starts, kernel)
+            initial = None
+            if kernel.initial is not None:
+                tags = rows.column(kernel.initial.tag).to_numpy(zero_copy_only=False)
+                first, first_starts = _part(rows, starts, tags)
+                first = named(first, kernel.initial.columns, kernel.initial.names)
+                initial = _Given(first, first_starts, kernel)
+                rows, starts = _part(rows, starts, ~tags)
+            data = _Given(given(rows), starts, kernel)
+        for number in numbers:
+            self.place = int(places[number])
+            with users_code(self):
+                key = keys.first_of(number)
+                for one in initial.of(number) if initial is not None else ():
                     self._processor.handleInitialState(key, one, self._timer_values)
-            if data.num_rows:
-                given = self._given(kernel.function.given(data))
-                values = self._timer_values
-                self._take(self._processor.handleInputRows(key, given, values))
+                if data.has(number):
+                    values = self._timer_values
+                    self._take(self._processor.handleInputRows(key, data.of(number), values))
 
     def expired_timers(self) -> None:
         """Call the processor for each timer that has expired."""
@@ -166,24 +172,6 @@ class Run:
             return TimerValues(_NO_TIME, _NO_TIME)
         return TimerValues(self._kernel.now_ms, self._kernel.watermark_ms or 0)
 
-    def _key(self, columns: Any) -> tuple[Any, ...]:
-        if self._kernel.rows_as == "python_row":
-            return tuple(column[0].as_py() for column in columns.columns)
-        return tuple(next(_tuples(columns, self._kernel.settings)))
-
-    def _given(self, rows: Any) -> Iterator[Any]:
-        """Rows as the processor gets them."""
-        import pandas as pd
-        from pyspark.sql.types import Row
-
-        if self._kernel.rows_as == "python_row":
-            as_row = Row(*rows.schema.names)
-            for i in range(rows.num_rows):
-                yield as_row(*(column[i].as_py() for column in rows.columns))
-            return
-        for chunk in slices(rows, self._kernel.settings):
-            yield pd.DataFrame(list(_tuples(chunk, self._kernel.settings)))
-
     def _take(self, result: Iterable[Any]) -> None:
         """Take in what the processor has returned."""
         import pandas as pd
@@ -201,11 +189,55 @@ class Run:
             self._emitted.add_frame(frame)
 
 
-def _tuples(rows: Any, settings: PandasSettings) -> Iterator[tuple[Any, ...]]:
-    import pandas as pd
+class _Given:
+    """The rows of each group as a processor gets them.
 
-    frame = pd.concat(series_of(rows, settings), axis=1)
-    return iter(frame.itertuples(index=False))
+    A DataFrame is made of tuples, as PySpark's worker does it: its dtypes are those of Python's
+    values, its columns have names that Python knows.
+    """
+
+    def __init__(self, rows: Any, starts: Int64, kernel: ProcessorKernel) -> None:
+        self._rows, self._starts = rows, starts
+        self._names = rows.schema.names
+        self._frames = None
+        if kernel.rows_as == "pandas":
+            self._frames = Frames(rows, starts, kernel.settings)
+            known: Any = namedtuple("_Names", self._names, rename=True)
+            self._names = known._fields
+
+    def has(self, group: int) -> bool:
+        """Whether a group has rows."""
+        return bool(self._starts[group] < self._starts[group + 1])
+
+    def of(self, group: int) -> Iterator[Any]:
+        """The DataFrames of a group, or its rows."""
+        import pandas as pd
+        from pyspark.sql.types import Row
+
+        if self._frames is not None:
+            for frame in self._frames.of(group):
+                rows = list(frame.itertuples(index=False, name=None))
+                yield pd.DataFrame(rows, columns=self._names)
+            return
+        as_row = Row(*self._names)
+        start, end = int(self._starts[group]), int(self._starts[group + 1])
+        yield from starmap(as_row, _tuples(self._rows.slice(start, end - start)))
+
+    def first_of(self, group: int) -> tuple[Any, ...]:
+        """The first row of a group."""
+        if self._frames is not None:
+            return next(next(self._frames.of(group)).itertuples(index=False, name=None))
+        return next(_tuples(self._rows.slice(int(self._starts[group]), 1)))
+
+
+def _part(rows: Any, starts: Int64, chosen: Mask) -> tuple[Any, Int64]:
+    """Some rows of each group, and where it begins then."""
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    return take(rows, np.flatnonzero(chosen)), before[starts]
+
+
+def _tuples(rows: Any) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
 
 
 def processor_of(function: Any) -> StatefulProcessor:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from ...state.rows import columns_of, concat
+from ...state.rows import Int64, columns_of, concat, take
 
-AT_ONCE = 10_000
+AT_ONCE = 1_000
 """Rows of DataFrames with the same columns that are converted together."""
 
 
@@ -46,10 +47,84 @@ def series_of(batch: Any, settings: PandasSettings) -> list[Any]:
     )
 
 
-def slices(batch: Any, settings: PandasSettings) -> Iterator[Any]:
-    """The rows of a group, so many at a time."""
-    most = settings.most if settings.most > 0 else max(1, batch.num_rows)
-    return (batch.slice(start, most) for start in range(0, batch.num_rows, most))
+class Frames:
+    """The rows of each group as the DataFrames that PySpark makes of them alone.
+
+    They are converted together and cut afterwards, which is ten times as fast. Whole numbers and
+    booleans become another dtype where a null is among them: groups with nulls in the same columns
+    go together. What is nested is converted for each group.
+
+    Args:
+        rows: a record batch, the rows of each group together.
+        starts: where each group begins, and the end of all.
+        settings: how they are converted.
+    """
+
+    def __init__(self, rows: Any, starts: Int64, settings: PandasSettings) -> None:
+        self._rows, self._settings = rows, settings
+        lengths = np.diff(starts)
+        most = settings.most if settings.most > 0 else max(1, rows.num_rows)
+        counts = -(-lengths // most)
+        self._first = np.concatenate([[0], np.cumsum(counts)])
+        within = np.arange(self._first[-1]) - np.repeat(self._first[:-1], counts)
+        self._starts = np.repeat(starts[:-1], counts) + within * most
+        self._lengths = np.minimum(most, np.repeat(starts[1:], counts) - self._starts)
+        self._converted: dict[int, Any] = {}
+        self._kinds = self._places = np.zeros(0, np.int64)
+        self._nested = any(pa.types.is_nested(kind) for kind in rows.schema.types)
+        if not self._nested and len(self._starts):
+            self._convert()
+
+    def of(self, group: int) -> Iterator[Any]:
+        """The rows of a group, so many at a time."""
+        for piece in range(int(self._first[group]), int(self._first[group + 1])):
+            whole, place = self._with(piece)
+            length = int(self._lengths[piece])
+            # A copy: the user's function may write to it.
+            frame = whole.iloc[place : place + length].copy()
+            frame.index = range(length)
+            yield frame
+
+    def first_of(self, group: int) -> tuple[Any, ...]:
+        """The first row of a group."""
+        whole, place = self._with(int(self._first[group]))
+        return tuple(whole.iat[place, i] for i in range(len(whole.columns)))
+
+    def _with(self, piece: int) -> tuple[Any, int]:
+        """A DataFrame that holds the rows of a piece, and from which place on."""
+        if self._nested:
+            rows = self._rows.slice(int(self._starts[piece]), int(self._lengths[piece]))
+            return _frame(rows, self._settings), 0
+        return self._converted[int(self._kinds[piece])], int(self._places[piece])
+
+    def _convert(self) -> None:
+        """Convert the pieces that have nulls in the same columns together."""
+        kinds = np.zeros(len(self._starts), np.int64)
+        for column in self._rows.columns:
+            if column.null_count and not _keeps_dtype(column.type):
+                null = column.is_null().to_numpy(zero_copy_only=False)
+                _, kinds = np.unique(
+                    kinds * 2 + np.logical_or.reduceat(null, self._starts), return_inverse=True
+                )
+        self._kinds, self._places = kinds, np.zeros(len(kinds), np.int64)
+        of_rows = np.repeat(kinds, self._lengths)
+        for kind in range(int(kinds.max()) + 1):
+            chosen = kinds == kind
+            lengths = self._lengths[chosen]
+            self._places[chosen] = np.cumsum(lengths) - lengths
+            rows = self._rows if chosen.all() else take(self._rows, np.flatnonzero(of_rows == kind))
+            self._converted[kind] = _frame(rows, self._settings)
+
+
+def _keeps_dtype(kind: Any) -> bool:
+    """Whether the values of a type are of the same dtype with a null among them."""
+    return not (pa.types.is_integer(kind) or pa.types.is_boolean(kind))
+
+
+def _frame(batch: Any, settings: PandasSettings) -> Any:
+    import pandas as pd
+
+    return pd.concat(series_of(batch, settings), axis=1)
 
 
 class Emitted:
@@ -123,8 +198,9 @@ class Emitted:
 
 
 def _alike(one: Any, other: Any) -> bool:
+    """Whether two DataFrames have the same columns of the same dtypes."""
     return bool(
-        len(one.columns) == len(other.columns)
-        and (one.columns == other.columns).all()
-        and (one.dtypes == other.dtypes).all()
+        one.columns.equals(other.columns)
+        and one.columns.dtype == other.columns.dtype
+        and list(one.dtypes.array) == list(other.dtypes.array)
     )

@@ -24,7 +24,7 @@ from ..kernel import (
     at_or_below,
     event_times,
 )
-from .frames import Emitted, PandasSettings, series_of, slices
+from .frames import Emitted, Frames, PandasSettings
 from .functions import UserFunction, users_code
 from .groups import Groups, in_key_order, together
 from .values import arrow_of, from_arrow, internal, to_arrow
@@ -113,8 +113,10 @@ class GroupStateKernel(OneStoreKernel):
         past = self._past(store)
         keys, (with_rows, _) = together([groups.keys, past])
         called = _Calls(self, keys, store)
+        with users_code():
+            frames = Frames(self.function.given(groups.rows), groups.starts, self.settings)
         for number in in_key_order(groups.keys.columns, np.arange(len(groups.keys))):
-            called.with_rows(int(with_rows[number]), groups.rows_of(number))
+            called.with_rows(int(with_rows[number]), frames.of(number))
         for place in in_key_order(keys.columns, called.timed_out(self._threshold_ms)):
             called.after_timeout(place)
         return called.outcome(dropped)
@@ -138,6 +140,7 @@ class _Calls:
 
     def __init__(self, kernel: GroupStateKernel, keys: Keys, store: StateStore) -> None:
         self._kernel, self._keys = kernel, keys
+        self._given_keys = Frames(keys.columns, np.arange(len(keys) + 1), kernel.settings)
         self._function, returned = kernel.function.load()
         self._returned = returned
         self._emitted = Emitted(kernel.emits, returned, kernel.settings)
@@ -155,13 +158,8 @@ class _Calls:
         self._changed: set[int] = set()
         self._updated = self._removed = 0
 
-    def with_rows(self, place: int, rows: Any) -> None:
+    def with_rows(self, place: int, frames: Iterator[Any]) -> None:
         """Call the function for a key that has rows."""
-        import pandas as pd
-
-        given = self._kernel.function.given(rows)
-        chunks = slices(given, self._kernel.settings)
-        frames = (pd.concat(series_of(c, self._kernel.settings), axis=1) for c in chunks)
         self._call(place, frames, timed_out=False)
 
     def timed_out(self, threshold_ms: int | None) -> Int64:
@@ -202,14 +200,10 @@ class _Calls:
             valueSchema=self._schema,
         )
         with users_code():
-            result = self._function(self._key(place), frames, state)
+            result = self._function(self._given_keys.first_of(place), frames, state)
             for frame in checked(result, self._returned):
                 self._emitted.add_frame(frame)
             self._keep(place, state)
-
-    def _key(self, place: int) -> tuple[Any, ...]:
-        row = self._keys.columns.slice(place, 1)
-        return tuple(column[0] for column in series_of(row, self._kernel.settings))
 
     def _keep(self, place: int, state: Any) -> None:
         """Take in what a call has made of the state."""

@@ -41,11 +41,6 @@ class Groups:
         starts = np.append(first, len(order)).astype(np.int64)
         return cls(keys.take(order[first]), take(rows.rows, order), starts)
 
-    def rows_of(self, number: int) -> Any:
-        """The rows of a key."""
-        start, end = int(self.starts[number]), int(self.starts[number + 1])
-        return self.rows.slice(start, end - start)
-
 
 def together(parts: Sequence[Keys]) -> tuple[Keys, list[Int64]]:
     """All keys of several lists, each once and in the order of their hashes.

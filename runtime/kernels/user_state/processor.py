@@ -131,8 +131,8 @@ class ProcessorKernel(Kernel):
         keys, (with_rows, *_) = together([groups.keys, *self._past(stores)])
         run = Run(self, keys, stores)
         run.begin()
-        for number in in_key_order(groups.keys.columns, np.arange(len(groups.keys))):
-            run.with_rows(int(with_rows[number]), groups.rows_of(number))
+        numbers = in_key_order(groups.keys.columns, np.arange(len(groups.keys)))
+        run.with_rows(groups, numbers, with_rows)
         run.expired_timers()
         return run.end(dropped)
 
