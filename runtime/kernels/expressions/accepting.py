@@ -104,14 +104,13 @@ def has_keys(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> boo
 
 def have_keys(kinds: Sequence[Kind], *_: object) -> bool:
     """Whether an array holds what makes keys as it is, without NaN and -0.0."""
-    _, _, (element,) = kinds[0]
+    element = kinds[0][2][0]
     return isinstance(element, str) and element not in ("float", "double", "void")
 
 
 def of_bytes(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
     """Whether an array of binaries is sorted, in an order that is known."""
-    _, _, element = kinds[0]
-    return element == ("binary",) and values[1] is not None
+    return kinds[0][2] == ("binary",) and values[1] is not None
 
 
 def is_near(kinds: object, values: Sequence[object], *_: object) -> bool:
