@@ -248,12 +248,16 @@ class BroadcastNestedLoopJoinExec(BaseJoinExec):
         table, other = BroadcastDistribution(IdentityBroadcastMode()), UnspecifiedDistribution()
         return (table, other) if self.build_side == "BuildLeft" else (other, table)
 
+    @property
+    def streamed(self) -> SparkPlan:
+        """The side whose rows are read one by one."""
+        return self.right if self.build_side == "BuildLeft" else self.left
+
     @cached_property
     def output_partitioning(self) -> Partitioning:
         if self.join_type == "FullOuter":
             return super().output_partitioning
-        streamed = self.right if self.build_side == "BuildLeft" else self.left
-        return streamed.output_partitioning
+        return self.streamed.output_partitioning
 
     @property
     def supports_codegen(self) -> bool:

@@ -37,6 +37,7 @@ def batch_progress(
     plan: SparkPlan,
     results: BatchResults,
     *,
+    watermarked: bool,
     sources: Mapping[str, Source],
     input_rows: Mapping[str, int],
     sink: str,
@@ -53,6 +54,7 @@ def batch_progress(
         position: the batch: its offsets and watermark.
         plan: its executed plan.
         results: what the plan's operators reported.
+        watermarked: whether the query has a watermark.
         sources: by name, in the order of the position's offsets.
         input_rows: the rows of each source.
         sink: the sink's description.
@@ -75,8 +77,8 @@ def batch_progress(
         "processedRowsPerSecond": rate(total, took_ms / 1000),
         "durationMs": durations.as_dict(),
     }
-    operators = plan.collect(EventTimeWatermarkExec)
-    if operators:
+    if watermarked:
+        operators = plan.collect(EventTimeWatermarkExec)
         seen = [results.event_times.get(operator.node_id) for operator in operators]
         figures["eventTime"] = event_time_figures(position.watermark_ms, seen)
     figures["stateOperators"] = [operator_figures(r) for r in results.operators]

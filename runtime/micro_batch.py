@@ -168,6 +168,7 @@ class MicroBatchExecution:
             position,
             plan,
             results,
+            watermarked=self._tracker.watches,
             sources=self.sources,
             input_rows=input_rows,
             sink=self._sink.description,

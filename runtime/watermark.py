@@ -37,6 +37,11 @@ class WatermarkTracker:
         self._by_operator = dict.fromkeys(operators, 0)
         self.current_ms = 0
 
+    @property
+    def watches(self) -> bool:
+        """Whether the query has a watermark operator, be it one that the optimizer removes."""
+        return bool(self._by_operator)
+
     def restore(self, watermark_ms: int) -> None:
         """Take the global watermark from a checkpoint."""
         self.current_ms = max(self.current_ms, watermark_ms)

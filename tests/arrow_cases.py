@@ -69,7 +69,7 @@ TYPES: dict[str, tuple[DataType, ...]] = {
     "timestamp_ntz": (TIMESTAMP_NTZ,),
     "daytime": (DayTimeIntervalType(),),
     "yearmonth": (YearMonthIntervalType(),),
-    "array": (ArrayType(INT), ArrayType(STRING)),
+    "array": (ArrayType(INT), ArrayType(STRING), ArrayType(BINARY)),
     "map": (MapType(STRING, INT),),
     "struct": (StructType((StructField("a", INT), StructField("b", STRING))),),
 }
@@ -353,6 +353,7 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
         (-3, 100),
         (None, 1),
     ],
+    "overlay": [(1, -1), (3, -1), (0, 2), (-2, 3), (-2, -1), (2, 0), (4, 100), (None, 1)],
     "concat_ws": [("-",), ("",), ("🙂 ",), (None,)],
     "trim": [(" ",), ("ab",), ("é🙂",), ("",), (None,)],
     "ltrim": [("ab",), ("é ",)],
@@ -493,6 +494,10 @@ def _arguments(
         families = [*families, families[-1]]
     if name == "inset":
         yield _in_set(families[0])
+        return
+    if name == "sort_array":
+        for ascending in (True, False):
+            yield COLUMNS[ArrayType(BINARY), 0], lit(ascending)
         return
     if name in ("array", "map"):
         for column in (c for (_, index), c in COLUMNS.items() if index == 0):

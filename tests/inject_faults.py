@@ -27,6 +27,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+from faults.cases import KINDS
 from faults.corruption import compact, damage_all, table
 from faults.faults import MEANING, Fault
 from faults.report import Results
@@ -42,6 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="the first life's seed")
     parser.add_argument("--on", choices=["spark", *SHARES, "embedded"], default="spark")
     parser.add_argument("--kinds", help=f"only these kinds of faults: {','.join(MEANING)}")
+    parser.add_argument("--queries", help=f"only these kinds of queries: {', '.join(KINDS)}")
     parser.add_argument("--life", type=int, help="one life only, by its seed")
     parser.add_argument("--with", dest="given", help="its faults, as the report names them")
     parser.add_argument(
@@ -70,6 +72,7 @@ def main() -> int:
             faults=sys.maxsize if one else round(chosen.faults * share),
             seeds=[chosen.life] if one else itertools.count(chosen.seed),
             kinds=chosen.kinds.split(",") if chosen.kinds else None,
+            queries=chosen.queries.split(",") if chosen.queries else KINDS,
             given=[Fault.parse(text) for text in chosen.given.split(";")] if chosen.given else None,
             seconds=60 * chosen.minutes * share,
         )

@@ -44,9 +44,9 @@ from stateplan.runtime.kernels.early_groups import encoded_where_repeated
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.compile import (
     compile_program,
-    in_day_time,
     unsupported,
 )
+from stateplan.runtime.kernels.expressions.day_times import in_day_time
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.operations import OPERATIONS as COMPUTED
 from stateplan.runtime.kernels.expressions.supported import OPERATIONS
@@ -527,10 +527,27 @@ def test_gaps_of_less_than_a_day_are_day_time_intervals() -> None:
     for other in ((1, 0, 0), (0, 1, 0), (0, 0, 86_400_000_000)):
         mixed = gap((0, 0, 5_000_000), other)
         assert in_day_time(mixed, "America/New_York") is mixed
-        if other[2]:
-            assert isinstance(in_day_time(mixed, "+02:00").data_type, DayTimeIntervalType)
-        else:
+        if other[0]:
             assert in_day_time(mixed, "UTC") is mixed
+        else:
+            assert isinstance(in_day_time(mixed, "+02:00").data_type, DayTimeIntervalType)
+
+
+def test_intervals_made_of_times_alone_are_day_time_intervals() -> None:
+    """Where days have 24 hours: there 25 hours are a day and an hour."""
+    seconds = Cast(child=A, type_=DecimalType(18, 6), mode="ANSI")
+    time = AttributeReference(name="t", type_=TIMESTAMP)
+    gap = _call("make_interval", *[lit(0)] * 4, A, lit(1), seconds)
+    moved = replace(_call("timestamp_add_interval", time, gap), time_zone="UTC")
+    program = compile_program([moved], [time, A])
+    assert program is not None
+    times = pa.array([0, 0, 0], pa.timestamp("us", "UTC"))
+    batch = pa.record_batch([times, pa.array([25, -1, None], pa.int32())], ["t", "a"])
+    found = Evaluator(program).evaluate(batch)[0].view(pa.int64()).to_pylist()
+    assert found == [90_085_000_000, -3_541_000_000, None]
+    assert in_day_time(gap, "Europe/London") is gap
+    dated = replace(gap, arguments=(lit(1), *gap.arguments[1:]))
+    assert in_day_time(dated, "UTC") is dated
 
 
 def test_what_only_spark_computes_is_named() -> None:

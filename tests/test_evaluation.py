@@ -81,6 +81,7 @@ def folded(expression: str, conf: Conf = ANSI) -> str | None:
         ("cast(1e10 as string)", "1.0E10"),
         ("cast(1.239 as decimal(4,2))", "1.24"),
         ("try_cast('x' as int)", "null"),
+        ("cast('2 s' as interval)", "null"),
         ("try_divide(1, 0)", "null"),
         ("try_add(2147483647, 1)", "null"),
     ],

@@ -58,6 +58,12 @@ def test_a_kernels_condition_is_found_in_the_workers_traceback() -> None:
     assert message == "[ARITHMETIC_OVERFLOW] overflow. SQLSTATE: 22003"
 
 
+def test_a_condition_is_found_behind_what_functions_say_that_read_from_others() -> None:
+    raised = "RuntimeError: External error: KernelError: [DIVIDE_BY_ZERO] Division by zero."
+    text = WORKER.split("stateplan.")[0] + raised + '\n== DataFrame ==\n"x" was called'
+    assert innermost(Spark(None, text)) == ("DIVIDE_BY_ZERO", raised.split("KernelError: ")[1])
+
+
 def test_an_error_in_the_worker_is_its_last_line() -> None:
     raised = "ModuleNotFoundError: No module named 'elsewhere'"
     text = WORKER.split("stateplan.")[0].replace("An", "[PYTHON_EXCEPTION] An", 1)

@@ -198,6 +198,7 @@ class FunctionSpec:
         evaluate: its value over literals' plain values, for constant folding; None: not folded.
         deterministic: False for rand, uuid, ...
         constant: False where constant arguments make no constant (raise_error).
+        of_types: a constant whatever the arguments are: only their types count (typeof).
         conditional: Spark's ConditionalExpression: of its arguments all but the first are computed
             for some rows only; `evaluate` gets a function for each, which gives its value.
         null_intolerant: any null argument makes the result null (for inferred IsNotNull filters).
@@ -271,6 +272,7 @@ class FunctionSpec:
     evaluate: Callable[..., object] | None = None
     deterministic: bool = True
     constant: bool = True
+    of_types: bool = False
     conditional: bool = False
     null_intolerant: bool = False
     null_for_null: bool = False

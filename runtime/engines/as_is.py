@@ -22,7 +22,12 @@ from ...physical.exchange import (
     SortExec,
     TakeOrderedAndProjectExec,
 )
-from ...physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
+from ...physical.joins import (
+    BaseJoinExec,
+    BroadcastHashJoinExec,
+    BroadcastNestedLoopJoinExec,
+    EquiJoinExec,
+)
 from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
 from ...physical.plan import SparkPlan
 from ...planner.model.errors import RuntimeFailure
@@ -60,6 +65,8 @@ def run_as_is(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
 @render.register(AsIs)
 def _(node: AsIs, batch: Batch) -> DataFrame:
     inputs = [batch.engine.dataframe(render(below, batch)) for below in node.inputs]
+    if node.in_order:
+        return _in_order(node.operator, inputs, batch)
     return run_as_is(node.operator, inputs, batch)
 
 
@@ -228,6 +235,26 @@ def _(node: BaseJoinExec, inputs: Frames, batch: Batch) -> DataFrame:
             return left.crossJoin(right)
         condition = "true"
     return left.join(right, F.expr(condition), _HOW[node.join_type])
+
+
+def _in_order(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
+    """A broadcast join's rows as Spark gives them: in the order of the side that it reads.
+
+    Of the rows that match one, the last is the first: so Spark's hash tables chain them.
+    """
+    assert isinstance(node, BroadcastHashJoinExec | BroadcastNestedLoopJoinExec)
+    numbers = ("left_number", "right_number")
+    numbered = [
+        frame.selectExpr("*", f"monotonically_increasing_id() AS {number}")
+        for frame, number in zip(inputs, numbers, strict=True)
+    ]
+    rows = run_as_is(node, numbered, batch)
+    read, built = numbers if node.streamed is node.left else numbers[::-1]
+    order = [rows[read].asc()]
+    if node.join_type not in ("LeftSemi", "LeftAnti"):
+        hashed = isinstance(node, BroadcastHashJoinExec)
+        order.append(rows[built].desc() if hashed else rows[built].asc())
+    return batch.engine.ordered(rows, order, node.output)
 
 
 def _correlated(node: BaseJoinExec, left: DataFrame, right: DataFrame, condition: str) -> DataFrame:

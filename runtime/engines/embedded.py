@@ -182,7 +182,7 @@ class EmbeddedEngine(Engine):
         columns: Sequence[AttributeReference],
     ) -> DataFrame:
         # Sail drops a sort below a Python function: nothing says that it asks for an order.
-        rows = frame.orderBy(*order).toArrow()
+        rows = frame.orderBy(*order).select(*map(column_name, columns)).toArrow()
         return self._values(rows, schema_of(columns), _HELD_BY_BATCH)
 
     def aggregate(

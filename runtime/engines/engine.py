@@ -140,7 +140,7 @@ class Engine(ABC):
         order: Sequence[SparkColumn],
         columns: Sequence[AttributeReference],
     ) -> DataFrame:
-        """The rows in one order over all partitions; `columns`: what the DataFrame has."""
+        """These columns of the rows, in one order over all partitions."""
         return frame.orderBy(*order)
 
     @abstractmethod

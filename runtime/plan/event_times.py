@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...physical.plan import SparkPlan
 from ...physical.state import OutputMode
+from ...physical.stateful import SessionWindowStateStoreSaveExec
 from ...planner.model.expressions.core import AttributeReference
 from ...rules.preparation.state import refuse_no_event_time, refuse_several_event_times
 from .facts import BatchFacts
@@ -40,7 +41,7 @@ def check_aggregation(
         PlanningError: there are several, or none by which it could append its groups
             (UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK).
     """
-    if mode != "complete":
-        check_event_times(node.children[0], facts)
+    if mode != "complete" or isinstance(node, SessionWindowStateStoreSaveExec):
+        check_event_times(node.children[0], facts)  # sessions drop late rows in every mode
     if mode == "append":
         refuse_no_event_time(keys, what)

@@ -328,12 +328,16 @@ class AsIs(RuntimeNode):
     """A physical operator that the engine runs as Spark does: joins with tables, sorts, ...
 
     Its own children do not count: `inputs` stand for them.
+
+    Attributes:
+        in_order: whether a join's rows must come in Spark's order.
     """
 
     child_fields = ("inputs",)
 
     inputs: tuple[RuntimeNode, ...]
     operator: SparkPlan
+    in_order: bool = False
 
     @property
     def node_name(self) -> str:

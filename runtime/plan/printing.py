@@ -205,7 +205,7 @@ def _(node: CallPython) -> str:
 
 @arguments.register
 def _(node: AsIs) -> str:
-    return node.operator.arguments(25)
+    return node.operator.arguments(25) + (", in Spark's order" if node.in_order else "")
 
 
 def _operator(node: Kernel | PassingLimit) -> str:

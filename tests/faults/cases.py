@@ -19,6 +19,8 @@ from stateplan.planner.builder import QueryBuilder, stream
 from stateplan.planner.description import SourceDescription
 from stateplan.planner.query import Query
 
+from .user_state import CONF, USER_STATE
+
 SCHEMA = "user STRING, ts TIMESTAMP, n INT, amount DOUBLE"
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FIRST_FILE_TIME = 1_700_000_000
@@ -39,7 +41,7 @@ class Case:
     Attributes:
         seed: it is made of.
         kind: a name of `KINDS`.
-        sql: the query; empty where `build` has it.
+        sql: the query; empty where `DEDUPLICATIONS` or `USER_STATE` has it.
         mode: the output mode.
         stores: the number of logical stores.
         tasks: how many tasks run each operator, start by start; a start beyond takes the last.
@@ -72,18 +74,18 @@ class Case:
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.streaming.minBatchesToRetain": str(self.kept),
             "spark.sql.streaming.noDataMicroBatches.enabled": str(self.no_data).lower(),
+            **(CONF if self.kind in USER_STATE else {}),
         }
 
     def query(self) -> Query:
         """The query, to be planned."""
-        if not self.sql:
+        if self.kind in DEDUPLICATIONS:
             return DEDUPLICATIONS[self.kind]().query(output_mode=self.mode, conf=self.conf)
         source = SourceDescription(schema=SCHEMA)
         from stateplan.planner.model.settings.conf import Conf
 
-        return Query(
-            self.sql, sources={"events": source}, output_mode=self.mode, conf=Conf(self.conf)
-        )
+        made = self.sql or (lambda events: USER_STATE[self.kind](events, mode=self.mode))
+        return Query(made, sources={"events": source}, output_mode=self.mode, conf=Conf(self.conf))
 
     def write_input(self, folder: Path, count: int) -> None:
         """Write the first portions as files, the first the oldest; those that are there stay."""
@@ -232,7 +234,7 @@ SHAPES: dict[str, Callable[[random.Random], Made]] = {
     "two branches": _two_branches,
     "joined": _joined,
 }
-KINDS = (*SHAPES, *DEDUPLICATIONS)
+KINDS = (*SHAPES, *DEDUPLICATIONS, *USER_STATE)
 
 
 def make_case(
@@ -245,13 +247,15 @@ def make_case(
         sql, modes = SHAPES[chosen](rng)
     else:
         sql = ""
-        modes = ("append", "update") if chosen in ("deduplicated", "deduplicated by time") else ()
+        windowed = chosen.startswith("windows") or chosen == "deduplicated within"
+        modes = () if windowed else ("append", "update")
     mode = mode or rng.choice(modes or ("append",))
     stores = rng.choice([1, 2, 4, 6])
     files = mode == "append" and rng.random() < 0.5
     # Within a watermark a key counts until a batch evicts it. After a kill the batch without data
-    # that would have done so does not run, as in Spark, and the key's next row is a duplicate.
-    no_data = rng.random() < 0.25 and chosen != "deduplicated within"
+    # that would have done so does not run, as in Spark, and the key's next row is a duplicate. So
+    # it is with timers: they run behind the rows that came meanwhile.
+    no_data = rng.random() < 0.25 and chosen not in ("deduplicated within", *USER_STATE)
     portions = tuple(tuple(_rows(rng, step, late=not no_data)) for step in range(BATCHES))
     return Case(
         seed=seed,

@@ -17,6 +17,7 @@ import sys
 import threading
 import traceback
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .cases import Case
 from .steps import End, Steps
 from .tasks import TaskFault
+from .user_state import USER_STATE, clock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -212,6 +214,7 @@ def perform(spark: SparkSession, run: Run, start: int) -> None:
         case.format, str(run.folder / "in"), parse_schema(SCHEMA), {"maxFilesPerTrigger": "1"}
     )
     sink = make_sink(case.sink, run.folder, run.fail_sink)
+    commits = run.folder / "checkpoint" / "commits"
     with tasks.installed(run.task_fault, embedded=run.on == "embedded"):
         run_to_completion(
             spark,
@@ -221,6 +224,7 @@ def perform(spark: SparkSession, run: Run, start: int) -> None:
             trigger=AVAILABLE_NOW,
             checkpoint=run.folder / "checkpoint",
             tasks=case.tasks_of(start),
+            now_ms=partial(clock, commits) if case.kind in USER_STATE else None,
         )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import driver, tasks
-from .cases import BATCHES, Case, make_case
+from .cases import BATCHES, KINDS, Case, make_case
 from .contents import Contents, contents, differences
 from .driver import On, Run
 from .faults import PAUSES, Fault, FaultMaker, step_kind
@@ -80,6 +80,7 @@ class Place:
         on: the engine of all runs with faults.
         reference: that of the fault-free runs.
         starts: how many starts with a fault a life has.
+        queries: kinds of cases, which go round with the seeds.
         local_folder: where the shared JVM's shuffles write.
     """
 
@@ -88,6 +89,7 @@ class Place:
     on: On
     maker: FaultMaker
     starts: int = BATCHES
+    queries: Sequence[str] = KINDS
     local_folder: str = ""
 
     def lead(self, seed: int, faults: Sequence[Fault] | None = None) -> Outcome:
@@ -96,7 +98,7 @@ class Place:
         Raises:
             Refused: the engine does not run its query.
         """
-        case = make_case(seed)
+        case = make_case(seed, self.queries[seed % len(self.queries)])
         life = _Life(self, case, self._model(case), random.Random(f"life {seed}"), faults)
         try:
             return life.lead()
@@ -269,7 +271,7 @@ class _Life:
             kill_workers()
         elif fault.kind == "interrupt" and process.is_alive():
             assert process.pid is not None
-            os.kill(process.pid, signal.SIGINT)
+            _kill(process.pid, signal.SIGINT)
         elif fault.kind in ("moment", "whole") and process.is_alive():
             assert process.pid is not None
             below = descendants(process.pid)
@@ -390,8 +392,8 @@ def _command(process: int) -> str:
         return ""
 
 
-def _kill(process: int) -> None:
+def _kill(process: int, by: signal.Signals = signal.SIGKILL) -> None:
     try:
-        os.kill(process, signal.SIGKILL)
+        os.kill(process, by)
     except ProcessLookupError:
         return

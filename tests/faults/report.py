@@ -136,4 +136,5 @@ class Results:
 
 def _again(life: Life) -> str:
     plan = "; ".join(life["plan"])
-    return f'python tests/inject_faults.py --life {life["seed"]} --on {life["on"]} --with "{plan}"'
+    which = f'--life {life["seed"]} --queries "{life["kind"]}" --on {life["on"]}'
+    return f'python tests/inject_faults.py {which} --with "{plan}"'

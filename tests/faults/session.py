@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from .cases import BATCHES
+from .cases import BATCHES, KINDS
 from .driver import gateway_of, start_server
 from .faults import ON_A_CLUSTER, ON_EMBEDDED, ON_ITS_OWN, ON_LOCAL, Fault, FaultMaker, Kind
 from .lives import Place, Refused
@@ -31,6 +31,7 @@ def lead_lives(
     faults: int,
     seeds: Iterable[int],
     kinds: Sequence[str] | None = None,
+    queries: Sequence[str] = KINDS,
     given: Sequence[Fault] | None = None,
     seconds: float = 3600.0,
 ) -> None:
@@ -44,6 +45,7 @@ def lead_lives(
         faults: how many, those in the results included.
         seeds: of the lives.
         kinds: of faults; None: all that there can be.
+        queries: the kinds of cases.
         given: the faults of each life, instead of those that its seed says.
         seconds: start no life after so long.
     """
@@ -51,7 +53,7 @@ def lead_lives(
         return
     deadline = time.monotonic() + seconds
     start_server()
-    with _place(on, root, results, kinds) as place:
+    with _place(on, root, results, kinds, queries) as place:
         for seed in seeds:
             if results.count(on) >= faults or time.monotonic() > deadline:
                 break
@@ -67,11 +69,13 @@ def lead_lives(
 
 
 @contextmanager
-def _place(on: str, root: Path, results: Results, kinds: Sequence[str] | None) -> Iterator[Place]:
+def _place(
+    on: str, root: Path, results: Results, kinds: Sequence[str] | None, queries: Sequence[str]
+) -> Iterator[Place]:
     weights = {k: w for k, w in WEIGHTS[on].items() if kinds is None or k in kinds}
     maker = FaultMaker(weights, results.met(), results.steps)
     if on == "embedded":
-        yield Place(root=root, reference="embedded", on="embedded", maker=maker)
+        yield Place(root=root, reference="embedded", on="embedded", maker=maker, queries=queries)
         return
     session = cluster_session() if on == "cluster" else local_session()
     reference = gateway_of(session)
@@ -81,6 +85,7 @@ def _place(on: str, root: Path, results: Results, kinds: Sequence[str] | None) -
             reference=reference,
             on="own" if on == "own" else reference,
             maker=maker,
+            queries=queries,
             starts=2 if on == "own" else BATCHES,
             local_folder=session.conf.get("spark.local.dir") or "",
         )

@@ -188,7 +188,7 @@ class Call(Expression):
             spec.kind == "scalar"
             and spec.deterministic
             and spec.constant
-            and all(a.foldable for a in self.arguments)
+            and (spec.of_types or all(a.foldable for a in self.arguments))
         )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import cast
 
-from ..expressions.intervals import read_interval
+from ..expressions.intervals import IntervalError, read_interval
 from ..registry import NotFolded
 from ..schemas.types import (
     ArrayType,
@@ -91,11 +92,11 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
         case TimestampNTZType():
             return _to_timestamp_ntz(value, source, time_zone)
         case CalendarIntervalType() if isinstance(source, StringType):
-            return read_interval(str(value))
+            with suppress(IntervalError):
+                return read_interval(str(value))
+            return None  # in ANSI mode, too
         case BinaryType() if isinstance(source, StringType):
             return str(value).encode()
-        case CalendarIntervalType() if isinstance(source, StringType):
-            return read_interval(str(value))
         case DayTimeIntervalType() if isinstance(source, DayTimeIntervalType):
             unit = (*_UNITS[:3], 1)[target.end]
             return _whole_units(cast(int, value), unit) * unit

@@ -144,7 +144,7 @@ register(
     _type_function("binary", BINARY),
     _type_function("date", DATE),
     _type_function("timestamp", TIMESTAMP),
-    replaced("typeof", "any", _typeof),
+    replaced("typeof", "any", _typeof, of_types=True),
     replaced("equal_null", "any, any", _equal_null, constant_text="data"),
     replaced(
         "to_binary",

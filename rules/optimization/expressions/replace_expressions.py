@@ -43,6 +43,8 @@ def replaced(expression: Expression) -> Expression:
     definition = current.spec.replacement
     if definition is None or current.spec.kind == "aggregate":
         return current
+    if current.spec.of_types:
+        return current  # it is a constant of the columns that it names: it moves with them first
     reference, call = _shared(current)
     body = replaced(definition(call))
     if reference is None:

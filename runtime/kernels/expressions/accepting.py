@@ -102,6 +102,22 @@ def has_keys(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> boo
     )
 
 
+def have_keys(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an array holds what makes keys as it is, without NaN and -0.0."""
+    element = kinds[0][2][0]
+    return isinstance(element, str) and element not in ("float", "double", "void")
+
+
+def of_bytes(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether an array of binaries is sorted, in an order that is known."""
+    return kinds[0][2] == ("binary",) and values[1] is not None
+
+
+def is_near(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether a place in a text and a length are far from where 32 bits end."""
+    return all(isinstance(value, int) and abs(value) < 1 << 29 for value in values[2:])
+
+
 def is_part(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether a part of an array is not asked for in a way that fails."""
     start, length = values[1:]

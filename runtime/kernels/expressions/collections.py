@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from ..errors import not_exact
 from ..lists import lists_of
-from ..ordering import list_parts, spread
+from ..ordering import codes, list_parts, spread, valid
+from . import messages
 from .program import Step
 from .texts import each
 from .vectors import Value, nulled, plain_type, repeated, row_count
@@ -36,6 +37,48 @@ def array_of(step: Step, *parts: Value) -> Any:
     items = pa.concat_arrays([repeated(v, count).cast(kind.value_type) for v in parts])
     items = items.take(pa.array(rows % size * count + rows // size))
     return lists_of(items, np.full(count, size), kind)
+
+
+def map_of_arrays(step: Step, keys: Value, items: Value) -> Any:
+    """`map_from_arrays(keys, items)`.
+
+    Raises:
+        KernelError: a key is null; two arrays differ in length, or a key stands twice
+            (`STATEPLAN_NOT_EXACT`): a setting says what Spark does then.
+    """
+    count, kind = row_count(keys, items), plain_type(step.kind)
+    keys, items = repeated(keys, count), repeated(items, count)
+    names, starts, lengths = list_parts(keys)
+    values, item_starts, item_lengths = list_parts(items)
+    known = valid(keys) & valid(items)
+    lengths = np.where(known, lengths, 0)
+    if (lengths != np.where(known, item_lengths, 0)).any():
+        raise not_exact("A map is made of arrays of different lengths: there Spark fails.")
+    names = names.take(pa.array(spread(starts, lengths)))
+    if names.null_count:
+        raise messages.null_key(step)
+    rows = np.repeat(np.arange(count), lengths)
+    words = codes(names).astype(np.int64)
+    if len(np.unique(rows * (len(words) + 1) + words)) < len(words):
+        raise not_exact(
+            "A map is made of an array that has a key twice: what Spark does then is a setting of "
+            "its own."
+        )
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    values = values.take(pa.array(spread(item_starts, lengths)))
+    names, values = names.cast(kind.key_type), values.cast(kind.item_type)
+    return pa.MapArray.from_arrays(offsets, names, values, type=kind, mask=pa.array(~known))
+
+
+def sorted_bytes(step: Step, array: Any, ascending: Value) -> Any:
+    """`sort_array` of binaries: nulls are the least."""
+    values, starts, lengths = list_parts(array)
+    values = values.take(pa.array(spread(starts, lengths)))
+    rows = pa.array(np.repeat(np.arange(len(lengths)), lengths))
+    table = pa.table([rows, values.is_valid(), values], ["row", "known", "value"])
+    way = "ascending" if ascending.as_py() else "descending"
+    order = pc.sort_indices(table, [("row", "ascending"), ("known", way), ("value", way)])
+    return nulled(lists_of(values.take(order), lengths, array.type), array)
 
 
 def part_of(step: Step, array: Any, start: Value, length: Value) -> Any:

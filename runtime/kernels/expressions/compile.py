@@ -20,12 +20,9 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.expressions.windows import PreciseTimestampConversion
 from ....planner.model.schemas.types import (
-    DAY_TIME_FIELDS,
     ArrayType,
-    CalendarIntervalType,
     DataType,
     DayTimeIntervalType,
-    IntegralType,
     MapType,
     StructField,
     StructType,
@@ -34,18 +31,16 @@ from ....planner.model.schemas.types import (
 )
 from ....planner.model.text.fragments import fragment_context
 from ....planner.model.text.literal_text import session_time_zone
-from ....planner.model.text.time_zones import fixed_offset, known_zone
+from ....planner.model.text.time_zones import known_zone
 from ....planner.model.tree import replace
 from ..json_support import is_written
 from ..json_support import unsupported as json_unsupported
+from .day_times import in_day_time, is_zero
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
 from .supported import FLOATS, OPERATIONS, ORDERED, can_cast, cast_raises, family, leaves, takes
 
 _BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
 """Operations that reckon in the session's time zone over values that are no timestamps."""
-_SECOND = DAY_TIME_FIELDS.index("second")
-_SECONDS = DayTimeIntervalType(_SECOND, _SECOND)
-_DAY = 86_400_000_000
 
 
 class Unsupported(Exception):
@@ -217,7 +212,7 @@ class _Compiler:
             if call.spec.replacement is None:
                 raise Unsupported(f"function {name}")
             return self.place(call.spec.replacement(call))
-        if name in ("+", "-") and _is_zero(call.arguments[-1]):
+        if name in ("+", "-") and is_zero(call.arguments[-1]):
             return self.place(call.arguments[0])  # so a time window without an offset begins
         if name in ("if", "coalesce", "and", "or"):
             return self._branches(name, call, call.arguments)
@@ -345,35 +340,6 @@ class _Compiler:
         return step.options[0] if step.name == "literal" else ...
 
 
-def in_day_time(interval: Expression, zone: str) -> Expression:
-    """An interval of months, days and microseconds as a day-time one, if it is constant; or itself.
-
-    Also CASE over such constants. A day and more stay as they are where a zone's days differ in
-    length: a day-time interval's days are those of the calendar.
-    """
-    longest = _DAY if fixed_offset(zone) is None else 1 << 63
-    match interval:
-        case Literal(type_=CalendarIntervalType(), value=None):
-            return Literal(value=None, type_=_SECONDS)
-        case Literal(type_=CalendarIntervalType(), value=(0, 0, int(us))) if abs(us) < longest:
-            return Literal(value=us, type_=_SECONDS)
-        case CaseWhen(data_type=CalendarIntervalType(), values=values, otherwise=otherwise):
-            given = values if otherwise is None else (*values, otherwise)
-            parts = tuple(in_day_time(part, zone) for part in given)
-            if all(isinstance(part.data_type, DayTimeIntervalType) for part in parts):
-                rest = None if otherwise is None else parts[-1]
-                return replace(interval, values=parts[: len(values)], otherwise=rest)
-    return interval
-
-
-def _is_zero(expression: Expression) -> bool:
-    """Whether a number is a whole 0."""
-    match expression:
-        case Literal(value=0, type_=IntegralType()):
-            return True
-    return False
-
-
 def _positive_remainder(case: CaseWhen) -> tuple[Expression, Expression] | None:
     """What `CASE WHEN x % n < 0 THEN x % n + n ELSE x % n END` divides, and by what.
 
@@ -386,7 +352,7 @@ def _positive_remainder(case: CaseWhen) -> tuple[Expression, Expression] | None:
             otherwise=Call(
                 name="%", arguments=(value, Literal(value=int(size)) as divisor)
             ) as rest,
-        ) if size > 0 and moved == divisor and first == rest == second and _is_zero(zero):
+        ) if size > 0 and moved == divisor and first == rest == second and is_zero(zero):
             return value, divisor
     return None
 

@@ -32,6 +32,26 @@ def remainder_by_zero(step: Step) -> KernelError:
     return _error(step, "REMAINDER_BY_ZERO", **BYPASS)
 
 
+def interval_divided_by_zero(step: Step) -> KernelError:
+    """An interval divided by zero."""
+    text = "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead."
+    return _error(step, "INTERVAL_DIVIDED_BY_ZERO", text, "22012")
+
+
+def interval_overflow(step: Step) -> KernelError:
+    """An interval that is longer than any."""
+    text = (
+        "Integer overflow while operating with intervals. Try devising appropriate values for the "
+        "interval parameters."
+    )
+    return _error(step, "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", text, "22015")
+
+
+def null_key(step: Step) -> KernelError:
+    """A map with a null for a key."""
+    return _error(step, "NULL_MAP_KEY", "Cannot use null as map key.", "2200E")
+
+
 def overflow(step: Step, text: str = "overflow", instead: str = "") -> KernelError:
     """A whole number that leaves its type; `instead` is the function that gives null."""
     return _at(step, errors.overflow(text, instead))

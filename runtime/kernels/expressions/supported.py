@@ -163,6 +163,7 @@ OPERATIONS: dict[str, Operation] = {
     **{
         name: Operation((("string",), ("string", "=string"))) for name in ("trim", "ltrim", "rtrim")
     },
+    "overlay": Operation((("string", "string", "=int", "=int"),), accepts=accepting.is_near),
     "contains": Operation(_TEXT_AND_CONSTANT),
     "startswith": Operation(_TEXT_AND_CONSTANT),
     "endswith": Operation(_TEXT_AND_CONSTANT),
@@ -223,6 +224,12 @@ OPERATIONS: dict[str, Operation] = {
     "date_add_ym_interval": Operation((("date", "=yearmonth"),), raises="always"),
     "timestamp_add_ym_interval": Operation(_each(TIMES, ("=yearmonth",)), raises="always"),
     "timestamp_add_interval": Operation(_each(TIMES, ("daytime",)), raises="always"),
+    "make_dt_interval": Operation(
+        (("int", "int", "int", "decimal"),),
+        raises="always",
+        accepts=lambda kinds, *_: kinds[3] == "decimal(18,6)",
+    ),
+    "divide_interval": Operation(_each(("daytime",), WHOLE), raises="always"),
     "extractansiintervaldays": Operation((("daytime",),)),
     "precise_timestamp_conversion": Operation((("timestamp",), ("timestamp_ntz",), ("bigint",))),
     "date_format": Operation(_each(TIMES, ("=string",)), accepts=accepting.is_shown),
@@ -265,6 +272,10 @@ OPERATIONS: dict[str, Operation] = {
     "array": Operation(_same(("any",), 1), variadic=True, eager=True, accepts=accepting.same_kinds),
     "map": Operation((("any", "any"),), variadic=True, eager=True, accepts=accepting.has_keys),
     "slice": Operation((("array", "=int", "=int"),), accepts=accepting.is_part),
+    "map_from_arrays": Operation(
+        (("array", "array"),), raises="always", accepts=accepting.have_keys
+    ),
+    "sort_array": Operation((("array", "=boolean"),), accepts=accepting.of_bytes),
     "split_part": Operation(
         (("string", "=string", "=int"),), accepts=lambda kinds, values, _: values[2] != 0
     ),

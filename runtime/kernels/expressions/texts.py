@@ -199,6 +199,17 @@ def _substrings(text: Any, start: Value, size: Value) -> Any:
     return nulled(found, text, start, size)
 
 
+def overlaid(step: Step, text: Value, put: Value, place: Value, size: Value) -> Any:
+    """`overlay(text, put, place, size)` with constants: a size below 0 is that of what is put."""
+    count = row_count(text, put)
+    text, put, start = repeated(text, count), repeated(put, count), place.as_py()
+    long = size.as_py()
+    behind = start + (numbers(length(step, put)) if long < 0 else np.full(count, long))
+    before = substring(step, text, pa.scalar(1), pa.scalar(start - 1))
+    rest = _substrings(text, pa.array(behind.astype(np.int32)), pa.scalar(_MAX, pa.int32()))
+    return pc.binary_join_element_wise(before, put, rest, "")
+
+
 def concat(step: Step, *texts: Value) -> Any:
     """`concat`: null if any is."""
     return pc.binary_join_element_wise(*texts, pa.scalar("", texts[0].type))

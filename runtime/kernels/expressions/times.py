@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..ordering import valid
 from . import messages
 from .accepting import WEEKDAYS
 from .program import Step
-from .vectors import Value, made, numbers, repeated, row_count
+from .vectors import Value, made, numbers, repeated, row_count, unscaled_words
 from .zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 
 _MONTH_UNITS = {
@@ -22,6 +23,7 @@ _MONTH_UNITS = {
 _CLOCK_UNITS = {"DAY": DAY, "DD": DAY, "HOUR": 3600 * MICROS, "MINUTE": 60 * MICROS}
 _EXACT_UNITS = {"SECOND": MICROS, "MILLISECOND": 1000, "MICROSECOND": 1}
 _DIFFERENT_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_MOST_MICROS = 9.2e18
 _DIFFERENT_DAYS = {"DAY": 1, "WEEK": 7}
 
 
@@ -231,6 +233,36 @@ def _sum(step: Step, time: Value, interval: Value) -> Any:
         return pc.add_checked(time, interval)
     except pa.ArrowInvalid:
         raise messages.overflow(step, "long overflow") from None
+
+
+def interval_of(step: Step, days: Value, hours: Value, minutes: Value, seconds: Value) -> Any:
+    """`make_dt_interval(days, hours, minutes, seconds)`."""
+    count = row_count(days, hours, minutes, seconds)
+    parts = [repeated(part, count) for part in (days, hours, minutes, seconds)]
+    units = (DAY, 3600 * MICROS, 60 * MICROS)
+    total, near = unscaled_words(parts[3]).copy(), np.zeros(count)
+    for part, unit in zip(parts, units, strict=False):
+        own = numbers(part).astype(np.int64)
+        total, near = total + own * unit, near + own.astype(np.float64) * unit
+    given = np.logical_and.reduce([valid(part) for part in parts])
+    if (given & (np.abs(near) > _MOST_MICROS)).any():
+        raise messages.interval_overflow(step)
+    return made(total, *parts)
+
+
+def divided_interval(step: Step, interval: Value, number: Value) -> Any:
+    """A day-time interval through a whole number, rounded half away from zero."""
+    count = row_count(interval, number)
+    micros, by = (numbers(repeated(v, count)).astype(np.int64) for v in (interval, number))
+    given = valid(repeated(interval, count)) & valid(repeated(number, count))
+    if (given & (by == 0)).any():
+        raise messages.interval_divided_by_zero(step)
+    if (given & (by == -1) & (micros == np.iinfo(np.int64).min)).any():
+        raise messages.overflow(step, "long overflow")
+    size, parts = np.abs(micros).view(np.uint64), np.maximum(np.abs(by).view(np.uint64), 1)
+    found, rest = size // parts, size % parts
+    found = (found + (rest >= parts - rest)).astype(np.int64)
+    return made(np.where((micros < 0) != (by < 0), -found, found), interval, number)
 
 
 def whole_days(step: Step, interval: Any) -> Any:

@@ -99,7 +99,7 @@ def _viewed(array: Any, wanted: Any) -> Any:
         nulls = array.is_null() if array.null_count else None
         return pa.ListArray.from_arrays(array.offsets, values, type=wanted, mask=nulls)
     if pa.types.is_map(wanted):
-        keys, items = array.keys, _viewed(array.items, wanted.item_type)
+        keys, items = _viewed(array.keys, wanted.key_type), _viewed(array.items, wanted.item_type)
         nulls = array.is_null() if array.null_count else None
         return pa.MapArray.from_arrays(array.offsets, keys, items, type=wanted, mask=nulls)
     if not pa.types.is_struct(wanted):

@@ -11,6 +11,7 @@ from .count_rows import count_rows
 from .decode_first import decode_first
 from .expand_once import expand_once
 from .group_first import group_first
+from .keep_order import keep_order
 from .merge_selects import merge_selects
 from .place_exchanges import place_exchanges
 from .place_rows import place_rows
@@ -28,6 +29,7 @@ PASSES: tuple[Pass, ...] = (
     place_exchanges,  # compares the columns on both sides of an exchange
     protect_kernels,  # after the kernels' own exchanges have their place
     place_rows,  # adds columns to what the kernels take as it is by now
+    keep_order,  # which kernels there are, and over what, is known
     expand_once,  # what stands above an expand has got its columns, and is not merged yet
     merge_selects,  # all selects are there
     decode_first,  # merged selects have all casts of a column; what is above has no say in them
