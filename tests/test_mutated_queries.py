@@ -40,3 +40,12 @@ def test_calls_that_do_not_fit_are_refused_in_spark_s_words(selected: str, words
     with pytest.raises(stateplan.StateplanError) as failure:
         stateplan.sql(f"SELECT {selected} FROM STREAM events", EVENTS).explain()
     assert words in f"{failure.value.message}\n{failure.value.tree}"
+
+
+@pytest.mark.parametrize("column", ["x -> n", "x -> 1 AS n", "(x, y) -> x"])
+def test_a_lambda_that_is_a_column_is_refused(column: str) -> None:
+    """Spark ends in an internal error. The other side asks this one for its columns."""
+    text = f"SELECT n FROM STREAM events UNION ALL SELECT {column} FROM STREAM events"
+    with pytest.raises(stateplan.AnalysisError) as failure:
+        stateplan.sql(text, EVENTS).explain()
+    assert failure.value.condition == "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION"

@@ -79,7 +79,7 @@ def installed(fault: TaskFault | None, *, embedded: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _in_threads(fault: TaskFault) -> Iterator[None]:
-    from stateplan.runtime.engines import embedded as engine
+    from stateplan.runtime.engines import embedded_kernels as engine
 
     kept = engine.start_task
 
@@ -91,7 +91,7 @@ def _in_threads(fault: TaskFault) -> Iterator[None]:
         if fault.moment == "writing":
             _write_half(fault)
         started = kept(spec, task, rows, writers)
-        return StartedTask(started.outcome, writers.submit(_fails_behind, started, fault))
+        return StartedTask(started.decision, writers.submit(_fails_behind, started, fault))
 
     engine.start_task = start
     try:

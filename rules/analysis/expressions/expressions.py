@@ -17,6 +17,7 @@ from ....planner.model.expressions.core import (
     CaseWhen,
     Cast,
     Expression,
+    LambdaFunction,
     lit,
 )
 from ....planner.model.expressions.subqueries import InSubquery, OuterReference, SubqueryExpression
@@ -62,7 +63,7 @@ from ..windows.window_functions import (
     check_window_time,
 )
 from .aggregate_filters import check_aggregate_filter
-from .lambdas import is_higher_order, resolve_higher_order
+from .lambdas import is_higher_order, misplaced, resolve_higher_order
 from .within_group import ordered_call
 
 
@@ -98,6 +99,8 @@ class Resolver:
                 return self.column(expression.parts, expression) or expression
             case UnresolvedFunction():
                 return self._function(expression)
+            case UnresolvedAlias(child=LambdaFunction()) | Alias(child=LambdaFunction()):
+                raise misplaced("Alias", expression.child.origin)
             case UnresolvedAlias(child=child):
                 return self._alias(expression, child)
             case InvalidCall() | InvalidCase() | InvalidCast():

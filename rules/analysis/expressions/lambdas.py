@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....planner.model.errors import AnalysisError
-from ....planner.model.expressions.core import Expression, LambdaFunction, LambdaVariable, lit
+from ....planner.model.expressions.core import (
+    Expression,
+    LambdaFunction,
+    LambdaVariable,
+    Origin,
+    lit,
+)
 from ....planner.model.expressions.unresolved import (
     UnresolvedAttribute,
     UnresolvedFunction,
@@ -71,10 +77,17 @@ def _check_places(function: UnresolvedFunction, values: list[Expression]) -> Non
 
 
 def _not_higher_order(function: UnresolvedFunction) -> AnalysisError:
-    name = function.name.title().replace("_", "")
+    return misplaced(function.name.title().replace("_", ""), function.origin)
+
+
+def misplaced(name: str, origin: Origin | None) -> AnalysisError:
+    """The error for a lambda that a class of expressions does not take.
+
+    Spark's own end of a lambda that is a column of a SELECT is an internal error.
+    """
     return failure(
         "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION",
-        origin=function.origin,
+        origin=origin,
         class_=catalyst_class(name),
     )
 

@@ -34,22 +34,17 @@ def remainder_by_zero(step: Step) -> KernelError:
 
 def interval_divided_by_zero(step: Step) -> KernelError:
     """An interval divided by zero."""
-    text = "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead."
-    return _error(step, "INTERVAL_DIVIDED_BY_ZERO", text, "22012")
+    return _error(step, "INTERVAL_DIVIDED_BY_ZERO")
 
 
 def interval_overflow(step: Step) -> KernelError:
     """An interval that is longer than any."""
-    text = (
-        "Integer overflow while operating with intervals. Try devising appropriate values for the "
-        "interval parameters."
-    )
-    return _error(step, "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", text, "22015")
+    return _error(step, "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION")
 
 
 def null_key(step: Step) -> KernelError:
     """A map with a null for a key."""
-    return _error(step, "NULL_MAP_KEY", "Cannot use null as map key.", "2200E")
+    return _error(step, "NULL_MAP_KEY")
 
 
 def overflow(step: Step, text: str = "overflow", instead: str = "") -> KernelError:
