@@ -197,9 +197,15 @@ def test_guessed_columns_are_those_that_the_code_uses_and_the_second_run_plans(
 
 JOB = """
 # run with a file that it needs
-import configparser, os, sys
+import configparser, logging, os, sys
 from pathlib import Path
+from fastapi import HTTPException
 from pyspark.sql.functions import *
+logging.basicConfig(filename="logs/today", level=logging.INFO)
+try:
+    raise HTTPException(status_code=404)
+except HTTPException as error:
+    assert error.status_code == 404
 settings = configparser.ConfigParser()
 settings.read("conf/job.properties")
 try:
@@ -223,9 +229,11 @@ sys.exit(3 if not trained else 0)
 def test_what_a_script_looked_for_in_vain_is_named_where_it_ends_itself(tmp_path: Path) -> None:
     status, out, told = explain(tmp_path, JOB)
     assert status == 3 and "query 'first'" in out
-    assert "error: the file ended itself at job.py:24" in told
-    assert "job.py:20: '/opt/data' is taken to be there" in told and "not trained" in out
+    assert "error: the file ended itself at job.py:30" in told
+    assert "job.py:26: '/opt/data' is taken to be there" in told and "not trained" in out
     assert "hint: The code looked for 'models/als', which is not here" in told
+    assert "job.py:9: the folder of '" in told and "today' is not here" in told
+    assert not (tmp_path / "logs").exists()
 
 
 def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
@@ -243,6 +251,8 @@ def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
     assert hint(NameError("no", name="os")).endswith("add the line `import os`.")
     assert "`from pyspark.sql.window import Window`" in hint(NameError("no", name="Window"))
     assert "--python-path" in hint(NameError("no", name="another"))
+    moved = ImportError("cannot import name 'DataFrame' from 'pyspark.sql.functions' (x.py)")
+    assert hint(moved) == "PySpark has it in pyspark.sql: import it from there."
     assert "No data is read here" in hint(StandInNeeded("collect()[0]['a']", "compare"))
     placed = hint(ValueError("unknown url type: '?config.url?/subjects'"))
     assert placed.startswith("?config.url? stands for what is not here") and "--call" in placed
@@ -504,6 +514,12 @@ def test_statements_of_databricks() -> None:
     query = "CREATE OR REFRESH MATERIALIZED VIEW v COMMENT 'c' SELECT 1 AS a"
     SqlFile(text=query, name="a.sql", databricks=True).statements(found.append)
     assert found[0].query.strip() == "SELECT 1 AS a"
+    named = "SET b = x; CREATE VIEW ${a}.${b} AS SELECT '${c}' AS a"
+    SqlFile(text=named, name="a.sql", conf={"a": "gold"}).statements(found.append)
+    assert found[1].name == ("gold", "x") and "'${c}'" in found.pop().query
+    with pytest.raises(AnalysisError) as refused:
+        SqlFile(text=named, name="a.sql").statements(found.append)
+    assert refused.value.hint == "Set a: --conf a=VALUE. Set c: --conf c=VALUE."
     flow = "CREATE FLOW f AS INSERT INTO ONCE t SELECT * FROM STREAM read_files('/x')"
     with pytest.raises(AnalysisError, match="CREATE BAD"):
         SqlFile(text=f"CREATE BAD;{flow}", name="a", databricks=True).statements(found.append)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ..model.errors import AnalysisError
 from ..sql.errors import origin_at
 from ..sql.tokens import END_OF_INPUT, Token, tokenize
 
+_UNSET = re.compile(r"\$\{([\w.]+)\}")
 _CLOSING = {"(": ")", "<": ">"}
 
 
@@ -65,9 +67,11 @@ class StatementCursor:
         mark = "-" * origin.position + "^^^"
         lines = self.text.split("\n")
         shown = "\n".join([*lines[: origin.line], mark, *lines[origin.line :]])
+        unset = dict.fromkeys(_UNSET.findall(self.text)) if near == "'$'" else ()
         error = AnalysisError.of(
             "PARSE_SYNTAX_ERROR",
-            hint="Write the statement as Spark's guide to Declarative Pipelines does.",
+            hint=" ".join(f"Set {key}: --conf {key}=VALUE." for key in unset)
+            or "Write the statement as Spark's guide to Declarative Pipelines does.",
             error=near,
             hint_=more,
         )

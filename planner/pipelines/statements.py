@@ -6,7 +6,7 @@ The queries in it are left as text, each in its place in the statement, for the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from ..model.errors import AnalysisError
@@ -26,6 +26,7 @@ _STATEMENT = re.compile(
     r"|(?P<text>'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|`[^`]*`?|.)",
     re.DOTALL,
 )
+_VALUE = re.compile(r"\$\{(?:spark:)?([^${}\s]+)\}")
 _DEFINES = re.compile(
     r"^\s*CREATE\s+(?:OR\s+\w+\s+)?(?:PRIVATE\s+|TEMPORARY\s+)?"
     r"(?:STREAMING\s+(?:LIVE\s+)?TABLE|MATERIALIZED\s+VIEW|LIVE\s+(?:TABLE|VIEW)|FLOW)\b",
@@ -85,10 +86,12 @@ class SqlFile:
         text: of the file.
         name: of the file, as messages name it.
         databricks: read what Spark's parser does not know: OR REFRESH, LIVE, EXPECT.
+        conf: the session's settings, which `${key}` may name, too.
     """
 
     text: str
     name: str
+    conf: Mapping[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     catalog: str | None = None
     database: str = DATABASE
@@ -105,6 +108,7 @@ class SqlFile:
         refused: AnalysisError | None = None
         for line, text in split(self.text):
             origin = Origin(line=line, position=0, stop=0, source=text.strip(), file=self.name)
+            text = self._with_values(text)
             try:
                 found = self._statement(text, origin)
                 if not self.databricks:  # whose queries are changed before they are read
@@ -119,6 +123,11 @@ class SqlFile:
                 take(found)
         if refused is not None:
             raise refused
+
+    def _with_values(self, text: str) -> str:
+        """As Spark's VariableSubstitution, but `${key}` that is not set here stays as it is."""
+        known = {**self.conf, **self.settings}
+        return _VALUE.sub(lambda found: known.get(found[1], found[0]), text)
 
     def _statement(self, text: str, origin: Origin) -> DatasetStatement | FlowStatement | None:
         at = StatementCursor(text)

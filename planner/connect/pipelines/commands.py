@@ -265,6 +265,7 @@ def _define_sql(session: PlannerSession, message: Message, console: Console) -> 
     file = SqlFile(
         text=message.sql_text,
         name=os.path.basename(message.sql_file_path),
+        conf=session.settings,
         settings=dict(pipeline.settings),
         database=pipeline.database,
         databricks=pipeline.databricks,

@@ -2,15 +2,18 @@
 
 A schema, a configuration or a pickled model lies beside a job where it really runs. Code that is
 ready for a file that is missing, by a `try` around the call, gets the error that it waits for.
+What is written into a folder that is not here, such as a log, is left out.
 """
 
 from __future__ import annotations
 
 import builtins
 import functools
+import os
 import pickle
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -66,6 +69,15 @@ def open_missing_files(
         try:
             return opened(file, mode, *arguments, **named)
         except FileNotFoundError:
+            if "r" not in mode and _has_no_folder(file):
+                logs = Path(_file_of(_caller())).parent.name == "logging"
+                writer = program.own_frame(_caller(), nearest=not logs)
+                if writer is not None and not program.catches(writer):
+                    place = program.place(of=writer)
+                    note(
+                        f"{place}: the folder of '{file}' is not here: what is written is left out"
+                    )
+                    return opened(os.devnull, mode.replace("x", "w"), *arguments, **named)
             frame = program.own_frame(_caller())
             # ConfigParser.read goes on without a file, to a section that is not there.
             users = frame is not None or _file_of(_caller()).endswith("configparser.py")
@@ -82,6 +94,10 @@ def open_missing_files(
 
     open_.__module__, open_.__qualname__ = "builtins", "open"  # as which it is pickled
     python.open = open_
+
+
+def _has_no_folder(file: Any) -> bool:
+    return isinstance(file, str | os.PathLike) and not Path(os.fspath(file)).parent.is_dir()
 
 
 _READERS = ("load", "loads", "safe_load", "full_load", "unsafe_load")

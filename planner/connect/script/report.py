@@ -299,8 +299,9 @@ def _where_from(name: str) -> str:
 def _home_of(text: str) -> str:
     """The module of PySpark that has the name which `pyspark.sql.functions` lacks, or nothing."""
     named = re.match(r"cannot import name '(\w+)' from 'pyspark\.sql\.functions'", text)
-    for part in ("avro.functions", "protobuf.functions", "types", "window") if named else ():
-        module = importlib.import_module(f"pyspark.sql.{part}")
+    homes = ("", ".avro.functions", ".protobuf.functions", ".types", ".window")
+    for part in homes if named else ():
+        module = importlib.import_module(f"pyspark.sql{part}")
         if named and hasattr(module, named[1]):
             return module.__name__
     return ""

@@ -354,7 +354,11 @@ class StandInBase:
 
 @functools.cache
 def _exception(path: str) -> type[Exception]:
-    return type(path.rpartition(".")[2], (Exception,), {})
+    def made(error: Exception, *arguments: Any, **named: Any) -> None:
+        Exception.__init__(error, *arguments)
+        vars(error).update(named)  # as most keep them, such as `status_code`
+
+    return type(path.rpartition(".")[2], (Exception,), {"__init__": made})
 
 
 def _decorates(function: FunctionType, caller: FrameType) -> bool:
