@@ -267,6 +267,8 @@ def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
     unset.variables.clear()
     unset.parameters.clear()
     assert hint(KeyError("K")).startswith("The code looked for 'a.ini', which is not here")
+    wrong = TypeError("window() missing 1 required positional argument: 'timeColumn'")
+    assert hint(wrong).startswith("Python refuses this call")
     asked.append("http://registry/1")
     assert "what http://registry/1 answers" in hint(ValueError("max() arg is an empty sequence"))
 

@@ -24,6 +24,7 @@ from .program import Program
 from .stand_ins import Rules, StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
+_WRONG_CALL = re.compile(r"\(\) (missing \d+ required|got an unexpected|takes .*positional)")
 _FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
 _NO_ROWS = "No data is read here, so tables are empty: the code needs a row of one."
 _LOOKS = 100  # of where the file is, until it is taken to hang
@@ -206,6 +207,8 @@ class Report:
             hint = _NO_ROWS
         elif isinstance(error, FileNotFoundError):
             hint = "Run stateplan explain in the folder that the script is started in."
+        elif isinstance(error, TypeError) and _WRONG_CALL.search(text):
+            hint = "Python refuses this call wherever the code runs: correct its arguments."
         else:
             hint = self._absent() or self._taken_apart(error)
         return hint
