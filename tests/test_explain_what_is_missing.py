@@ -302,6 +302,15 @@ def regions():
     return spark.readStream.table("raw.dims").select("id", "region")
 """,
     "silver/names.py": "STAGE = 'main.raw.stage'\n",
+    "silver/made.py": """
+import dlt
+def table_of(name):
+    @dlt.table(name=name + "_made")
+    def read():
+        return spark.readStream.table("raw.arrivals")
+    return read
+""",
+    "silver/more.py": "from .made import table_of\nmore = table_of('more')\n",
     "tail.py": """
 import dlt
 dlt.create_streaming_table("main.raw.stage")
@@ -332,7 +341,7 @@ def test_tables_that_later_files_of_databricks_define_are_no_guesses(tmp_path: P
     given = ["--catalog", "c.yaml", "--write-catalog"]
     done = subprocess.run([*command, *given], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("== Physical Plan ==") == 6
+    assert done.stdout.count("== Physical Plan ==") == 7 and "\nmore_made: " in done.stdout
     written = (tmp_path / "c.yaml").read_text()
     guessed = written.split("correct the types.\n")[1]
     assert guessed.startswith("raw.arrivals: ") and guessed.count("\n") == 1

@@ -24,7 +24,7 @@ from ..server import Access, serving, take_deep_plans
 from ..service import PlannerService
 from .notebook import is_notebook, read_cells, sql_of
 from .program import Program
-from .uncalled import beyond_spark, uncalled
+from .uncalled import beyond_spark, calls_into, uncalled
 
 KINDS = (".py", ".ipynb")
 SPECS = ("spark-pipeline.yml", "spark-pipeline.yaml")
@@ -81,8 +81,10 @@ def _text(path: Path) -> str:
 
 
 def _definitions(files: Sequence[Path]) -> list[Path]:
-    """Those files that define data sets of a pipeline."""
-    return [file for file in files if _defines(file)]
+    """Those files that define data sets of a pipeline, or call functions of these that do."""
+    found = {file for file in files if _defines(file)}
+    calling = {file for file in files if found and file.suffix in KINDS and calls_into(file, found)}
+    return [file for file in files if file in found | calling]
 
 
 def _defines(file: Path) -> bool:

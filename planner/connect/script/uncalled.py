@@ -35,6 +35,37 @@ class Uncalled:
     loops: frozenset[int] = frozenset()
 
 
+def calls_into(path: Path, files: Iterable[Path]) -> bool:
+    """Whether a file calls what it imports from some files, as soon as it runs."""
+    modules = [file.with_suffix("").parts for file in files]
+
+    def is_one(*parts: str) -> bool:
+        return any(module[-len(parts) :] == parts for module in modules)
+
+    trees = trees_of(str(path))
+    imports = (
+        node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+    )
+    names = set()
+    for node in imports:
+        above = tuple(part for part in (node.module or "").split(".") if part)
+        names |= {
+            alias.asname or alias.name
+            for alias in node.names
+            if (above and is_one(*above)) or is_one(*above, alias.name)
+        }
+    at_once = (
+        node
+        for tree in trees
+        for statement in tree.body
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(statement)
+    )
+    return any(
+        isinstance(node, ast.Call) and _names(ast.walk(node.func)) & names for node in at_once
+    )
+
+
 def uncalled(path: str) -> Uncalled:
     """The functions of a file that lead to streams or data sets.
 
