@@ -90,8 +90,7 @@ class MicroBatchExecution:
         conf: the query's settings, pinned ones included.
         tasks: how many tasks run each stateful operator; the rule by which each batch has its own.
         watermarks: the ids of the analyzed query's watermark operators.
-        unlimited: whether batches take all there is (trigger `once`).
-        now_ms: the clock.
+        unlimited, now_ms: whether batches take all there is (trigger `once`), and the clock.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ PREFIXES = {
     "failure": "",
     "_failure": "",
     "_error": "",
-    "_told": "",
+    "_message": "",
     "fragment_error": "",
     "refusal": "",
     "mismatch": "DATATYPE_MISMATCH.",

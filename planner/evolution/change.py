@@ -32,7 +32,7 @@ class Change:
     def finding(
         self, what: str, verdict: Verdict, was: str, now: str, why: str, action: str
     ) -> Finding:
-        """A finding about this operator; what has the same text on both sides is told apart."""
+        """A finding about this operator; where both texts are the same, the later says so."""
         if was == now:
             now = f"{now}, of another meaning"
         return Finding(

@@ -251,12 +251,12 @@ class Reporter(StreamingQueryListener):
 def failed(query: StreamingQuery, error: StateplanError) -> RuntimeFailure:
     """What ended a query, as whoever waits for it is told: Spark's StreamingQueryException."""
     at = f" ({error.place})" if error.place else ""
-    told = RuntimeFailure.of(
+    failure = RuntimeFailure.of(
         "STREAM_FAILED",
         id=query.id,
         runId=query.run_id,
         message=f"{error.message}{at}",
         hint=error.hint,
     )
-    told.place = error.place
-    return told
+    failure.place = error.place
+    return failure

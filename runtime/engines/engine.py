@@ -140,7 +140,7 @@ class Engine(ABC):
         order: Sequence[SparkColumn],
         columns: Sequence[AttributeReference],
     ) -> DataFrame:
-        """These columns of the rows, in one order over all partitions."""
+        """The rows in one order over all partitions; `columns`: what of them is used."""
         return frame.orderBy(*order)
 
     @abstractmethod

@@ -59,9 +59,9 @@ def _overflow(expression: Call) -> str:
     if isinstance(kind, ByteType | ShortType) and expression.name == "negative":
         shown = "concat('- ', CAST({0} AS STRING), ' caused overflow')"
         config = text(BYPASS["config"])
-        return _told("ARITHMETIC_OVERFLOW", message=shown, alternative="''", config=config)
+        return _message("ARITHMETIC_OVERFLOW", message=shown, alternative="''", config=config)
     if isinstance(kind, ByteType | ShortType):
-        return _told(
+        return _message(
             "BINARY_ARITHMETIC_OVERFLOW",
             value1="concat(CAST({0} AS STRING), 'S')",
             symbol=text(expression.name),
@@ -256,10 +256,10 @@ def element(expression: Expression, time_zone: str) -> str | None:
 def _outside_array(condition: str) -> str:
     """SQL for the message that an index is outside its array."""
     index, size = "CAST({1} AS STRING)", "CAST(size({0}) AS STRING)"
-    return _told(condition, indexValue=index, arraySize=size)
+    return _message(condition, indexValue=index, arraySize=size)
 
 
-def _told(condition: str, **parameters: str) -> str:
+def _message(condition: str, **parameters: str) -> str:
     """SQL for a condition's message whose parameters are SQL."""
     mark = "\0"
     message = KernelError.of(condition, **{n: f"{mark}{n}{mark}" for n in parameters}).message

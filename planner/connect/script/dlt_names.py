@@ -66,7 +66,7 @@ class DltNames:
         registry: takes the definitions.
         spark: the session.
         graph: the graph's id.
-        note: tells people something.
+        note: prints a note for the user.
 
     Attributes:
         failed: errors of functions, by what these would have defined.

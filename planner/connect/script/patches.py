@@ -54,7 +54,7 @@ class Patches:
 
     Args:
         program: the file.
-        note: tells people something.
+        note: prints a note for the user.
         context: what `spark.sparkContext` is.
 
     Attributes:

@@ -50,7 +50,7 @@ class PipelineRun:
     Args:
         program: its file, or the files that define it.
         run_file: runs a file of Python code or a notebook.
-        note: tells people something.
+        note: prints a note for the user.
         tell: prints an error after which the rest is planned.
     """
 

@@ -15,8 +15,9 @@ from .program import Kind, decimal_of
 
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
 CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"))
-DIFFERENCE_UNITS = CLOCK_UNITS - {"DD"} | {"WEEK", "MONTH", "QUARTER", "YEAR"}
 """What dates, and beside it timestamps, are truncated to."""
+DIFFERENCE_UNITS = CLOCK_UNITS - {"DD"} | {"WEEK", "MONTH", "QUARTER", "YEAR"}
+"""In what the difference of two times is told."""
 
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 WEEKDAYS = {name[:size]: i for i, name in enumerate(_DAYS) for size in (2, 3, len(name))}

@@ -139,8 +139,8 @@ class _FileReader:
                     )
                     break
         if problem is not None:
-            told = f"{problem}CSV file: file://{self._path}"
-            raise KernelError.of("_LEGACY_ERROR_TEMP_3241", msg=told)
+            message = f"{problem}CSV file: file://{self._path}"
+            raise KernelError.of("_LEGACY_ERROR_TEMP_3241", msg=message)
 
     # -------------------------------------------------------------------------------- rows
 

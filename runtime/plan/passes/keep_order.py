@@ -16,7 +16,7 @@ from ..facts import BatchFacts
 from ..nodes import AsIs, Kernel, RuntimeNode
 from ..specs import AggregateSpec, JoinSpec, SessionSpec
 
-ONE_BY_ONE = ("Inner", "Cross", "LeftOuter", "RightOuter", "LeftSemi", "LeftAnti")
+_ONE_BY_ONE = ("Inner", "Cross", "LeftOuter", "RightOuter", "LeftSemi", "LeftAnti")
 
 
 def keep_order(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
@@ -41,7 +41,8 @@ def _kept(node: RuntimeNode) -> RuntimeNode:
     """What comes to a kernel, up to the kernels below."""
     if isinstance(node, Kernel):
         return node
-    match node:
-        case AsIs(operator=BroadcastHashJoinExec() | BroadcastNestedLoopJoinExec() as join):
-            node = replace(node, in_order=join.join_type in ONE_BY_ONE)
+    if isinstance(node, AsIs) and isinstance(
+        join := node.operator, BroadcastHashJoinExec | BroadcastNestedLoopJoinExec
+    ):
+        node = replace(node, in_order=join.join_type in _ONE_BY_ONE)
     return node.map_children(_kept)
