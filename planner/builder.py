@@ -209,7 +209,9 @@ class QueryBuilder:
         )
         return QueryBuilder(plan=joined, sources={**self.sources, **other.sources})
 
-    def query(self, *, output_mode: str = "append", conf: Mapping[str, str] | None = None) -> Query:
+    def query(
+        self, *, output_mode: str = "append", conf: Mapping[str, object] | None = None
+    ) -> Query:
         """The query, to be explained or run."""
         from .model.settings.conf import Conf
         from .query import Query
@@ -218,7 +220,7 @@ class QueryBuilder:
             self.plan,
             sources=self.sources,
             output_mode=output_mode,
-            conf=Conf(dict(conf or {})),
+            conf=Conf.of(conf),
         )
 
 

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationError
 
 from .model.errors import DescriptionError
+from .model.settings.conf import option_text
 
 OutputMode = Literal["append", "update", "complete"]
 Row = dict[str, Any]
@@ -19,9 +20,7 @@ Row = dict[str, Any]
 
 def _as_text(value: object) -> object:
     """Settings and options are strings in Spark: `4` and `true` may be written without quotes."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
+    return option_text(value) if isinstance(value, int | float) else value
 
 
 Text = Annotated[str, BeforeValidator(_as_text)]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..planner.model.errors import DescriptionError
+from ..planner.model.settings.conf import option_text
 
 _DURATION = re.compile(r"(-?\d+)\s*([a-z]*)")
 _UNITS = {
@@ -29,7 +30,7 @@ class Options(Mapping[str, str]):
     """
 
     def __init__(self, given: Mapping[str, object] | None, owner: str) -> None:
-        self.written = {key: _text(value) for key, value in (given or {}).items()}
+        self.written = {key: option_text(value) for key, value in (given or {}).items()}
         self.owner = owner
         self._values = {key.lower(): value for key, value in self.written.items()}
 
@@ -103,10 +104,6 @@ class Options(Mapping[str, str]):
             f"The option '{name}' of {self.owner} is '{self.get(name, '')}': {why}.",
             hint=hint,
         )
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _capital(text: str) -> str:

@@ -128,7 +128,7 @@ def test_settings_and_output_mode_of_the_caller_win(tmp_path: Path) -> None:
     query = stateplan.load(
         write(tmp_path, GOOD),
         output_mode="complete",
-        conf={"spark.sql.shuffle.partitions": "7"},
+        conf={"spark.sql.shuffle.partitions": 7, "spark.sql.timestampType": "TIMESTAMP_NTZ"},
     )
     assert query.output_mode == "complete"
     assert query.conf.shuffle_partitions == 7

@@ -57,7 +57,7 @@ def load(
     path: str | Path,
     *,
     output_mode: str | None = None,
-    conf: Mapping[str, str] | None = None,
+    conf: Mapping[str, object] | None = None,
 ) -> Query:
     """The query of a description file (YAML or JSON).
 
@@ -74,7 +74,7 @@ def load(
     from stateplan.planner.query import Query
 
     description = load_description(path)
-    settings = Conf({**description.conf, **(conf or {})})
+    settings = Conf(description.conf).updated(Conf.of(conf).settings)
     folder = Path(path).resolve().parent
     return Query.of(description, conf=settings, output_mode=output_mode, folder=folder)
 
@@ -83,7 +83,7 @@ def sql(
     text: str | LogicalPlan,
     sources: Mapping[str, Any] | None = None,
     output_mode: str = "append",
-    conf: Mapping[str, str] | None = None,
+    conf: Mapping[str, object] | None = None,
     names: Sequence[str] = (),
 ) -> Query:
     """A query from its SQL text.
@@ -107,7 +107,7 @@ def sql(
         text,
         sources=described_sources(sources),
         output_mode=output_mode,
-        conf=Conf(dict(conf or {})),
+        conf=Conf.of(conf),
         names=names,
     )
 

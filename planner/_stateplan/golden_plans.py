@@ -127,7 +127,7 @@ class GoldenPlans:
         sources: Mapping[str, Any] | None = None,
         *,
         output_mode: str = "append",
-        conf: Mapping[str, str] | None = None,
+        conf: Mapping[str, object] | None = None,
         name: str = "",
     ) -> None:
         """Check that a query's plan is the golden one.
@@ -167,7 +167,7 @@ def _asked(
     query: Asked | str | Path | Callable[..., DataFrame],
     sources: Mapping[str, Any] | None,
     output_mode: str,
-    conf: Mapping[str, str],
+    conf: Mapping[str, object],
 ) -> Asked:
     from stateplan.planner.model.settings.conf import Conf
 
@@ -175,7 +175,7 @@ def _asked(
         return load_asked(query)
     if isinstance(query, str) or callable(query):
         described = described_sources(sources)
-        return Query(query, sources=described, output_mode=output_mode, conf=Conf(dict(conf)))
+        return Query(query, sources=described, output_mode=output_mode, conf=Conf.of(conf))
     return query
 
 

@@ -37,6 +37,7 @@ from .embedded_errors import spark_error
 from .embedded_exactness import EMBEDDED
 from .embedded_files import OwnFiles
 from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_state
+from .embedded_processes import TaskProcesses
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator, pushed_filters, row_by_row
@@ -73,6 +74,7 @@ class EmbeddedEngine(Engine):
         self._failures: list[Exception] = []
         self._files: dict[int, OwnFiles] = {}  # by the id of the DataFrame of all columns
         self._conf = Conf()
+        self._processes = TaskProcesses()
 
     def configure(self, conf: Conf, tasks: int) -> None:
         self._zone = conf.time_zone
@@ -228,7 +230,7 @@ class EmbeddedEngine(Engine):
         else:
             arrived = ArrivedRows(spec, None if node.single else placing(node))
             self._hand_over(frame, arrived.take)
-        reports = RunningTasks(spec)
+        reports = RunningTasks(spec, self._processes)
         outputs = reports.run(arrived)
         return self._local(outputs, schema_of(node.output)), reports
 
@@ -387,6 +389,7 @@ class EmbeddedEngine(Engine):
         self._files = {key: one for key, one in self._files.items() if one.holder != holder}
 
     def close(self) -> None:
+        self._processes.close()
         self.release()
         self._let_go(_HELD_BY_QUERY)
         # `stop` would wait for whoever of this process stops another session.

@@ -1,4 +1,4 @@
-"""Kernels run in this process: rows as they arrive, and a thread a task."""
+"""Kernels run beside the engine: rows as they arrive, and a thread a task."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ..kernels.task import (
     open_stores,
     start_task,
 )
+from .embedded_processes import TaskProcesses
 from .engine import Reports
 from .placing import Placing
 
@@ -123,10 +124,15 @@ def run_without_state(spec: TaskSpec, arrived: ArrivedRows) -> list[list[Any]]:
 
 
 class RunningTasks(Reports):
-    """A kernel's tasks in this process; state is written while the engine takes the rows."""
+    """A kernel's tasks; state is written while the engine takes the rows.
 
-    def __init__(self, spec: TaskSpec) -> None:
-        self._spec = spec
+    Args:
+        spec: what to run.
+        processes: what runs tasks that are not to run in this process.
+    """
+
+    def __init__(self, spec: TaskSpec, processes: TaskProcesses) -> None:
+        self._spec, self._processes = spec, processes
         self._reports: list[Future[TaskReport]] = []
         self._seen = SeenTimes()
 
@@ -137,14 +143,15 @@ class RunningTasks(Reports):
 
         def run_task(task: int) -> StartedTask:
             own, rows = arrived.of_task(task)
-            return start_task(own, task, rows, writers)
+            elsewhere = self._processes.start(own, task, rows)
+            return elsewhere or start_task(own, task, rows, writers)
 
         writers = ThreadPoolExecutor(cores)
         with ThreadPoolExecutor(min(spec.tasks, cores)) as pool:
             started = list(pool.map(run_task, range(spec.tasks)))
         writers.shutdown(wait=False)
         self._reports = [one.report for one in started]
-        return [list(emitted_batches(self._spec, one.decision.output)) for one in started]
+        return [list(emitted_batches(self._spec, one.output)) for one in started]
 
     def texts(self, deadline: float) -> tuple[list[str], int] | None:
         reports = [report.result() for report in self._reports]

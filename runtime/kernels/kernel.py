@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ import pyarrow.compute as pc
 
 from ..state import NEVER, Keys, Layout, StateRows, StateStore
 from ..state.rows import Int32, Int64, Mask, concat, take
+
+if TYPE_CHECKING:
+    from .user_state.functions import UserFunction
 
 __all__ = [
     "Changes",
@@ -155,6 +158,11 @@ class Kernel(Protocol):
     def per_store(self) -> Mapping[str, int]:
         """Figures that progress has for each store of the operator."""
         return {}
+
+    @property
+    def users_function(self) -> UserFunction | None:
+        """The function of the user's that it calls for its keys."""
+        return None
 
     def decide(self, rows: Input, stores: Mapping[str, StateStore]) -> Decision:
         """Restore, merge, decide what to emit and to keep; `stores`: its state, by part."""

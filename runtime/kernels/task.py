@@ -97,7 +97,7 @@ def run_task(
     # The state is written while Spark takes the rows in; nothing counts until the report.
     with ThreadPoolExecutor(1) as writer:
         started = start_task(spec, task, rows, writer)
-        yield from emitted_batches(spec, started.decision.output, reports=tell is None)
+        yield from emitted_batches(spec, started.output, reports=tell is None)
         told = replace(started.report.result(), seen=seen)
         if tell is None:
             yield _report_row(spec, told)
@@ -120,11 +120,11 @@ class StartedTask:
     """A task whose kernel has run, and whose state is being written.
 
     Attributes:
-        decision: what the kernel decided.
+        output: the batches that it emits.
         report: the task's report, once its state is written.
     """
 
-    decision: Decision
+    output: Sequence[Any]
     report: Future[TaskReport]
 
 
@@ -139,7 +139,8 @@ def start_task(spec: TaskSpec, task: int, rows: Input, writers: Executor) -> Sta
     stores, started = open_stores(spec, task), time.perf_counter()
     decision = spec.kernel.decide(rows, stores)
     took = time.perf_counter() - started
-    return StartedTask(decision, writers.submit(_commit, spec, task, stores, decision, took))
+    report = writers.submit(_commit, spec, task, stores, decision, took)
+    return StartedTask(decision.output, report)
 
 
 def carry_out(spec: TaskSpec, task: int, rows: Input) -> TaskReport:

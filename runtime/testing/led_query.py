@@ -70,7 +70,7 @@ class LedQuery:
         sources: Mapping[str, Any] | None = None,
         *,
         output_mode: str = "append",
-        conf: Mapping[str, str] | None = None,
+        conf: Mapping[str, object] | None = None,
         tables: Mapping[str, Any] | None = None,
         engine: str = "auto",
         spark: SparkSession | None = None,
@@ -81,7 +81,7 @@ class LedQuery:
         if not isinstance(query, Query):
             described = described_sources(sources)
             query = Query(query, sources=described, output_mode=output_mode)
-        self._settings = dict(conf or {})
+        self._settings = Conf.of(conf).settings
         self._tasks, self._ordered = tasks, ordered
         self._query = self._configured(query)
         self._session, self.engine = open_session(engine, "test", spark=spark)

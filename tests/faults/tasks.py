@@ -91,7 +91,7 @@ def _in_threads(fault: TaskFault) -> Iterator[None]:
         if fault.moment == "writing":
             _write_half(fault)
         started = kept(spec, task, rows, writers)
-        return StartedTask(started.decision, writers.submit(_fails_behind, started, fault))
+        return StartedTask(started.output, writers.submit(_fails_behind, started, fault))
 
     engine.start_task = start
     try:

@@ -75,11 +75,21 @@ def _mismatch(key: str, value: str, kind: str, hint: str) -> SettingError:
     )
 
 
+def option_text(value: object) -> str:
+    """The value of a setting or an option as Spark's clients send it: a text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True)
 class Conf(Mapping[str, str]):
     """A query's settings: what was set, over Spark's defaults. Unknown settings are kept."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, object] | None) -> Conf:
+        """Settings as users give them: `4` and `True` may stand for their texts."""
+        return cls({key: option_text(value) for key, value in (settings or {}).items()})
 
     def __getitem__(self, key: str) -> str:
         return self.settings[key] if key in self.settings else DEFAULTS[key]

@@ -80,15 +80,23 @@ class Frames:
         for piece in range(int(self._first[group]), int(self._first[group + 1])):
             whole, place = self._with(piece)
             length = int(self._lengths[piece])
-            # A copy: the user's function may write to it.
-            frame = whole.iloc[place : place + length].copy()
+            # Its own object: the user's function may write to it; nobody reads these rows again.
+            frame = whole[place : place + length].copy(deep=False)
             frame.index = range(length)
             yield frame
 
-    def first_of(self, group: int) -> tuple[Any, ...]:
-        """The first row of a group."""
-        whole, place = self._with(int(self._first[group]))
-        return tuple(whole.iat[place, i] for i in range(len(whole.columns)))
+    def first_rows(self) -> list[tuple[Any, ...]]:
+        """The first row of each group."""
+        first = self._first[:-1]
+        if self._nested:
+            return [_rows_of(self._with(int(piece))[0].iloc[:1])[0] for piece in first]
+        made: list[Any] = [None] * len(first)
+        for kind, frame in self._converted.items():
+            groups = np.flatnonzero(self._kinds[first] == kind)
+            rows = _rows_of(frame.iloc[self._places[first[groups]]])
+            for group, row in zip(groups, rows, strict=True):
+                made[group] = row
+        return made
 
     def _with(self, piece: int) -> tuple[Any, int]:
         """A DataFrame that holds the rows of a piece, and from which place on."""
@@ -127,6 +135,12 @@ def _frame(batch: Any, settings: PandasSettings) -> Any:
     return pd.concat(series_of(batch, settings), axis=1)
 
 
+def _rows_of(frame: Any) -> list[tuple[Any, ...]]:
+    """Rows as tuples of what a Series gives at a place: values of NumPy's or of pandas'."""
+    columns = (frame.iloc[:, i].array for i in range(len(frame.columns)))
+    return list(zip(*columns, strict=True))
+
+
 class Emitted:
     """What a function has returned, as record batches.
 
@@ -139,6 +153,7 @@ class Emitted:
     def __init__(self, schema: Any, returned: Any, settings: PandasSettings) -> None:
         self._schema, self._returned, self._settings = schema, returned, settings
         self._frames: list[Any] = []
+        self._kind: list[Any] | None = None  # of each of these
         self._rows = 0
         self._batches: list[Any] = []
 
@@ -146,8 +161,12 @@ class Emitted:
         """Take in a DataFrame."""
         if not len(frame):
             return
-        if self._frames and (self._rows > AT_ONCE or not _alike(self._frames[-1], frame)):
+        # `dtypes` makes a Series, which takes longer than all else here.
+        dtypes = [column.dtype for column in frame._iter_column_arrays()]
+        kind = [frame.columns.dtype, *frame.columns, *dtypes]
+        if self._rows > AT_ONCE or kind != self._kind:
             self._convert()
+        self._kind = kind
         self._frames.append(frame)
         self._rows += len(frame)
 
@@ -195,12 +214,3 @@ class Emitted:
             for column, field in zip(columns, self._schema, strict=True)
         ]
         self._batches.append(columns_of(arrays, self._schema, count))
-
-
-def _alike(one: Any, other: Any) -> bool:
-    """Whether two DataFrames have the same columns of the same dtypes."""
-    return bool(
-        one.columns.equals(other.columns)
-        and one.columns.dtype == other.columns.dtype
-        and list(one.dtypes.array) == list(other.dtypes.array)
-    )

@@ -94,6 +94,10 @@ class GroupStateKernel(OneStoreKernel):
         return self.rows
 
     @property
+    def users_function(self) -> UserFunction:
+        return self.function
+
+    @property
     def output(self) -> Any:
         return self.emits
 
@@ -140,7 +144,8 @@ class _Calls:
 
     def __init__(self, kernel: GroupStateKernel, keys: Keys, store: StateStore) -> None:
         self._kernel, self._keys = kernel, keys
-        self._given_keys = Frames(keys.columns, np.arange(len(keys) + 1), kernel.settings)
+        starts = np.arange(len(keys) + 1)
+        self._given_keys = Frames(keys.columns, starts, kernel.settings).first_rows()
         self._function, returned = kernel.function.load()
         self._returned = returned
         self._emitted = Emitted(kernel.emits, returned, kernel.settings)
@@ -200,7 +205,7 @@ class _Calls:
             valueSchema=self._schema,
         )
         with users_code():
-            result = self._function(self._given_keys.first_of(place), frames, state)
+            result = self._function(self._given_keys[place], frames, state)
             for frame in checked(result, self._returned):
                 self._emitted.add_frame(frame)
             self._keep(place, state)

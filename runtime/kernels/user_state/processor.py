@@ -95,6 +95,10 @@ class ProcessorKernel(Kernel):
         return self.rows
 
     @property
+    def users_function(self) -> UserFunction:
+        return self.function
+
+    @property
     def output(self) -> Any:
         return self.emits
 
