@@ -185,7 +185,7 @@ class Job:
         }
         query = stateplan.sql(
             self.sql,
-            sources={"events": source},
+            sources={name: source for name in ("events", "others") if name in self.sql},
             output_mode=self.mode,
             conf={"spark.sql.shuffle.partitions": "4", **conf},
         )
@@ -222,6 +222,19 @@ QUERIES = {
     "deduplicate": (f"SELECT DISTINCT ON (key, ts) key, ts {LATE}", "append"),
     "update": ("SELECT day, id, n, count(*) AS c, sum(id) AS s FROM STREAM events GROUP BY 1, 2, 3",
                "update"),
+    "join": (
+        "SELECT e.key, e.n + 1 AS n, o.x, o.ts FROM "
+        "STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS AS e LEFT JOIN "
+        "STREAM others WATERMARK ts DELAY OF INTERVAL 9 SECONDS AS o ON e.id = o.id AND "
+        "e.day = o.day AND o.ts >= e.ts AND o.ts <= e.ts + INTERVAL 7 SECONDS "
+        "WHERE e.n > -40",
+        "append",
+    ),
+    "union": (
+        "SELECT key, count(*) AS c, sum(n) AS s FROM (SELECT upper(key) AS key, n FROM "
+        "STREAM events WHERE x > 3 UNION ALL SELECT key, id AS n FROM STREAM others) GROUP BY key",
+        "update",
+    ),
 }  # fmt: skip
 
 

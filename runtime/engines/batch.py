@@ -158,11 +158,13 @@ class Batch:
             return self.engine.run_once(frame, node, self._kernel_spec(node))
         return self._run(frame, node, self._kernel_spec(node))
 
-    def run_kernel_over_files(self, node: Kernel, files: ReadFiles) -> DataFrame:
+    def run_kernel_over_files(self, node: Kernel) -> DataFrame:
         """Run a kernel over rows that its tasks read themselves."""
-        spec = replace(self._kernel_spec(node), scan=scan_of(files, self.context))
+        files = [rows for rows in node.inputs if isinstance(rows, ReadFiles)]
+        scans = tuple(scan_of(one, self.context) for one in files)
+        spec = replace(self._kernel_spec(node), scans=scans)
         frame = self.engine.spark.range(0, spec.tasks, 1, spec.tasks)
-        return self._run(frame, node, spec, watermark=files.node_id)
+        return self._run(frame, node, spec, tuple(one.node_id for one in files))
 
     def _kernel_spec(self, node: Kernel) -> TaskSpec:
         return replace(
@@ -173,13 +175,19 @@ class Batch:
         )
 
     def _run(
-        self, frame: DataFrame, node: Kernel, spec: TaskSpec, watermark: str | None = None
+        self,
+        frame: DataFrame,
+        node: Kernel,
+        spec: TaskSpec,
+        watermarks: tuple[str | None, ...] = (),
     ) -> DataFrame:
         # Rows without columns would get lost on their way.
         one_action = self.context.one_action and len(spec.names) > 0
         made, reports = self.engine.run_kernel(frame, node, spec, one_action=one_action)
         assert node.operator is not None
-        operator = KernelOperator(node=node.operator, spec=spec, told=reports, watermark=watermark)
+        operator = KernelOperator(
+            node=node.operator, spec=spec, told=reports, watermarks=watermarks
+        )
         self._operators.append(operator)
         return made
 
@@ -259,7 +267,7 @@ class Batch:
             deadline = time.monotonic() + 0.2
         stats = furthest(
             *((node_id, times.stats(deadline)) for node_id, times in self._event_times),
-            *((o.watermark, o.seen) for o in self._operators if o.watermark is not None),
+            *(seen for operator in self._operators for seen in operator.seen),
         )
         results = (operator.result(self._runs(operator)) for operator in self._operators)
         operators = sorted(results, key=lambda result: result.operator_id)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.settings.conf import Conf
+from ..kernels.scan import SeenTimes
 from ..plan.facts import Reader
 from ..sources.parquet import ParquetBatch
 from ..state import Place
@@ -97,6 +98,14 @@ class EventTimeStats:
     min_ms: int
     avg_ms: float
     count: int
+
+    @classmethod
+    def of(cls, seen: SeenTimes) -> EventTimeStats | None:
+        """The figures of some event times; None if there are none."""
+        if not seen.count:
+            return None
+        average = seen.sum_ms / seen.count
+        return cls(max_ms=seen.max_ms, min_ms=seen.min_ms, avg_ms=average, count=seen.count)
 
 
 def furthest(*seen: tuple[str, EventTimeStats | None]) -> dict[str, EventTimeStats | None]:

@@ -224,9 +224,9 @@ class EmbeddedEngine(Engine):
     def run_kernel(
         self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
     ) -> tuple[DataFrame, Reports]:
-        if spec.scan is not None:
+        if spec.scans:
             arrived = ArrivedRows(spec, None)
-            arrived.scan(spec.scan)
+            arrived.scan(spec.scans)
         else:
             arrived = ArrivedRows(spec, None if node.single else placing(node))
             self._hand_over(frame, arrived.take)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from os import cpu_count
@@ -48,7 +48,7 @@ class ArrivedRows:
         self._placing = placing
         self._early = EarlyGroups.of(spec.kernel, spec.windows)
         self._parts: list[list[PlacedRows]] = [[] for _ in range(spec.tasks)]
-        self.seen = SeenTimes()
+        self.seen: list[SeenTimes] = []
 
     def take(self, batches: Iterable[Any]) -> None:
         """Take in a partition that the engine has computed."""
@@ -57,18 +57,25 @@ class ArrivedRows:
                 continue
             self._keep(self._dealt(list(batch.columns), batch.num_rows, self._keys_in(batch)))
 
-    def scan(self, scan: Scan) -> None:
+    def scan(self, scans: Sequence[Scan]) -> None:
         """Read files, several row groups at a time."""
-        units = [(file, part) for file in scan.files for part in range(row_groups(file))]
+        units = [
+            (number, file, part)
+            for number, scan in enumerate(scans)
+            for file in scan.files
+            for part in range(row_groups(file))
+        ]
+        self.seen = [SeenTimes() for _ in scans]
 
-        def read(unit: tuple[ScanFile, int]) -> list[tuple[Dealt, SeenTimes]]:
-            chunks = scan_part(scan, *unit, grouped=self._early is not None)
-            return [(self._scanned(chunk), chunk.seen) for chunk in chunks]
+        def read(unit: tuple[int, ScanFile, int]) -> list[tuple[int, Dealt, SeenTimes]]:
+            number, file, part = unit
+            chunks = scan_part(scans[number], file, part, grouped=self._early is not None)
+            return [(number, self._scanned(chunk), chunk.seen) for chunk in chunks]
 
         with ThreadPoolExecutor(cpu_count() or 1) as pool:
             for chunks in pool.map(read, units):
-                for parts, seen in chunks:
-                    self.seen = self.seen.with_seen(seen)
+                for number, parts, seen in chunks:
+                    self.seen[number] = self.seen[number].with_seen(seen)
                     self._keep(parts)
 
     def _scanned(self, chunk: Chunk) -> Dealt:
@@ -134,12 +141,12 @@ class RunningTasks(Reports):
     def __init__(self, spec: TaskSpec, processes: TaskProcesses) -> None:
         self._spec, self._processes = spec, processes
         self._reports: list[Future[TaskReport]] = []
-        self._seen = SeenTimes()
+        self._seen: tuple[SeenTimes, ...] = ()
 
     def run(self, arrived: ArrivedRows) -> list[list[Any]]:
         """Run all tasks; what each of them emits."""
         spec, cores = self._spec, cpu_count() or 1
-        self._seen = arrived.seen
+        self._seen = tuple(arrived.seen)
 
         def run_task(task: int) -> StartedTask:
             own, rows = arrived.of_task(task)
@@ -156,5 +163,6 @@ class RunningTasks(Reports):
     def texts(self, deadline: float) -> tuple[list[str], int] | None:
         reports = [report.result() for report in self._reports]
         # The tasks have read files together: one report has what all of them saw.
-        texts = [replace(r, seen=self._seen if not i else r.seen) for i, r in enumerate(reports)]
+        nothing = tuple(SeenTimes() for _ in self._seen)
+        texts = [replace(r, seen=nothing if i else self._seen) for i, r in enumerate(reports)]
         return [text.to_json() for text in texts], len(texts)

@@ -49,12 +49,4 @@ class SeenEventTimes(EventTimes):
             self._seen = self._seen.with_seen(seen)
 
     def stats(self, deadline: float) -> EventTimeStats | None:
-        return event_time_stats(self._seen)
-
-
-def event_time_stats(seen: SeenTimes) -> EventTimeStats | None:
-    """The figures of some event times; None if there are none."""
-    if not seen.count:
-        return None
-    average = seen.sum_ms / seen.count
-    return EventTimeStats(max_ms=seen.max_ms, min_ms=seen.min_ms, avg_ms=average, count=seen.count)
+        return EventTimeStats.of(self._seen)

@@ -23,7 +23,6 @@ from ..plan.nodes import (
     Expand,
     Kernel,
     PassingLimit,
-    ReadFiles,
     ReadSource,
     ReadTable,
     RuntimeNode,
@@ -249,9 +248,9 @@ def _(node: CountRows, batch: Batch) -> DataFrame:
 
 @render.register(Kernel)
 def _(node: Kernel, batch: Batch) -> DataFrame:
+    if node.reads_files:
+        return batch.run_kernel_over_files(node)
     (rows,) = node.inputs
-    if isinstance(rows, ReadFiles):
-        return batch.run_kernel_over_files(node, rows)
     return batch.run_kernel(node, render(rows, batch))
 
 

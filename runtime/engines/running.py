@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from ...physical.plan import StateStoreWriter
 from ..kernels.reports import TaskReport
@@ -28,13 +28,13 @@ class RunningOperator(ABC):
         node: the operator.
         spec: what its tasks got.
         reports: what each of them did, once `collect` has been called.
-        watermark: the `node_id` of the EventTimeWatermark whose rows the tasks read themselves.
+        watermarks: per scan of the tasks, the `node_id` of the EventTimeWatermark that observes it.
     """
 
     node: StateStoreWriter
     spec: TaskSpec
     reports: tuple[TaskReport, ...] = ()
-    watermark: str | None = None
+    watermarks: tuple[str | None, ...] = ()
 
     @abstractmethod
     def collect(self, deadline: float, *, whole: bool) -> bool:
@@ -46,17 +46,12 @@ class RunningOperator(ABC):
         """
 
     @property
-    def seen(self) -> EventTimeStats | None:
-        """The event times of the rows that the tasks read themselves."""
-        seen = SeenTimes()
-        for report in self.reports:
-            seen = seen.with_seen(report.seen)
-        if not seen.count:
-            return None
-        average = seen.sum_ms / seen.count
-        return EventTimeStats(
-            max_ms=seen.max_ms, min_ms=seen.min_ms, avg_ms=average, count=seen.count
-        )
+    def seen(self) -> Iterator[tuple[str, EventTimeStats | None]]:
+        """The event times of the rows that the tasks read themselves, by the `node_id`."""
+        for scan, watermark in enumerate(self.watermarks):
+            if watermark is not None:
+                parts = (report.seen[scan] for report in self.reports)
+                yield watermark, EventTimeStats.of(reduce(SeenTimes.with_seen, parts, SeenTimes()))
 
     @cached_property
     def next_version(self) -> StateVersion:

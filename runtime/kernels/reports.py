@@ -21,7 +21,7 @@ class TaskReport:
     """What a task did; times in milliseconds, `metrics` as in RunStore.
 
     Attributes:
-        seen: the event times of the rows that it read itself.
+        seen: per scan, the event times of the rows that it read itself.
     """
 
     writes: Writes
@@ -29,7 +29,7 @@ class TaskReport:
     update_ms: int
     commit_ms: int
     metrics: Mapping[str, int] = field(default_factory=dict)
-    seen: SeenTimes = field(default_factory=SeenTimes)
+    seen: tuple[SeenTimes, ...] = ()
 
     @property
     def removal_ms(self) -> int:
@@ -52,7 +52,7 @@ class TaskReport:
             data["update_ms"],
             data["commit_ms"],
             data["metrics"],
-            SeenTimes(**data["seen"]),
+            tuple(SeenTimes(**one) for one in data["seen"]),
         )
 
 

@@ -41,7 +41,7 @@ class TaskSpec:
         attempt: unique among all attempts at all batches.
         windows, emitted: the columns of the kernel's input and output that travel in parts.
         names: of the columns that travel from the kernel.
-        scan: the files that the task reads; None: its rows are handed to it.
+        scans: the files that the task reads; none: its rows are handed to it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class TaskSpec:
     windows: Windows = field(default_factory=dict)
     emitted: Windows = field(default_factory=dict)
     names: tuple[str, ...] = ()
-    scan: Scan | None = None
+    scans: tuple[Scan, ...] = ()
 
     @property
     def travelling(self) -> Any:
@@ -75,7 +75,7 @@ def run_task(
         spec: what to run.
         task: the number of the partition.
         batches: record batches with a row's place, its hash, and the columns that travel to the
-            kernel; for a scan there is one row, the number of the task.
+            kernel; for scans there is one row, the number of the task.
         tell: takes the task's report once all rows have gone; None: it is their last row.
 
     Yields:
@@ -86,14 +86,15 @@ def run_task(
         RuntimeError: a row lies in another task than its store.
         SourceError: a file that the task reads cannot be read.
     """
-    seen = SeenTimes()
-    if spec.scan is None:
+    seen: tuple[SeenTimes, ...] = ()
+    if not spec.scans:
         rows = _read(spec, batches)
     else:
         (task,) = (int(number) for batch in batches for number in batch.column(0).to_numpy())
         early = EarlyGroups.of(spec.kernel, spec.windows)
-        scanned, seen = scan_rows(spec.scan, spec.tasks, task, early)
-        spec, rows = arrived_input(spec, early, scanned)
+        found = [scan_rows(scan, spec.tasks, task, early) for scan in spec.scans]
+        seen = tuple(times for _, times in found)
+        spec, rows = arrived_input(spec, early, [part for parts, _ in found for part in parts])
     # The state is written while Spark takes the rows in; nothing counts until the report.
     with ThreadPoolExecutor(1) as writer:
         started = start_task(spec, task, rows, writer)
@@ -200,7 +201,7 @@ def arrived_input(
         np.concatenate([np.empty(0, np.int64), *(rows.hashes for rows in placed)]),
         np.concatenate([np.empty(0, np.int32), *(rows.places for rows in placed)]),
         kernel_rows(spec, [rows.columns for rows in placed]),
-        origins if spec.scan is not None and spec.scan.origins else None,
+        origins if any(scan.origins for scan in spec.scans) else None,
     )
 
 
