@@ -122,6 +122,8 @@ class MicroBatchExecution:
         self._planned = planned
         self._prepare = prepare
         self._tables = {name: engine.read_table(table) for name, table in tables.items()}
+        found = {name: table.parquet_files() for name, table in tables.items()}
+        self._table_files = {name: files for name, files in found.items() if files is not None}
         self._readers = dict(readers)
         self._sink = sink
         self._checkpoint = checkpoint
@@ -333,13 +335,16 @@ class MicroBatchExecution:
         return found
 
     def _files(self, position: Position) -> dict[str, ParquetBatch]:
-        """The files of the sources whose rows tasks may read without Spark."""
+        """The files of the sources and tables whose rows tasks may read without Spark."""
         found: dict[str, ParquetBatch] = {}
         for name, source, start, end in self._ranges(position):
             if end is not None and start != end:
                 files = source.batch_files(start, end)
                 if files is not None and self._reads_plainly:
                     found[name] = files
+        if found:
+            tables = ((name, files.now()) for name, files in self._table_files.items())
+            found |= {name: files for name, files in tables if files is not None}
         return found
 
     @cached_property

@@ -20,7 +20,8 @@ import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.expressions.vectors import decoded, is_encoded
-from stateplan.runtime.kernels.scan import ScanFile, SeenTimes, file_batches
+from stateplan.runtime.kernels.parquet_files import ScanFile, file_batches
+from stateplan.runtime.kernels.scan import SeenTimes
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins
 

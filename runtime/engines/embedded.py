@@ -29,6 +29,7 @@ from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS
+from ..kernels.table_look_up import forget_tables
 from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.tables import FilesTable, Table
@@ -392,6 +393,7 @@ class EmbeddedEngine(Engine):
         self._processes.close()
         self.release()
         self._let_go(_HELD_BY_QUERY)
+        forget_tables()
         # `stop` would wait for whoever of this process stops another session.
         client: Any = self.spark.client
         with contextlib.suppress(Exception):  # the engine may be gone

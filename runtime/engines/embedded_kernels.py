@@ -10,9 +10,10 @@ from typing import Any
 
 from ..kernels.early_groups import EarlyGroups
 from ..kernels.kernel import Input, concat
+from ..kernels.parquet_files import CHUNK, ScanFile, row_groups
 from ..kernels.placed_rows import KeysOf, PlacedRows, placed, taken
 from ..kernels.reports import TaskReport
-from ..kernels.scan import CHUNK, Chunk, Scan, ScanFile, SeenTimes, row_groups, scan_part
+from ..kernels.scan import Chunk, Scan, SeenTimes, scan_part
 from ..kernels.task import (
     StartedTask,
     TaskSpec,

@@ -32,6 +32,8 @@ from .carried import Carried
 from .specs import KernelSpec
 
 Columns = tuple[AttributeReference, ...]
+Stage = tuple[tuple[Expression, ...], Columns, tuple[Expression, ...]]
+"""Expressions, the columns that they are over, and the conditions of the rows they are of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +97,44 @@ class ReadTable(RuntimeNode):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LookUp:
+    """A join with a table of Parquet files, of which each task has all rows in memory.
+
+    Attributes:
+        name: the table.
+        attributes: its columns.
+        given: what its rows must fulfil.
+        found: what is read of it, over `attributes`; nothing where only matches count.
+        table_keys: what its rows are found by, over `attributes`.
+        join_type: of rows with the table: `LeftOuter` keeps rows without a match, `LeftSemi` keeps
+            rows with one, `LeftAnti` those without.
+        conditions: what rows must fulfil to be looked up.
+        columns: what is kept of rows.
+        keys: what they are looked up by; like the two before over what is read below.
+    """
+
+    name: str
+    attributes: Columns
+    given: tuple[Expression, ...]
+    found: tuple[Expression, ...]
+    table_keys: tuple[Expression, ...]
+    join_type: Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]
+    conditions: tuple[Expression, ...]
+    columns: tuple[Expression, ...]
+    keys: tuple[Expression, ...]
+
+    @property
+    def output(self) -> Columns:
+        """What is kept of rows, and what the table adds."""
+        return tuple(map(to_attribute, (*self.columns, *self.found)))
+
+    @property
+    def used(self) -> Columns:
+        """The table's columns that are read."""
+        return _used(self.attributes, (*self.given, *self.found, *self.table_keys))
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReadFiles(RuntimeNode):
     """Parquet files of a source, which the tasks of the kernel above read by themselves.
 
@@ -105,8 +145,10 @@ class ReadFiles(RuntimeNode):
         before: what rows must fulfil to be observed.
         event_time: the column that is observed, of all those rows; None: none is.
         node_id: of the EventTimeWatermark that observes it.
-        conditions: what rows must fulfil, besides, to be read.
-        columns: what is read, over the source's columns `attributes`.
+        lookups: joins with tables, the one nearest the source first.
+        conditions: what rows must fulfil, besides, to be read; over the last look-up's output, or,
+            like `before`, over the source's columns `attributes`.
+        columns: what is read, over the same.
         hashed: what the place and the hash of a row are made of.
         origins: whether rows say which partition Spark would read them in.
     """
@@ -118,6 +160,7 @@ class ReadFiles(RuntimeNode):
     before: tuple[Expression, ...] = ()
     event_time: AttributeReference | None = None
     node_id: str | None = None
+    lookups: tuple[LookUp, ...] = ()
     conditions: tuple[Expression, ...] = ()
     columns: tuple[Expression, ...]
     hashed: tuple[Expression, ...]
@@ -126,6 +169,33 @@ class ReadFiles(RuntimeNode):
     @cached_property
     def output(self) -> Columns:
         return tuple(map(to_attribute, self.columns))
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """What tasks compute: of the rows for each look-up, of its table, and of all that is read;
+        of what is observed."""
+        found: list[Stage] = []
+        below, conditions = self.attributes, self.before
+        for one in self.lookups:
+            found.append(((*one.columns, *one.keys), below, (*conditions, *one.conditions)))
+            found.append(((*one.found, *one.table_keys), one.attributes, one.given))
+            below, conditions = one.output, ()
+        found.append(((*self.columns, *self.hashed), below, (*conditions, *self.conditions)))
+        if self.event_time is not None:
+            found.append(((self.event_time,), self.attributes, self.before))
+        return tuple(found)
+
+    @cached_property
+    def used(self) -> Columns:
+        """The source's columns that are read."""
+        values, _, conditions = self.stages[0]
+        observed = () if self.event_time is None else (self.event_time,)
+        return _used(self.attributes, (*values, *conditions, *observed))
+
+
+def _used(columns: Columns, expressions: Sequence[Expression]) -> Columns:
+    ids = {id_ for e in expressions for id_ in e.references}
+    return tuple(a for a in columns if a.expr_id in ids)
 
 
 # --------------------------------------------------------------------------------------- row by row

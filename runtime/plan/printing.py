@@ -20,6 +20,7 @@ from .nodes import (
     Exchange,
     Expand,
     Kernel,
+    LookUp,
     PassingLimit,
     ReadFiles,
     ReadSource,
@@ -139,8 +140,17 @@ def _(node: Observed) -> str:
 @arguments.register
 def _(node: ReadFiles) -> str:
     observed = "" if node.event_time is None else f", observing {expression_text(node.event_time)}"
-    shown = f"{node.name} {_list(node.columns)}{_where((*node.before, *node.conditions))}"
-    return f"{shown}{observed}, placed by {_list(node.hashed)}"
+    lookups = "".join(map(_look_up, node.lookups))
+    conditions = node.conditions if node.lookups else (*node.before, *node.conditions)
+    shown = f"{node.name} {_list(node.columns)}{_where(conditions)}"
+    return f"{shown}{observed}{lookups}, placed by {_list(node.hashed)}"
+
+
+def _look_up(one: LookUp) -> str:
+    """A join with a table, as it stands behind what is read."""
+    rows = f"{_list(one.keys)}{_where(one.conditions)}"
+    table = f"{one.name} {_list(one.table_keys)}{_where(one.given)}"
+    return f", looking up {rows} in {table} for {_list(one.found)}, {one.join_type}"
 
 
 @arguments.register

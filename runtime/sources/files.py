@@ -23,7 +23,7 @@ from ..plan.facts import Reader
 from ..state import Location
 from .base import Source, SourceRequest
 from .cleaning import Clean, cleaner
-from .parquet import ParquetBatch, parquet_batch
+from .parquet import MOST_FOOTERS, ParquetBatch, parquet_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +37,6 @@ _OWN = (
 )
 _REFUSED = ("modifiedBefore", "modifiedAfter")
 # Reading the footer of one takes a millisecond: more of them are better read by tasks.
-_MOST_FOOTERS = 64
 
 
 class FileSource(Source):
@@ -204,7 +203,7 @@ class FileSource(Source):
         if self.format != "parquet":
             return None
         paths, _ = self._files(start, end)
-        if len(paths) > _MOST_FOOTERS:
+        if len(paths) > MOST_FOOTERS:
             return None
         if self._footers[0] != paths:
             self._footers = paths, parquet_batch(paths)

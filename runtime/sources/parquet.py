@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from pyarrow import parquet
 from ...planner.model.schemas.types import DataType
 from ..arrow_types import spark_type
 from ..engines.reader_settings import READING
-from ..kernels.scan import ScanFile
+from ..kernels.parquet_files import ScanFile
 
 ENABLED = "spark.sql.stateplan.columnarScan.enabled"
 """Whether the tasks of stateful operators may read Parquet files by themselves."""
@@ -27,6 +28,10 @@ _PLAIN = (
 )
 _OPEN_COST = 4 << 20  # spark.sql.files.openCostInBytes
 _MOST_BYTES = 128 << 20  # spark.sql.files.maxPartitionBytes
+MOST_FOOTERS = 64
+"""Of more files than this the engine reads the footers itself."""
+_MOST_IN_MEMORY = 64 << 20
+"""Bytes of a table's files: Spark broadcasts tables of 10 MB unless it is asked to."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,39 @@ def parquet_batch(paths: Sequence[str]) -> ParquetBatch | None:
     except (OSError, pa.ArrowException):
         return None
     return ParquetBatch(tuple(files), types or {})
+
+
+class TableFiles:
+    """The Parquet files of a table at rest, of which tasks may have all rows in memory.
+
+    Args:
+        paths: the files, in order.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = tuple(paths)
+        self._seen: list[tuple[int, int]] = []
+        self._batch: ParquetBatch | None = None
+
+    def now(self) -> ParquetBatch | None:
+        """What the files' footers say; None if they cannot be read here, or are too large."""
+        try:
+            stats = list(map(os.stat, self._paths))
+        except OSError:
+            return None  # the engine says what is wrong
+        seen = [(one.st_mtime_ns, one.st_size) for one in stats]
+        if seen != self._seen:
+            self._seen, self._batch = seen, None
+            if sum(size for _, size in seen) <= _MOST_IN_MEMORY:
+                self._batch = _written(parquet_batch(self._paths), [time for time, _ in seen])
+        return self._batch
+
+
+def _written(batch: ParquetBatch | None, times: Sequence[int]) -> ParquetBatch | None:
+    if batch is None:
+        return None
+    pairs = zip(batch.files, times, strict=True)
+    return replace(batch, files=tuple(replace(file, written_ns=time) for file, time in pairs))
 
 
 def _types(schema: Any, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:

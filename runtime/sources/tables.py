@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from ...planner.model.text.spark_sql import type_sql
 from ..frames import rows_frame, rows_table, spark_schema
 from ..listing import list_files
 from ..plan.facts import Reader
+from .parquet import MOST_FOOTERS, TableFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +40,10 @@ class Table(ABC):
 
     def arrow(self) -> Any:
         """Its rows as an Arrow table, where they are in this process as values; None: not."""
+        return None
+
+    def parquet_files(self) -> TableFiles | None:
+        """Its files, where they are Parquet files that mean the same to Spark and to Arrow."""
         return None
 
 
@@ -69,6 +75,13 @@ class FilesTable(Table):
     @property
     def reader(self) -> Reader:
         return Reader(format=self.format, schema=self.schema, options=self.options)
+
+    def parquet_files(self) -> TableFiles | None:
+        paths = self.paths
+        # An option may change what is read, and names of folders may be columns.
+        if self.format != "parquet" or self.options or not 0 < len(paths) <= MOST_FOOTERS:
+            return None
+        return None if any("=" in os.path.dirname(path) for path in paths) else TableFiles(paths)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from runtime_plan.queries import SCHEMAS, STORES, WATERMARK, first_plan, text
+from runtime_plan.queries import SCHEMAS, STORES, USERS, WATERMARK, first_plan, text
 from stateplan.planner.model.schemas.ddl import parse_schema
+from stateplan.planner.model.schemas.types import STRING
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
 from stateplan.runtime.plan.nodes import Kernel, ReadFiles
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS, read_files
@@ -45,6 +46,22 @@ def test_event_times_are_observed_before_what_is_filtered_above_the_watermark() 
     assert "observing ts" in line and line.startswith("ReadFiles events [user#0, ts#1")
 
 
+def test_a_table_of_files_is_looked_up() -> None:
+    sql = (
+        "SELECT coalesce(country, user) AS c, count(*) AS n FROM STREAM events "
+        "LEFT JOIN users USING (user) WHERE qty > 1 GROUP BY 1"
+    )
+    users = {field.name: field.data_type for field in parse_schema(USERS).fields}
+    known = BatchFacts(conf=STORES, tasks=2, files={"events": TYPES, "users": users})
+    (line,) = below_kernel(first_plan(sql, "update"), known).split("\n")
+    assert line == (
+        "ReadFiles events [coalesce(country#0, user#1) AS _groupingexpression#2], looking up "
+        "[user#1 AS key#3] where isnotnull(qty#4) AND (qty#4 > 1) in users [user#5 AS key#6] "
+        "where isnotnull(user#5) for [country#0], LeftOuter, placed by "
+        "[coalesce(country#0, user#1) AS _groupingexpression#2]"
+    )
+
+
 @pytest.mark.parametrize(
     ("sql", "known"),
     [
@@ -60,9 +77,19 @@ def test_event_times_are_observed_before_what_is_filtered_above_the_watermark() 
         ),
         pytest.param("SELECT count(*) AS n FROM STREAM events", facts(), id="one task reads all"),
         pytest.param(
+            "SELECT first(country) AS c, user FROM STREAM events JOIN users USING (user) "
+            "GROUP BY user",
+            BatchFacts(
+                conf=STORES,
+                tasks=2,
+                files={"events": TYPES, "users": {"user": STRING, "country": STRING}},
+            ),
+            id="which row of a joined table comes first is the engine's to say",
+        ),
+        pytest.param(
             "SELECT country, count(*) AS n FROM STREAM events JOIN users USING (user) GROUP BY 1",
             facts(),
-            id="a join stands between",
+            id="the joined table is in no Parquet files",
         ),
     ],
 )

@@ -23,12 +23,11 @@ def keep_order(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan with the joins marked whose order of rows decides what a kernel emits."""
     if facts.engine.exactness is None:
         return plan
-    return plan.transform_up(
-        lambda node: node.map_children(_kept) if _goes_by_order(node) else node
-    )
+    return plan.transform_up(lambda node: node.map_children(_kept) if goes_by_order(node) else node)
 
 
-def _goes_by_order(node: RuntimeNode) -> bool:
+def goes_by_order(node: RuntimeNode) -> bool:
+    """Whether a node is a kernel that emits other values if its rows come in another order."""
     if not isinstance(node, Kernel):
         return False
     if isinstance(node.spec, AggregateSpec | SessionSpec):

@@ -12,7 +12,8 @@ Where nothing stands between a kernel and the files but conditions and columns t
 code computes (`kernels/expressions`), an engine's scan, its exchange and the way into Python take
 longer than all the rest of a batch. Each task reads all files and keeps its own rows, so it does
 not pay with many tasks. A union below the kernel, such as the sides of a join, becomes one
-ReadFiles for each of its branches. Runs before rows are grouped. Idempotent.
+ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py). Runs before
+rows are grouped. Idempotent.
 """
 
 from __future__ import annotations
@@ -22,8 +23,20 @@ from ....planner.model.expressions.core import Alias, AttributeReference, Expres
 from ....planner.model.tree import replace
 from ...kernels.expressions.compile import compile_program
 from ..facts import BatchFacts
-from ..nodes import AsIs, Exchange, Kernel, ReadFiles, ReadSource, RuntimeNode, Select, Union
+from ..nodes import (
+    AsIs,
+    Columns,
+    Exchange,
+    Kernel,
+    ReadFiles,
+    ReadSource,
+    RuntimeNode,
+    Select,
+    Union,
+)
 from ..observing_nodes import ObserveEventTime
+from .keep_order import goes_by_order
+from .look_ups import looked_up, over_lowest
 from .merge_selects import combined
 
 MOST_TASKS = 8
@@ -50,37 +63,74 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
 def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
     """The files that a select of a kernel's input is over; None: the engine is to read them."""
-    below, observed = rows.child, None
-    before: tuple[Expression, ...] = ()
-    event_time: AttributeReference | None = None
-    if isinstance(below, ObserveEventTime):
-        observed = below
-        if not isinstance(observed.event_time, AttributeReference):
-            return None
-        above = Select(child=below.child, columns=(observed.event_time,))
-        seen = _over_source(above)
-        over = _over_source(replace(rows, child=below.child))
-        if over is None or seen is None:
-            return None
-        (time,) = seen.columns
-        if not isinstance(time, AttributeReference):
-            return None
-        rows, before, event_time, below = over, seen.conditions, time, over.child
-    if not isinstance(below, ReadSource):
+    read = _read(rows)
+    # Several rows of a table may match one: their order is the engine's.
+    if read is None or (read.lookups and goes_by_order(kernel)):
         return None
     count = len(rows.columns) - len(kernel.hashed)
-    found = ReadFiles(
-        name=below.name,
-        attributes=below.attributes,
-        before=before,
-        event_time=event_time,
-        node_id=None if observed is None else observed.node_id,
-        conditions=rows.conditions[len(before) :],
-        columns=rows.columns[:count],
-        hashed=rows.columns[count:],
+    found = replace(
+        read,
+        columns=read.columns[:count],
+        hashed=read.columns[count:],
         origins=kernel.origin is not None,
     )
     return found if _readable(found, facts) and _computable(found, facts) else None
+
+
+def _read(rows: Select) -> ReadFiles | None:
+    """What a select reads from the files of a source and of the tables that are joined to it."""
+    joined = looked_up(rows)
+    if joined is None:
+        return _read_source(rows)
+    look_up, below, conditions = joined
+    read = _read(below)
+    if read is None:
+        return None
+    width = len(look_up.columns)
+    look_up = replace(
+        look_up,
+        conditions=read.conditions,
+        columns=read.columns[:width],
+        keys=read.columns[width:],
+    )
+    lookups = (*read.lookups, look_up)
+    return replace(read, lookups=lookups, conditions=conditions, columns=rows.columns)
+
+
+def _read_source(rows: Select) -> ReadFiles | None:
+    """A select over a source, or over the observation of its event times; None: it is none."""
+    below = rows.child
+    if isinstance(below, ReadSource):
+        return _over_source(below, rows)
+    if not isinstance(below, ObserveEventTime):
+        return None
+    if not isinstance(below.event_time, AttributeReference):
+        return None
+    seen = over_lowest(Select(child=below.child, columns=(below.event_time,)))
+    over = over_lowest(replace(rows, child=below.child))
+    if over is None or seen is None or not isinstance(over.child, ReadSource):
+        return None
+    (time,) = seen.columns
+    if not isinstance(time, AttributeReference):
+        return None
+    found = _over_source(over.child, over)
+    return replace(
+        found,
+        before=seen.conditions,
+        event_time=time,
+        node_id=below.node_id,
+        conditions=found.conditions[len(seen.conditions) :],
+    )
+
+
+def _over_source(source: ReadSource, rows: Select) -> ReadFiles:
+    return ReadFiles(
+        name=source.name,
+        attributes=source.attributes,
+        conditions=rows.conditions,
+        columns=rows.columns,
+        hashed=(),
+    )
 
 
 def _branches(kernel: Kernel) -> list[Select] | None:
@@ -120,16 +170,6 @@ def _branch(union: Union | AsIs, rows: RuntimeNode) -> Select:
     return Select(child=rows, columns=tuple(columns))
 
 
-def _over_source(select: Select) -> Select | None:
-    """A select over what stands below the selects below it."""
-    while isinstance(select.child, Select):
-        one = combined(select, select.child)
-        if one is None:
-            return None
-        select = one
-    return select
-
-
 def _without(select: Select, origin: int | None) -> Select:
     columns = tuple(c for c in select.columns if to_attribute(c).expr_id != origin)
     return select if len(columns) == len(select.columns) else replace(select, columns=columns)
@@ -143,15 +183,18 @@ def _named(expression: Expression) -> Expression:
 
 def _readable(files: ReadFiles, facts: BatchFacts) -> bool:
     """Whether the columns that are read mean the same to Spark and to Arrow."""
-    types = facts.files.get(files.name)
-    if types is None:
-        return False
-    used = {id_ for e in files.expressions for id_ in e.references}
-    return all(types.get(a.name) == a.data_type for a in files.attributes if a.expr_id in used)
+    return _known(files.name, files.used, facts) and all(
+        _known(one.name, one.used, facts) for one in files.lookups
+    )
+
+
+def _known(name: str, columns: Columns, facts: BatchFacts) -> bool:
+    types = facts.files.get(name)
+    return types is not None and all(types.get(a.name) == a.data_type for a in columns)
 
 
 def _computable(files: ReadFiles, facts: BatchFacts) -> bool:
-    program = compile_program(files.expressions, files.attributes)
-    if program is None:
-        return False
-    return facts.engine.exactness is not None or not program.refuses_values
+    return all(
+        program is not None and (facts.engine.exactness is not None or not program.refuses_values)
+        for program in (compile_program(*stage) for stage in files.stages)
+    )

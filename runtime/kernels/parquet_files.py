@@ -1,0 +1,133 @@
+"""Parquet files read by our own code, some rows at a time; repeated strings stay encoded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from ..state.rows import columns_of
+from .errors import failed_read
+from .expressions.vectors import is_encoded
+
+CHUNK = 1 << 18
+"""Rows that are read and grouped at a time: of more of them, fewer groups a row are left."""
+_ENCODED = pa.dictionary(pa.int32(), pa.string())
+_DICTIONARY, _NUMBER = 1 << 20, 2.5
+"""The bytes of a dictionary, and of each number of one of its words, that Parquet's writers allow.
+"""
+
+
+class SourceError(Exception):
+    """A file cannot be read; the text names the condition and the file."""
+
+
+@dataclass(frozen=True)
+class ScanFile:
+    """A file of a batch.
+
+    Attributes:
+        path: where it is, for every worker.
+        rows: how many rows it has.
+        origin: the number of Spark's partition that would read it.
+        written_ns: when it was last written, of a table's files: what was read before may be kept.
+    """
+
+    path: str
+    rows: int
+    origin: int = 0
+    written_ns: int = 0
+
+
+def row_groups(file: ScanFile) -> int:
+    """How many parts of a file can be read apart; 1 where that cannot be told."""
+    with contextlib.suppress(OSError, pa.ArrowException):
+        return int(parquet.read_metadata(file.path).num_row_groups)
+    return 1
+
+
+def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterator[Any]:
+    """A file's rows, some at a time; `part`: those of one row group.
+
+    Raises:
+        SourceError: the file is gone, damaged, or another one than when the batch was planned.
+    """
+    whole = 0
+    try:
+        metadata = parquet.read_metadata(file.path, memory_map=True)
+        whole = metadata.num_rows
+        groups = range(metadata.num_row_groups) if part is None else [part]
+        encoded = _encoded_columns(metadata, groups, schema)
+        with parquet.ParquetFile(
+            file.path,
+            metadata=metadata,
+            memory_map=True,
+            pre_buffer=False,
+            read_dictionary=encoded,
+        ) as opened:
+            for group in groups:
+                table = opened.read_row_group(group, columns=schema.names, use_threads=False)
+                yield from _chunks(_typed(table.select(schema.names), schema))
+    except (OSError, KeyError, pa.ArrowException) as problem:
+        text = " ".join(str(problem).split())
+        raise SourceError(failed_read(file.path, text).message) from problem
+    if whole != file.rows:
+        why = f"It has {whole} rows, and had {file.rows} when the batch was planned."
+        raise SourceError(failed_read(file.path, why).message)
+
+
+def _encoded_columns(metadata: Any, groups: Sequence[int], schema: Any) -> list[str]:
+    """The columns of strings that are numbers of words in a file, in some of its row groups."""
+    strings = {field.name for field in schema if pa.types.is_string(field.type)}
+
+    def is_encoded(place: int) -> bool:
+        return all(_has_numbers(metadata.row_group(group).column(place)) for group in groups)
+
+    return [
+        column.path
+        for place, column in ((i, metadata.schema.column(i)) for i in range(metadata.num_columns))
+        if column.path in strings and column.logical_type.type == "STRING" and is_encoded(place)
+    ]
+
+
+def _has_numbers(chunk: Any) -> bool:
+    """Whether a column chunk holds numbers of words and nothing else.
+
+    Writers give up a dictionary of more than a mebibyte and go on with the strings themselves,
+    which no metadata say: those take more room than numbers.
+    """
+    if not any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings):
+        return False
+    return bool(chunk.total_uncompressed_size <= _DICTIONARY + _NUMBER * chunk.num_values)
+
+
+def _typed(table: Any, schema: Any) -> Any:
+    """The columns under the types of a schema; encoded strings stay so."""
+    fields = [
+        f.with_type(_ENCODED) if c.type == _ENCODED else f
+        for f, c in zip(schema, table.columns, strict=True)
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def _chunks(table: Any) -> Iterator[Any]:
+    if not table.num_columns:
+        yield columns_of([], table.schema, table.num_rows)
+        return
+    for batch in table.to_batches():
+        columns = [null_as_word(column) for column in batch.columns]
+        batch = pa.RecordBatch.from_arrays(columns, batch.schema.names)
+        for start in range(0, batch.num_rows, CHUNK):
+            yield batch.slice(start, CHUNK)
+
+
+def null_as_word(column: Any) -> Any:
+    """A column whose nulls, if it is encoded, are a word as the others are."""
+    if not is_encoded(column) or not column.null_count:
+        return column
+    words = pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
+    return pa.DictionaryArray.from_arrays(column.indices.fill_null(len(words) - 1), words)

@@ -1,0 +1,116 @@
+"""Joins with tables that the tasks which read a stream's files can do as they read.
+
+    Select                                   ReadFiles
+    +- BroadcastHashJoin                       looking up [keys] in table
+       :- Select
+       :  +- ReadSource
+       +- BroadcastExchange
+          +- Select
+             +- ReadTable
+
+Spark gives every task the whole table there, too. Here a task reads it from its files, and keeps
+it for the batches that follow.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ....physical.exchange import BroadcastExchangeExec
+from ....physical.joins import BroadcastHashJoinExec
+from ....planner.model.expressions.core import Alias, Expression, to_attribute
+from ....planner.model.schemas.types import (
+    STRING,
+    DateType,
+    DecimalType,
+    IntegralType,
+    TimestampNTZType,
+    TimestampType,
+)
+from ..nodes import AsIs, LookUp, ReadTable, RuntimeNode, Select
+from .merge_selects import combined
+
+_Kept = Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]
+_KEPT: dict[tuple[str, str], _Kept] = {
+    ("Inner", "BuildRight"): "Inner",
+    ("Inner", "BuildLeft"): "Inner",
+    ("LeftOuter", "BuildRight"): "LeftOuter",
+    ("RightOuter", "BuildLeft"): "LeftOuter",
+    ("LeftSemi", "BuildRight"): "LeftSemi",
+    ("LeftAnti", "BuildRight"): "LeftAnti",
+}
+"""What becomes of the stream's rows, by the join's type and the side that is the table."""
+_KEYS = (IntegralType, DateType, TimestampType, TimestampNTZType, DecimalType)
+"""The types, besides plain strings, whose values are equal where Arrow finds them equal."""
+
+
+def over_lowest(select: Select) -> Select | None:
+    """A select over what stands below the selects below it; None: they cannot be put together."""
+    while isinstance(select.child, Select):
+        one = combined(select, select.child)
+        if one is None:
+            return None
+        select = one
+    return select
+
+
+def looked_up(rows: Select) -> tuple[LookUp, Select, tuple[Expression, ...]] | None:
+    """A select over a join with a table, taken apart; None: it is none, or the engine's to do.
+
+    Returns:
+        The look-up; the select that gives it its rows, over what stands below; the conditions that
+        the joined rows must fulfil.
+    """
+    node = rows.child
+    if not isinstance(node, AsIs) or not isinstance(node.operator, BroadcastHashJoinExec):
+        return None
+    join = node.operator
+    kept = _KEPT.get((join.join_type, join.build_side))
+    if kept is None or join.null_aware or (join.condition is not None and kept != "Inner"):
+        return None
+    sides = list(zip(node.inputs, (join.left_keys, join.right_keys), strict=True))
+    (built, table_keys), (stream, keys) = sides if join.build_side == "BuildLeft" else sides[::-1]
+    table = _table(built)
+    if table is None or not all(_compares_alike(key) for key in (*keys, *table_keys)):
+        return None
+    conditions = (*(() if join.condition is None else (join.condition,)), *rows.conditions)
+    needed = {id_ for e in (*conditions, *rows.columns) for id_ in e.references}
+    columns = tuple(a for a in stream.output if a.expr_id in needed)
+    found = tuple(c for c in table.columns if to_attribute(c).expr_id in needed)
+    below = over_lowest(Select(child=stream, columns=(*columns, *_named(keys))))
+    keyed = combined(Select(child=table, columns=_named(table_keys)), table)
+    if below is None or keyed is None:
+        return None
+    assert isinstance(table.child, ReadTable)
+    width = len(columns)
+    look_up = LookUp(
+        name=table.child.name,
+        attributes=table.child.attributes,
+        given=table.conditions,
+        found=found,
+        table_keys=keyed.columns,
+        join_type=kept,
+        conditions=below.conditions,
+        columns=below.columns[:width],
+        keys=below.columns[width:],
+    )
+    return look_up, below, conditions
+
+
+def _table(node: RuntimeNode) -> Select | None:
+    """The rows of a broadcast side as a select over a table; None: they are more than that."""
+    if not isinstance(node, AsIs) or not isinstance(node.operator, BroadcastExchangeExec):
+        return None
+    (rows,) = node.inputs
+    table = over_lowest(
+        rows if isinstance(rows, Select) else Select(child=rows, columns=rows.output)
+    )
+    return table if table is not None and isinstance(table.child, ReadTable) else None
+
+
+def _named(keys: tuple[Expression, ...]) -> tuple[Alias, ...]:
+    return tuple(Alias(child=key, name="key") for key in keys)
+
+
+def _compares_alike(key: Expression) -> bool:
+    return key.data_type == STRING or isinstance(key.data_type, _KEYS)
