@@ -41,7 +41,7 @@ from .plan.facts import Reader
 from .progress import Durations, StreamingQueryProgress
 from .sinks import Sink
 from .sources import Source
-from .sources.parquet import ParquetBatch, reads_plainly
+from .sources.parquet import ENABLED, ParquetBatch, files_of, reads_plainly
 from .sources.tables import Table
 from .state_files import (
     check_state_files,
@@ -338,14 +338,21 @@ class MicroBatchExecution:
         """The files of the sources and tables whose rows tasks may read without Spark."""
         found: dict[str, ParquetBatch] = {}
         for name, source, start, end in self._ranges(position):
-            if end is not None and start != end:
-                files = source.batch_files(start, end)
-                if files is not None and self._reads_plainly:
-                    found[name] = files
+            if end is None or start == end:
+                continue
+            reader = self._readers.get(name)
+            if reader is not None and reader.here and self._scans:
+                found[name] = files_of(source.batch_paths(start, end), reader.schema)
+            elif self._reads_plainly and (files := source.batch_files(start, end)) is not None:
+                found[name] = files
         if found:
             tables = ((name, files.now()) for name, files in self._table_files.items())
             found |= {name: files for name, files in tables if files is not None}
         return found
+
+    @cached_property
+    def _scans(self) -> bool:
+        return self.engine.setting(ENABLED, "true").lower() == "true"
 
     @cached_property
     def _reads_plainly(self) -> bool:

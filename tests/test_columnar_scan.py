@@ -220,6 +220,20 @@ QUERIES = {
         "WHERE n > -40 AND day < DATE '2026-01-03' GROUP BY 1, 2",
         "update",
     ),
+    "sliding": (
+        f"SELECT window(ts, '10 seconds', '4 seconds') AS w, key, count(n) AS c, max(day) AS d "
+        f"{LATE} WHERE n > -40 GROUP BY 1, 2",
+        "append",
+    ),
+    "sliding sums": (
+        f"SELECT window(ts, '10 seconds', '5 seconds') AS w, upper(key) AS k, sum(x) AS s {LATE} "
+        "GROUP BY 1, 2",
+        "append",
+    ),
+    "rollup": (
+        "SELECT key, id, count(*) AS c, sum(n) AS s FROM STREAM events GROUP BY ROLLUP(key, id)",
+        "update",
+    ),
     "deduplicate": (f"SELECT DISTINCT ON (key, ts) key, ts {LATE}", "append"),
     "update": ("SELECT day, id, n, count(*) AS c, sum(id) AS s FROM STREAM events GROUP BY 1, 2, 3",
                "update"),

@@ -150,7 +150,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     original = Batch.run_kernel_over_files
 
     def counted(self: Batch, node: Any) -> Any:
-        found.append(sum(len(files.lookups) for files in node.inputs))
+        found.append(sum(len(files.steps) for files in node.inputs))
         return original(self, node)
 
     monkeypatch.setattr(Batch, "run_kernel_over_files", counted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -164,7 +164,7 @@ class Batch:
         scans = tuple(scan_of(one, self.context) for one in files)
         spec = replace(self._kernel_spec(node), scans=scans)
         frame = self.engine.spark.range(0, spec.tasks, 1, spec.tasks)
-        return self._run(frame, node, spec, tuple(one.node_id for one in files))
+        return self._run(frame, node, spec, files)
 
     def _kernel_spec(self, node: Kernel) -> TaskSpec:
         return replace(
@@ -179,14 +179,18 @@ class Batch:
         frame: DataFrame,
         node: Kernel,
         spec: TaskSpec,
-        watermarks: tuple[str | None, ...] = (),
+        files: Sequence[ReadFiles] = (),
     ) -> DataFrame:
         # Rows without columns would get lost on their way.
         one_action = self.context.one_action and len(spec.names) > 0
         made, reports = self.engine.run_kernel(frame, node, spec, one_action=one_action)
         assert node.operator is not None
         operator = KernelOperator(
-            node=node.operator, spec=spec, told=reports, watermarks=watermarks
+            node=node.operator,
+            spec=spec,
+            told=reports,
+            watermarks=tuple(one.node_id for one in files),
+            counted=tuple(one.name if one.counted else None for one in files),
         )
         self._operators.append(operator)
         return made
@@ -278,7 +282,8 @@ class Batch:
             counted={
                 name: int(values["rows"]) for name, values in _read(self._counts, deadline).items()
             }
-            | self._counted_by_watermarks(stats),
+            | self._counted_by_watermarks(stats)
+            | {name: n for operator in self._operators for name, n in operator.rows_read.items()},
         )
         return True
 

@@ -29,6 +29,7 @@ from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS
+from ..kernels.row_order import row_by_row
 from ..kernels.table_look_up import forget_tables
 from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
@@ -41,7 +42,7 @@ from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_s
 from .embedded_processes import TaskProcesses
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
-from .evaluating import evaluator, pushed_filters, row_by_row
+from .evaluating import evaluator, pushed_filters
 from .local_rows import ComingRows, LocalRows, Over, Part, Rows, dataframe, each, united
 from .placing import placing
 from .python_calls import PythonCalls

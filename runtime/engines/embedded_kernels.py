@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from os import cpu_count
 from typing import Any
 
 from ..kernels.early_groups import EarlyGroups
-from ..kernels.kernel import Input, concat
-from ..kernels.parquet_files import CHUNK, ScanFile, row_groups
+from ..kernels.kernel import Input
+from ..kernels.parquet_files import ScanFile
 from ..kernels.placed_rows import KeysOf, PlacedRows, placed, taken
 from ..kernels.reports import TaskReport
+from ..kernels.row_order import in_chunks
 from ..kernels.scan import Chunk, Scan, SeenTimes, scan_part
 from ..kernels.task import (
     StartedTask,
@@ -53,22 +54,22 @@ class ArrivedRows:
 
     def take(self, batches: Iterable[Any]) -> None:
         """Take in a partition that the engine has computed."""
-        for batch in batches if self._early is None else _in_chunks(batches):
+        for batch in batches if self._early is None else in_chunks(batches):
             if not batch.num_rows:
                 continue
             self._keep(self._dealt(list(batch.columns), batch.num_rows, self._keys_in(batch)))
 
     def scan(self, scans: Sequence[Scan]) -> None:
-        """Read files, several row groups at a time."""
+        """Read files, several parts at a time."""
         units = [
             (number, file, part)
             for number, scan in enumerate(scans)
             for file in scan.files
-            for part in range(row_groups(file))
+            for part in scan.reader.parts(file)
         ]
         self.seen = [SeenTimes() for _ in scans]
 
-        def read(unit: tuple[int, ScanFile, int]) -> list[tuple[int, Dealt, SeenTimes]]:
+        def read(unit: tuple[int, ScanFile, Any]) -> list[tuple[int, Dealt, SeenTimes]]:
             number, file, part = unit
             chunks = scan_part(scans[number], file, part, grouped=self._early is not None)
             return [(number, self._scanned(chunk), chunk.seen) for chunk in chunks]
@@ -105,20 +106,6 @@ class ArrivedRows:
         """All rows of a task, and what takes them."""
         parts, self._parts[task] = self._parts[task], []
         return arrived_input(self._spec, self._early, parts)
-
-
-def _in_chunks(batches: Iterable[Any]) -> Iterator[Any]:
-    """Rows as they come, in batches of about CHUNK rows."""
-    waiting: list[Any] = []
-    count = 0
-    for batch in batches:
-        waiting.append(batch)
-        count += batch.num_rows
-        if count >= CHUNK:
-            yield concat(waiting)
-            waiting, count = [], 0
-    if waiting:
-        yield concat(waiting)
 
 
 def run_without_state(spec: TaskSpec, arrived: ArrivedRows) -> list[list[Any]]:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
@@ -39,12 +35,3 @@ def pushed_filters(
         used = frozenset(places[id_] for id_ in condition.references)
         found.append(PushedFilter(used, computed))
     return tuple(found)
-
-
-def row_by_row(results: Sequence[Sequence[Any]]) -> Sequence[Any]:
-    """Columns of all that is made of a row, then of the next: `first` and lists see the order."""
-    if len(results) == 1:
-        return results[0]
-    rows = len(results[0][0])
-    order = pa.array(np.arange(len(results) * rows).reshape(len(results), rows).T.ravel())
-    return [pa.concat_arrays(parts).take(order) for parts in zip(*results, strict=True)]

@@ -29,12 +29,14 @@ class RunningOperator(ABC):
         spec: what its tasks got.
         reports: what each of them did, once `collect` has been called.
         watermarks: per scan of the tasks, the `node_id` of the EventTimeWatermark that observes it.
+        counted: per scan the source whose rows it counts; None: it counts none.
     """
 
     node: StateStoreWriter
     spec: TaskSpec
     reports: tuple[TaskReport, ...] = ()
     watermarks: tuple[str | None, ...] = ()
+    counted: tuple[str | None, ...] = ()
 
     @abstractmethod
     def collect(self, deadline: float, *, whole: bool) -> bool:
@@ -52,6 +54,15 @@ class RunningOperator(ABC):
             if watermark is not None:
                 parts = (report.seen[scan] for report in self.reports)
                 yield watermark, EventTimeStats.of(reduce(SeenTimes.with_seen, parts, SeenTimes()))
+
+    @property
+    def rows_read(self) -> dict[str, int]:
+        """The rows that the tasks read themselves, by the source, where they count them."""
+        return {
+            name: sum(report.seen[scan].rows for report in self.reports)
+            for scan, name in enumerate(self.counted)
+            if name is not None
+        }
 
     @cached_property
     def next_version(self) -> StateVersion:

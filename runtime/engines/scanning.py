@@ -9,12 +9,16 @@ import pyarrow as pa
 
 from ...planner.model.expressions.core import Expression, without_alias
 from ..arrow_types import arrow_type
-from ..kernels.scan import Scan
+from ..kernels.expressions.compile import compile_program
+from ..kernels.parquet_files import ParquetReader
+from ..kernels.readers.own_reader import OwnReader
+from ..kernels.row_copies import Order, RowCopies
+from ..kernels.scan import RowReader, Scan, ScanStep
 from ..kernels.table_look_up import KeyedTable, TableLookUp
-from ..plan.nodes import Columns, LookUp, ReadFiles
+from ..plan.nodes import Columns, Copies, LookUp, ReadFiles
 from ..sources.parquet import with_origins
 from .context import BatchContext
-from .evaluating import evaluator
+from .evaluating import evaluator, pushed_filters
 
 
 def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
@@ -27,10 +31,10 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
     if files.origins:
         paths = with_origins(paths, found.sizes, context.cores)
     below, conditions = files.used, files.before
-    lookups = []
-    for one in files.lookups:
-        lookups.append(_look_up(one, below, conditions, context))
-        below, conditions = one.output, ()
+    steps = []
+    for step in files.steps:
+        steps.append(_step(step, below, conditions, context))
+        below, conditions = step.output, ()
     hashed = [without_alias(e) for e in files.hashed]
     others: list[Expression] = []
     places: list[int] = []
@@ -42,27 +46,58 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
             others.append(column)
     return Scan(
         files=paths,
-        schema=_schema(files.used),
+        reader=_reader(files, context),
         keys=evaluator(files.hashed, below, (*conditions, *files.conditions)),
         columns=evaluator(others, below, ()),
         places=tuple(places),
         time=time,
         origins=files.origins,
-        lookups=tuple(lookups),
+        counted=files.counted,
+        steps=tuple(steps),
     )
 
 
-def _look_up(
-    one: LookUp, below: Columns, conditions: Sequence[Expression], context: BatchContext
-) -> TableLookUp:
+def _reader(files: ReadFiles, context: BatchContext) -> RowReader:
+    reader = context.readers.get(files.name)
+    if files.read is None or reader is None:
+        return ParquetReader(_schema(files.used))
+    ids = [a.expr_id for a in files.attributes]
+    given = None
+    if files.given and compile_program((), files.read, files.given) is not None:
+        given = evaluator((), files.read, files.given)
+    return OwnReader(
+        format=reader.format,
+        schema=pa.schema([(f.name, arrow_type(f.data_type)) for f in reader.schema.fields]),
+        columns=tuple(ids.index(a.expr_id) for a in files.read),
+        options=tuple(reader.options.items()),
+        time_zone=context.conf.time_zone,
+        filters=pushed_filters(files.given, files.read),
+        given=given,
+    )
+
+
+def _step(
+    step: LookUp | Copies,
+    below: Columns,
+    conditions: Sequence[Expression],
+    context: BatchContext,
+) -> ScanStep:
+    conditions = (*conditions, *step.conditions)
+    if isinstance(step, Copies):
+        # What copies share is computed once, and is one column.
+        values = list(dict.fromkeys(map(without_alias, step.computed)))
+        places = {value: place for place, value in enumerate(values)}
+        copies = tuple(tuple(places[without_alias(e)] for e in copy) for copy in step.copies)
+        order: Order = "rows" if step.in_order else "apart" if step.differ else "copies"
+        return RowCopies(evaluator(values, below, conditions), copies, order)
     table = KeyedTable(
-        files=context.files[one.name].files,
-        schema=_schema(one.used),
-        columns=evaluator((*one.found, *one.table_keys), one.used, one.given),
-        width=len(one.found),
+        files=context.files[step.name].files,
+        schema=_schema(step.used),
+        columns=evaluator((*step.found, *step.table_keys), step.used, step.given),
+        width=len(step.found),
     )
-    rows = evaluator((*one.columns, *one.keys), below, (*conditions, *one.conditions))
-    return TableLookUp(table=table, rows=rows, width=len(one.columns), join_type=one.join_type)
+    rows = evaluator(step.computed, below, conditions)
+    return TableLookUp(table, rows, len(step.columns), step.join_type)
 
 
 def _schema(columns: Columns) -> Any:

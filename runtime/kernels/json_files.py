@@ -20,7 +20,7 @@ from .json_errors import BadValue, Uncertain
 from .json_filters import PushedFilter
 from .json_lines import LineReader
 from .json_times import timestamps
-from .readers.line_files import BATCH, blocks
+from .readers.line_files import BATCH, WHOLE, FilePart, blocks
 
 _FEW = 512
 """So few lines are read one by one, not divided further."""
@@ -49,8 +49,9 @@ def read_json(
     options: Mapping[str, str],
     time_zone: str,
     filters: Sequence[PushedFilter] = (),
+    part: FilePart = WHOLE,
 ) -> Iterator[Any]:
-    """Read a file of JSON lines.
+    """Read a file of JSON lines, or a part of one.
 
     Args:
         path: the file, in UTF-8; compressed if its name says so.
@@ -60,6 +61,7 @@ def read_json(
         time_zone: the session's.
         filters: the conditions that Spark's reader is given. They stay to be fulfilled: only the
             records are left out of which Spark does not read the end.
+        part: which lines to read.
 
     Yields:
         Record batches of at most 65,536 rows, all columns nullable.
@@ -69,14 +71,12 @@ def read_json(
             (`STATEPLAN_NOT_EXACT`), and a malformed one in FAILFAST mode.
     """
     mode = next((value for name, value in options.items() if name.lower() == "mode"), "PERMISSIVE")
-    lines = LineReader(list(schema), mode.upper(), time_zone, path, filters)
+    lines = LineReader(list(schema), mode.upper(), time_zone, path, filters, start=part.start)
     reader = BlockReader(schema, lines, time_zone)
-    number = 1
-    for block in blocks(path):
-        for batch in reader.batches(block, number):
+    for block in blocks(path, part=part):
+        for batch in reader.batches(block):
             for start in range(0, batch.num_rows, BATCH):
                 yield batch.slice(start, BATCH)
-        number += _line_count(block)
 
 
 UNLIKE = (_Unlike, BadValue, Uncertain, pa.ArrowException, OverflowError)
@@ -95,6 +95,7 @@ class BlockReader:
         self._zone = zone
         kinds = [_read_as(field.type) for field in schema]
         self._failures = 0
+        self._line = 1
         self.whole = None not in kinds
         if self.whole:
             fields = list(zip(schema.names, kinds, strict=True)) or [_NO_FIELD]
@@ -102,14 +103,14 @@ class BlockReader:
                 explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"
             )
 
-    def batches(self, block: bytes, number: int) -> Iterator[Any]:
-        """The batches of a block that begins with a line of the file."""
+    def batches(self, block: bytes) -> Iterator[Any]:
+        """The batches of a block: the lines that follow those of the blocks before."""
         self._failures = min(self._failures, _FAILURES - 1)
-        yield from self._divide(block, number)
+        yield from self._divide(block)
 
-    def _divide(self, block: bytes, number: int) -> Iterator[Any]:
+    def _divide(self, block: bytes) -> Iterator[Any]:
         if not self.whole or self._failures >= _FAILURES:
-            yield from self._one_by_one(block, number)
+            yield from self._one_by_one(block)
             return
         try:
             batch = self.as_block(block)
@@ -117,14 +118,14 @@ class BlockReader:
             self._failures += 1
         else:
             self._failures = 0
+            self._line += batch.num_rows
             yield batch
             return
         if _line_count(block) <= _FEW:
-            yield from self._one_by_one(block, number)
+            yield from self._one_by_one(block)
             return
         for part in _parts(block):
-            yield from self._divide(part, number)
-            number += _line_count(part)
+            yield from self._divide(part)
 
     def as_block(self, block: bytes) -> Any:
         """The record batch of a block.
@@ -151,12 +152,13 @@ class BlockReader:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
-    def _one_by_one(self, block: bytes, number: int) -> Iterator[Any]:
+    def _one_by_one(self, block: bytes) -> Iterator[Any]:
         rows = []
         lines = block.split(b"\n")
         lines.pop()
-        for place, line in enumerate(lines):
-            rows += self._lines.rows(line, number + place)
+        for line in lines:
+            rows += self._lines.rows(line, self._line)
+            self._line += 1
             if len(rows) >= BATCH:
                 yield self._batch(rows)
                 rows = []

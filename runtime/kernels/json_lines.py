@@ -14,6 +14,7 @@ from .json_errors import BadValue, Partial, Uncertain
 from .json_filters import PushedFilter, SkippedRecords
 from .json_malformed import malformed
 from .json_values import reader_of, skip, space, struct_reader
+from .readers.line_files import lines_before
 
 _BOM = b"\xef\xbb\xbf"
 _LONG = 1000
@@ -35,6 +36,7 @@ class LineReader:
         copied: see `struct_reader`.
         by_path: as get_json_object reads, for which an error anywhere is no value at all, and a
             name's first value counts.
+        start: with which byte of the file the lines begin.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class LineReader:
         *,
         copied: bool = False,
         by_path: bool = False,
+        start: int = 0,
     ) -> None:
+        self._start = start
         self._by_path = by_path
         self._partial = Partial()
         self._fields = fields
@@ -63,7 +67,7 @@ class LineReader:
 
         Args:
             line: a line without its end.
-            number: which line of the file it is, from 1.
+            number: which line of those that are read it is, from 1.
 
         Raises:
             KernelError: it is malformed, in FAILFAST mode; or nobody knows what Spark makes of it
@@ -183,6 +187,7 @@ class LineReader:
             at = space(text, at + 1)
 
     def _failure(self, number: int, reason: str) -> KernelError:
+        number += lines_before(self._path, self._start)
         return not_exact(
             f"Line {number} of '{self._path}' {reason} and is not read as Spark would here."
         )

@@ -43,11 +43,29 @@ class ScanFile:
     written_ns: int = 0
 
 
-def row_groups(file: ScanFile) -> int:
-    """How many parts of a file can be read apart; 1 where that cannot be told."""
-    with contextlib.suppress(OSError, pa.ArrowException):
-        return int(parquet.read_metadata(file.path).num_row_groups)
-    return 1
+@dataclass(frozen=True)
+class ParquetReader:
+    """Reads Parquet files.
+
+    Attributes:
+        schema: the columns to read, by their names in the files, under their exact types.
+    """
+
+    schema: Any
+
+    def parts(self, file: ScanFile) -> Sequence[int]:
+        """A file's row groups; of one that cannot be opened the first."""
+        with contextlib.suppress(OSError, pa.ArrowException):
+            return range(int(parquet.read_metadata(file.path).num_row_groups))
+        return [0]
+
+    def batches(self, file: ScanFile, part: int | None = None) -> Iterator[Any]:
+        """A file's rows, some at a time, or those of one row group.
+
+        Raises:
+            SourceError: as `file_batches`.
+        """
+        return file_batches(self.schema, file, part)
 
 
 def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterator[Any]:

@@ -116,6 +116,10 @@ def _hashed(keys: list[Any] | None, count: int) -> tuple[Int32, Int64]:
 
 def batch_of(columns: list[Any], count: int) -> Any:
     """Columns that travel, as a record batch; strings are not encoded in it."""
-    columns = [decoded(column) for column in columns]
+    return passing([decoded(column) for column in columns], count)
+
+
+def passing(columns: list[Any], count: int) -> Any:
+    """Columns as they are, as a record batch."""
     schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)])
     return columns_of(columns, schema, count)

@@ -1,4 +1,4 @@
-"""Rows that a task reads from Parquet files for itself: they never are rows of an engine's.
+"""Rows that a task reads from files for itself: they never are rows of an engine's.
 
 Every task of an operator reads all files and keeps the rows whose place is its own. There is no
 exchange, and with few tasks reading twice takes a tenth of the time of exchanging once.
@@ -6,9 +6,9 @@ exchange, and with few tasks reading twice takes a tenth of the time of exchangi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,28 @@ from .early_groups import EarlyGroups, encoded_where_repeated
 from .expressions.evaluator import Evaluator
 from .expressions.vectors import decoded
 from .hashing import hashes_of, places_of
-from .parquet_files import ScanFile, file_batches
+from .parquet_files import ScanFile
 from .placed_rows import PlacedRows, batch_of, placed_by_codes, taken
+from .row_copies import RowCopies
 from .table_look_up import TableLookUp
+
+
+class RowReader(Protocol):
+    """Reads the files of a source."""
+
+    def parts(self, file: ScanFile) -> Sequence[Any]:
+        """The parts in which several tasks may read a file."""
+
+    def batches(self, file: ScanFile, part: Any = None) -> Iterator[Any]:
+        """The rows of a file, or of a part, as record batches.
+
+        Raises:
+            SourceError, KernelError: it cannot be read.
+        """
+
+
+ScanStep = TableLookUp | RowCopies
+"""Makes other rows of those that are read."""
 
 
 @dataclass(frozen=True)
@@ -30,40 +49,58 @@ class Scan:
 
     Attributes:
         files: in the order of their rows.
-        schema: the columns to read, by their names in the files, under their exact types.
-        lookups: the tables that the rows are joined with, one after the other.
+        reader: reads them.
+        steps: what becomes of the rows on the way, one after the other.
         keys: of the rows that fulfil all conditions by then, what is hashed.
         columns: of such rows, what travels to the kernel and is no key.
         places: per column that travels, which key it is, or which of `columns` behind all keys.
         time: of the rows that an EventTimeWatermark observes, their event times; None: none does.
         origins: whether the kernel asks where rows come from.
+        counted: whether the rows that the reader gives are counted.
     """
 
     files: tuple[ScanFile, ...]
-    schema: Any
+    reader: RowReader
     keys: Evaluator
     columns: Evaluator
     places: tuple[int, ...]
     time: Evaluator | None = None
     origins: bool = False
-    lookups: tuple[TableLookUp, ...] = ()
+    counted: bool = False
+    steps: tuple[ScanStep, ...] = ()
 
-    def joined(self, batch: Any) -> Iterator[Any]:
-        """Rows of a file with what they match in all tables, some at a time."""
-        batches = iter([batch])
-        for one in self.lookups:
-            batches = one.over(batches)
+    def seen(self, batch: Any) -> SeenTimes:
+        """What is observed of rows of a file, and how many they are."""
+        seen = SeenTimes(rows=batch.num_rows if self.counted else 0)
+        return seen if self.time is None else seen.with_times(self.time.evaluate(batch)[0])
+
+    def made(self, batch: Any, *, encoded: bool) -> Iterator[Any]:
+        """What the steps make of rows of a file, some at a time.
+
+        Args:
+            batch: the rows.
+            encoded: whether strings that repeat are to be encoded where keys may be made of them.
+        """
+        first = self.steps[0].rows if self.steps else self.keys
+        batches = iter([_with_words(first, batch) if encoded else batch])
+        for step in self.steps:
+            batches = step.over(batches)
         return batches
 
 
 @dataclass(frozen=True)
 class SeenTimes:
-    """Event times in milliseconds, null ones as 0: how many, least, greatest and sum."""
+    """Event times in milliseconds, null ones as 0: how many, least, greatest and sum.
+
+    Attributes:
+        rows: how many rows were read, where these are counted.
+    """
 
     count: int = 0
     min_ms: int = 0
     max_ms: int = 0
     sum_ms: int = 0
+    rows: int = 0
 
     def with_times(self, column: Any) -> SeenTimes:
         """These and the times of a timestamp column."""
@@ -78,13 +115,15 @@ class SeenTimes:
 
     def with_seen(self, other: SeenTimes) -> SeenTimes:
         """These and others."""
+        rows = self.rows + other.rows
         if not self.count or not other.count:
-            return self if self.count else other
+            return replace(self if self.count else other, rows=rows)
         return SeenTimes(
             self.count + other.count,
             min(self.min_ms, other.min_ms),
             max(self.max_ms, other.max_ms),
             self.sum_ms + other.sum_ms,
+            rows,
         )
 
 
@@ -111,14 +150,11 @@ def scan_rows(
     """
     seen = SeenTimes()
     found: list[PlacedRows] = []
-    batches = ((file, batch) for file in scan.files for batch in file_batches(scan.schema, file))
+    batches = ((file, batch) for file in scan.files for batch in scan.reader.batches(file))
     for number, (file, batch) in enumerate(batches):
-        if scan.time is not None and number % tasks == task:
-            (times,) = scan.time.evaluate(batch)
-            seen = seen.with_times(times)
-        for rows in scan.joined(batch):
-            if early is not None:
-                rows = _with_words(scan, rows)
+        if number % tasks == task:
+            seen = seen.with_seen(scan.seen(batch))
+        for rows in scan.made(batch, encoded=early is not None):
             keys, kept = scan.keys.select(rows, encoded=True)
             count = rows.num_rows if kept is None else kept.true_count
             if early is not None:
@@ -162,9 +198,9 @@ def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]
     return [given[place] for place in scan.places]
 
 
-def _with_words(scan: Scan, batch: Any) -> Any:
-    """A chunk whose strings, where keys are made of them, are encoded if that pays."""
-    read = scan.keys.program.read_by_results
+def _with_words(program: Evaluator, batch: Any) -> Any:
+    """A chunk whose strings, where results are made of them, are encoded if that pays."""
+    read = program.program.read_by_results
     columns = [encoded_where_repeated(c) if i in read else c for i, c in enumerate(batch.columns)]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names) if columns else batch
 
@@ -188,8 +224,8 @@ class Chunk:
     origin: int
 
 
-def scan_part(scan: Scan, file: ScanFile, part: int, *, grouped: bool) -> Iterator[Chunk]:
-    """The rows of one row group of a file: where all tasks are in one process.
+def scan_part(scan: Scan, file: ScanFile, part: Any, *, grouped: bool) -> Iterator[Chunk]:
+    """The rows of one part of a file: where all tasks are in one process.
 
     Args:
         scan: what to read.
@@ -199,14 +235,9 @@ def scan_part(scan: Scan, file: ScanFile, part: int, *, grouped: bool) -> Iterat
     Raises:
         SourceError, KernelError: as `scan_rows`.
     """
-    for batch in file_batches(scan.schema, file, part):
-        seen = SeenTimes()
-        if scan.time is not None:
-            (times,) = scan.time.evaluate(batch)
-            seen = seen.with_times(times)
-        for rows in scan.joined(batch):
-            if grouped:
-                rows = _with_words(scan, rows)
+    for batch in scan.reader.batches(file, part):
+        seen = scan.seen(batch)
+        for rows in scan.made(batch, encoded=grouped):
             keys, kept = scan.keys.select(rows, encoded=True)
             count = rows.num_rows if kept is None else kept.true_count
             columns = _travelling(scan, rows, kept, keys)

@@ -22,6 +22,7 @@ from .expressions.evaluator import Evaluator
 from .expressions.vectors import is_encoded
 from .pairs import Partners
 from .parquet_files import ScanFile, file_batches, null_as_word
+from .placed_rows import passing
 
 _KEPT_TABLES = 8
 _LOADING = threading.Lock()
@@ -79,7 +80,7 @@ class TableLookUp:
         kept = values[: self.width]
         if self.join_type in ("LeftSemi", "LeftAnti"):
             matched = numbers >= 0 if self.join_type == "LeftSemi" else numbers < 0
-            yield _batch(_taken(kept, np.flatnonzero(matched), count), int(matched.sum()))
+            yield passing(_taken(kept, np.flatnonzero(matched), count), int(matched.sum()))
             return
         rows = np.arange(count, dtype=np.int64)
         if self.join_type == "Inner":
@@ -92,7 +93,7 @@ class TableLookUp:
             pairs = Partners(rows, starts, sizes).pairs()
         for here, there in pairs:
             found = (column.take(pa.array(there)) for column in table.columns)
-            yield _batch([*_taken(kept, here, count), *found], len(here))
+            yield passing([*_taken(kept, here, count), *found], len(here))
 
 
 @dataclass(frozen=True)
@@ -242,8 +243,3 @@ def _taken(columns: Sequence[Any], rows: Int64, count: int) -> list[Any]:
         return list(columns)
     places = pa.array(rows)
     return [column.take(places) for column in columns]
-
-
-def _batch(columns: list[Any], count: int) -> Any:
-    schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)])
-    return columns_of(columns, schema, count)

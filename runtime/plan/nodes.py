@@ -22,7 +22,13 @@ from operator import is_
 from typing import ClassVar, Literal
 
 from ...physical.plan import SparkPlan, StateStoreWriter
-from ...planner.model.expressions.core import AttributeReference, Expression, to_attribute
+from ...planner.model.expressions.core import (
+    AttributeReference,
+    Expression,
+    to_attribute,
+    without_alias,
+)
+from ...planner.model.expressions.core import Literal as Constant
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.frozen import dataclass
 from ...planner.model.lazy import cached_property
@@ -110,7 +116,7 @@ class LookUp:
             rows with one, `LeftAnti` those without.
         conditions: what rows must fulfil to be looked up.
         columns: what is kept of rows.
-        keys: what they are looked up by; like the two before over what is read below.
+        keys: what they are looked up by; like the two before over what comes in.
     """
 
     name: str
@@ -133,20 +139,72 @@ class LookUp:
         """The table's columns that are read."""
         return _used(self.attributes, (*self.given, *self.found, *self.table_keys))
 
+    @property
+    def computed(self) -> tuple[Expression, ...]:
+        """What is computed of the rows that come in."""
+        return *self.columns, *self.keys
+
+    def over(self, conditions: Sequence[Expression], computed: Sequence[Expression]) -> LookUp:
+        """The same look-up of rows that are given otherwise."""
+        width = len(self.columns)
+        columns, keys = tuple(computed[:width]), tuple(computed[width:])
+        return replace(self, conditions=tuple(conditions), columns=columns, keys=keys)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Each row several times, as an Expand gives them.
+
+    Attributes:
+        conditions: what rows must fulfil.
+        computed: the columns of all copies, one copy after the other.
+        output: the columns of each.
+        in_order: whether all copies of a row must come before those of the next.
+    """
+
+    conditions: tuple[Expression, ...]
+    computed: tuple[Expression, ...]
+    output: Columns
+    in_order: bool = False
+
+    @property
+    def copies(self) -> tuple[tuple[Expression, ...], ...]:
+        """The columns of each copy."""
+        width = len(self.output)
+        starts = range(0, len(self.computed), width)
+        return tuple(self.computed[i : i + width] for i in starts)
+
+    @property
+    def differ(self) -> bool:
+        """Whether no two copies are ever the same: those of grouping sets have numbers."""
+        for values in zip(*self.copies, strict=True):
+            plain = set(map(without_alias, values))
+            if len(plain) == len(values) and all(isinstance(v, Constant) for v in plain):
+                return True
+        return False
+
+    def over(self, conditions: Sequence[Expression], computed: Sequence[Expression]) -> Copies:
+        """The same copies of rows that are given otherwise."""
+        return replace(self, conditions=tuple(conditions), computed=tuple(computed))
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadFiles(RuntimeNode):
-    """Parquet files of a source, which the tasks of the kernel above read by themselves.
+    """Files of a source, which the tasks of the kernel above read by themselves.
 
-    Each task reads all files and keeps the rows whose place is its own.
+    Each task reads all files and keeps the rows whose place is its own, or, where all tasks are in
+    one process, they read the files together.
 
     Attributes:
         name: the source.
+        read: the columns that a reader is asked for; None: of Parquet files those that are used.
+        given: conditions that the reader is given, over these.
+        counted: whether the rows that the reader gives are counted.
         before: what rows must fulfil to be observed.
         event_time: the column that is observed, of all those rows; None: none is.
         node_id: of the EventTimeWatermark that observes it.
-        lookups: joins with tables, the one nearest the source first.
-        conditions: what rows must fulfil, besides, to be read; over the last look-up's output, or,
+        steps: what becomes of the rows on the way, the one nearest the source first.
+        conditions: what rows must fulfil, besides, to be read; over the last step's output, or,
             like `before`, over the source's columns `attributes`.
         columns: what is read, over the same.
         hashed: what the place and the hash of a row are made of.
@@ -157,10 +215,13 @@ class ReadFiles(RuntimeNode):
 
     name: str
     attributes: Columns
+    read: Columns | None = None
+    given: tuple[Expression, ...] = ()
+    counted: bool = False
     before: tuple[Expression, ...] = ()
     event_time: AttributeReference | None = None
     node_id: str | None = None
-    lookups: tuple[LookUp, ...] = ()
+    steps: tuple[LookUp | Copies, ...] = ()
     conditions: tuple[Expression, ...] = ()
     columns: tuple[Expression, ...]
     hashed: tuple[Expression, ...]
@@ -172,22 +233,24 @@ class ReadFiles(RuntimeNode):
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """What tasks compute: of the rows for each look-up, of its table, and of all that is read;
-        of what is observed."""
+        """What tasks compute: of the rows for each step, and of all that is read; of what is
+        observed, and of tables."""
         found: list[Stage] = []
         below, conditions = self.attributes, self.before
-        for one in self.lookups:
-            found.append(((*one.columns, *one.keys), below, (*conditions, *one.conditions)))
-            found.append(((*one.found, *one.table_keys), one.attributes, one.given))
-            below, conditions = one.output, ()
+        for step in self.steps:
+            found.append((step.computed, below, (*conditions, *step.conditions)))
+            below, conditions = step.output, ()
         found.append(((*self.columns, *self.hashed), below, (*conditions, *self.conditions)))
         if self.event_time is not None:
             found.append(((self.event_time,), self.attributes, self.before))
-        return tuple(found)
+        tables = (step for step in self.steps if isinstance(step, LookUp))
+        return *found, *(((*t.found, *t.table_keys), t.attributes, t.given) for t in tables)
 
     @cached_property
     def used(self) -> Columns:
         """The source's columns that are read."""
+        if self.read is not None:
+            return self.read
         values, _, conditions = self.stages[0]
         observed = () if self.event_time is None else (self.event_time,)
         return _used(self.attributes, (*values, *conditions, *observed))

@@ -17,6 +17,7 @@ from .nodes import (
     Apart,
     AsIs,
     CallPython,
+    Copies,
     Exchange,
     Expand,
     Kernel,
@@ -140,17 +141,22 @@ def _(node: Observed) -> str:
 @arguments.register
 def _(node: ReadFiles) -> str:
     observed = "" if node.event_time is None else f", observing {expression_text(node.event_time)}"
-    lookups = "".join(map(_look_up, node.lookups))
-    conditions = node.conditions if node.lookups else (*node.before, *node.conditions)
-    shown = f"{node.name} {_list(node.columns)}{_where(conditions)}"
-    return f"{shown}{observed}{lookups}, placed by {_list(node.hashed)}"
+    steps = "".join(map(_step, node.steps))
+    conditions = node.conditions if node.steps else (*node.before, *node.conditions)
+    given = f", given {_list(node.given)}" if node.given else ""
+    counted = ", counted" if node.counted else ""
+    shown = f"{node.name} {_list(node.columns)}{_where(conditions)}{given}{counted}"
+    return f"{shown}{observed}{steps}, placed by {_list(node.hashed)}"
 
 
-def _look_up(one: LookUp) -> str:
-    """A join with a table, as it stands behind what is read."""
-    rows = f"{_list(one.keys)}{_where(one.conditions)}"
-    table = f"{one.name} {_list(one.table_keys)}{_where(one.given)}"
-    return f", looking up {rows} in {table} for {_list(one.found)}, {one.join_type}"
+def _step(step: LookUp | Copies) -> str:
+    """What becomes of rows on the way, as it stands behind what is read."""
+    if isinstance(step, Copies):
+        copies = ", ".join(map(_list, step.copies))
+        return f", copied{_where(step.conditions)} as {copies} AS {_list(step.output)}"
+    rows = f"{_list(step.keys)}{_where(step.conditions)}"
+    table = f"{step.name} {_list(step.table_keys)}{_where(step.given)}"
+    return f", looking up {rows} in {table} for {_list(step.found)}, {step.join_type}"
 
 
 @arguments.register

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from ...planner.model.schemas.types import DataType
-from ..arrow_types import spark_type
+from ...planner.model.schemas.types import DataType, StructType
+from ..arrow_types import arrow_type, spark_type
 from ..engines.reader_settings import READING
 from ..kernels.parquet_files import ScanFile
 
@@ -117,6 +117,12 @@ def _written(batch: ParquetBatch | None, times: Sequence[int]) -> ParquetBatch |
         return None
     pairs = zip(batch.files, times, strict=True)
     return replace(batch, files=tuple(replace(file, written_ns=time) for file, time in pairs))
+
+
+def files_of(paths: Sequence[str], schema: StructType) -> ParquetBatch:
+    """Files that our own code reads as a reader says: all columns mean the same."""
+    types = {field.name: arrow_type(field.data_type) for field in schema.fields}
+    return ParquetBatch(tuple(ScanFile(path, 0) for path in paths), types)
 
 
 def _types(schema: Any, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from runtime_plan.queries import SCHEMAS, STORES, USERS, WATERMARK, first_plan, 
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.schemas.types import STRING
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
+from stateplan.runtime.plan.facts import Reader
 from stateplan.runtime.plan.nodes import Kernel, ReadFiles
+from stateplan.runtime.plan.passes.count_rows import count_rows
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS, read_files
+from stateplan.runtime.plan.passes.read_needed import read_needed
 
 TYPES = {field.name: field.data_type for field in parse_schema(SCHEMAS["events"]).fields}
 BY_USER = "SELECT user, count(*) AS n FROM STREAM events GROUP BY user"
@@ -59,6 +63,38 @@ def test_a_table_of_files_is_looked_up() -> None:
         "[user#1 AS key#3] where isnotnull(qty#4) AND (qty#4 > 1) in users [user#5 AS key#6] "
         "where isnotnull(user#5) for [country#0], LeftOuter, placed by "
         "[coalesce(country#0, user#1) AS _groupingexpression#2]"
+    )
+
+
+def test_an_expand_becomes_copies() -> None:
+    sql = "SELECT user, qty, count(*) AS n FROM STREAM events GROUP BY ROLLUP(user, qty)"
+    (line,) = below_kernel(first_plan(sql, "update"), facts()).split("\n")
+    assert line == (
+        "ReadFiles events [user#0, qty#1, spark_grouping_id#2L], copied as "
+        "[user#3 AS copy#4, qty#5 AS copy#6, 0 AS copy#7L], "
+        "[user#3 AS copy#8, null AS copy#9, 1 AS copy#10L], "
+        "[null AS copy#11, null AS copy#12, 3 AS copy#13L] AS "
+        "[user#0, qty#1, spark_grouping_id#2L], placed by [user#0, qty#1, spark_grouping_id#2L]"
+    )
+
+
+def test_sums_of_floats_take_copies_in_the_order_of_rows() -> None:
+    for value, in_order in (("qty", False), ("price", True)):
+        sql = f"SELECT user, qty, sum({value}) AS s FROM STREAM events GROUP BY CUBE(user, qty)"
+        (files,) = read_files(first_plan(sql, "update"), facts()).collect(ReadFiles)
+        assert [getattr(step, "in_order", None) for step in files.steps] == [in_order]
+
+
+def test_a_reader_of_our_own_is_asked_for_what_the_scan_needs_and_counts_its_rows() -> None:
+    schema = parse_schema(SCHEMAS["events"])
+    reader = Reader(format="json", schema=schema, here=True)
+    known = replace(facts(), readers={"events": reader})
+    plan = read_needed(first_plan("SELECT user, count(*) AS n FROM STREAM events WHERE qty > 1 "
+                                  "GROUP BY user", "update"), known)  # fmt: skip
+    line = below_kernel(count_rows(plan, known), known)
+    assert line == (
+        "ReadFiles events [user#0] where isnotnull(qty#1) AND (qty#1 > 1), "
+        "given [isnotnull(qty#1), (qty#1 > 1)], counted, placed by [user#0]"
     )
 
 

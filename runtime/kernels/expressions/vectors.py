@@ -137,12 +137,24 @@ def decoded(value: Value) -> Value:
 
 def joined(columns: Sequence[Any]) -> Any:
     """The parts of a column, one behind the other."""
-    if all(map(is_encoded, columns)):
-        words = columns[0].dictionary
-        if all(column.dictionary.equals(words) for column in columns):
-            numbers = pa.concat_arrays([column.indices for column in columns])
-            return pa.DictionaryArray.from_arrays(numbers, words)
+    first = next(filter(is_encoded, columns), None)
+    if first is not None:
+        words = first.dictionary
+        if not words.null_count and not all(map(is_encoded, columns)):
+            words = pa.concat_arrays([words, pa.nulls(1, words.type)])
+        numbers = [_numbers_of(column, first.dictionary, words) for column in columns]
+        if all(part is not None for part in numbers):
+            return pa.DictionaryArray.from_arrays(pa.concat_arrays(numbers), words)
     return pa.concat_arrays([decoded(column) for column in columns])
+
+
+def _numbers_of(column: Any, own: Any, words: Any) -> Any:
+    """The numbers that a column has among its own words, or nulls among all; None: neither."""
+    if is_encoded(column):
+        return column.indices if column.dictionary.equals(own) else None
+    if column.null_count < len(column):
+        return None
+    return pa.repeat(pa.scalar(pc.index(words.is_null(), True).as_py(), pa.int32()), len(column))
 
 
 def row_count(*values: Value) -> int:

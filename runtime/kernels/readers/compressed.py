@@ -69,6 +69,12 @@ _CONTENT: dict[str, Callable[[BinaryIO], Any]] = {
 _NOT_READ = (".lz4", ".snappy")  # in blocks of Hadoop's own
 
 
+def is_compressed(path: str) -> bool:
+    """Whether a file's name says that it is compressed."""
+    suffix = Path(path).suffix.lower()
+    return suffix in _CONTENT or suffix in _NOT_READ
+
+
 @contextmanager
 def opened(path: str) -> Iterator[Any]:
     """The bytes of a file, decompressed, as a binary file.

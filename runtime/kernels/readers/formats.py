@@ -14,6 +14,7 @@ from ..json_files import read_json
 from ..json_filters import PushedFilter
 from . import csv_options, orc_files
 from .csv_files import read_csv
+from .line_files import WHOLE, FilePart, parts_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,7 @@ class FileScan:
         time_zone: the session's.
         filters: the conditions that Spark's reader is given, over the needed columns. They stay to
             be fulfilled.
+        part: which lines, of a format whose files are read in parts.
     """
 
     path: str
@@ -36,6 +38,7 @@ class FileScan:
     options: Mapping[str, str]
     time_zone: str
     filters: Sequence[PushedFilter]
+    part: FilePart = WHOLE
 
 
 @dataclass(frozen=True)
@@ -48,17 +51,19 @@ class FileReader:
         read: the needed columns of a file as record batches. Raises KernelError: what Spark makes
             of the file is not known here (`STATEPLAN_NOT_EXACT`), or it is an error.
         alone: whether no engine is asked for the files that are not read here: they are refused.
+        parts: the parts in which several tasks may read a file.
     """
 
     unsupported: Callable[[StructType, Mapping[str, str]], str | None]
     read: Callable[[FileScan], Iterator[Any]]
     alone: bool = True
+    parts: Callable[[str], Sequence[FilePart]] = lambda path: [WHOLE]
 
 
 def _json(scan: FileScan) -> Iterator[Any]:
     # Spark's JSON reader never asks for the columns that it does not read.
     needed = pa.schema([scan.schema.field(place) for place in scan.columns])
-    return read_json(scan.path, needed, scan.options, scan.time_zone, scan.filters)
+    return read_json(scan.path, needed, scan.options, scan.time_zone, scan.filters, scan.part)
 
 
 def _csv(scan: FileScan) -> Iterator[Any]:
@@ -72,7 +77,7 @@ def _orc(scan: FileScan) -> Iterator[Any]:
 
 
 FILE_READERS: Mapping[str, FileReader] = {
-    "json": FileReader(json_support.unsupported, _json, alone=False),
+    "json": FileReader(json_support.unsupported, _json, alone=False, parts=parts_of),
     "csv": FileReader(csv_options.unsupported, _csv),
     "orc": FileReader(orc_files.unsupported, _orc),
 }

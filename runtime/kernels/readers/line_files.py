@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from .compressed import opened
+from .compressed import is_compressed, opened
 
-BLOCK = 4 << 20
-"""So many bytes are read at a time."""
+BLOCK = 1 << 22
+"""So many bytes are read at a time: they stay in the processor's cache."""
+PART = 16 << 20
+"""About so many bytes are read by a task of their own."""
 BATCH = 1 << 16
 """So many rows has a record batch at most."""
 _BOM = b"\xef\xbb\xbf"
 
 
-def blocks(path: str, separator: bytes | None = None) -> Iterator[bytes]:
+@dataclass(frozen=True)
+class FilePart:
+    """The lines of a file that begin with some of its bytes.
+
+    Attributes:
+        start, end: the first byte, and the first one behind them; None: to the end of the file.
+    """
+
+    start: int = 0
+    end: int | None = None
+
+
+WHOLE = FilePart()
+
+
+def parts_of(path: str) -> list[FilePart]:
+    """The parts in which several tasks may read a file: one if it is small, or compressed."""
+    size = os.path.getsize(path)
+    count = 1 if is_compressed(path) else max(1, round(size / PART))
+    ends = [size * i // count for i in range(1, count)]
+    return [FilePart(*bounds) for bounds in zip([0, *ends], [*ends, None], strict=True)]
+
+
+def lines_before(path: str, start: int) -> int:
+    """How many lines of a file begin before a byte."""
+    if not start:
+        return 0
+    with open(path, "rb") as file:
+        before = file.read(start)
+    return before.count(b"\n") + (not before.endswith(b"\n"))
+
+
+def blocks(path: str, separator: bytes | None = None, part: FilePart = WHOLE) -> Iterator[bytes]:
     """The blocks of a file, a byte order mark at its beginning left out.
 
     Args:
         path: the file; compressed if its name says so.
         separator: the one byte that ends a line; None: `\\n`, `\\r\\n` or `\\r` do.
+        part: which lines to read.
 
     Yields:
         Whole lines, each with the separator at its end; without one, each with `\\n`.
@@ -28,8 +66,16 @@ def blocks(path: str, separator: bytes | None = None) -> Iterator[bytes]:
     """
     end = separator or b"\n"
     with opened(path) as file:
-        rest = file.read(len(_BOM)).removeprefix(_BOM)
-        while data := file.read(BLOCK):
+        if part.start:
+            file.seek(part.start - 1)
+            file.readline()
+            rest = b""
+        else:
+            rest = file.read(len(_BOM)).removeprefix(_BOM)
+            if rest and part.end is not None:
+                file.seek(0)  # its first lines may be shorter
+                rest = b""
+        while data := _read(file, part.end):
             cut = data.rfind(end) + 1
             if not cut:
                 rest += data
@@ -38,6 +84,17 @@ def blocks(path: str, separator: bytes | None = None) -> Iterator[bytes]:
             rest = data[cut:]
     if rest:
         yield _lines(rest if rest.endswith(end) else rest + end, separator)
+
+
+def _read(file: Any, end: int | None) -> bytes:
+    """The next bytes of the lines that begin before a byte; none if there are no more."""
+    if end is None:
+        return bytes(file.read(BLOCK))
+    left = end - file.tell()
+    if left <= 0:
+        return b""
+    data: bytes = file.read(min(left, BLOCK))
+    return data if left > BLOCK or data.endswith(b"\n") else data + file.readline()
 
 
 def _lines(block: bytes, separator: bytes | None) -> bytes:

@@ -30,11 +30,11 @@ from .merge_selects import combined
 
 def expand_once(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan whose expands compute as little as need be."""
-    return plan.transform_up(_into).transform_up(_shared)
+    return plan.transform_up(with_select).transform_up(_shared)
 
 
-def _into(node: RuntimeNode) -> RuntimeNode:
-    """An Expand that computes the columns of the select above it."""
+def with_select(node: RuntimeNode) -> RuntimeNode:
+    """An Expand that computes the columns of the select above it; other nodes as they are."""
     if not (isinstance(node, Select) and isinstance(node.child, Expand)) or node.conditions:
         return node
     expand = node.child

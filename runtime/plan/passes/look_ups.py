@@ -27,6 +27,7 @@ from ....planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
+from ....planner.model.tree import replace
 from ..nodes import AsIs, LookUp, ReadTable, RuntimeNode, Select
 from .merge_selects import combined
 
@@ -54,12 +55,12 @@ def over_lowest(select: Select) -> Select | None:
     return select
 
 
-def looked_up(rows: Select) -> tuple[LookUp, Select, tuple[Expression, ...]] | None:
+def looked_up(rows: Select) -> tuple[LookUp, Select, Select] | None:
     """A select over a join with a table, taken apart; None: it is none, or the engine's to do.
 
     Returns:
-        The look-up; the select that gives it its rows, over what stands below; the conditions that
-        the joined rows must fulfil.
+        The look-up; the select that gives it its rows, over what stands below; what is selected of
+        the joined rows.
     """
     node = rows.child
     if not isinstance(node, AsIs) or not isinstance(node.operator, BroadcastHashJoinExec):
@@ -94,7 +95,7 @@ def looked_up(rows: Select) -> tuple[LookUp, Select, tuple[Expression, ...]] | N
         columns=below.columns[:width],
         keys=below.columns[width:],
     )
-    return look_up, below, conditions
+    return look_up, below, replace(rows, conditions=conditions)
 
 
 def _table(node: RuntimeNode) -> Select | None:

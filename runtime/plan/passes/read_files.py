@@ -1,4 +1,4 @@
-"""Lets the tasks of a kernel read Parquet files by themselves: rows never are rows of the engine's.
+"""Lets the tasks of a kernel read files by themselves: rows never are rows of the engine's.
 
     Kernel                                   Kernel
     +- Select                                +- ReadFiles [columns] where conditions
@@ -12,29 +12,41 @@ Where nothing stands between a kernel and the files but conditions and columns t
 code computes (`kernels/expressions`), an engine's scan, its exchange and the way into Python take
 longer than all the rest of a batch. Each task reads all files and keeps its own rows, so it does
 not pay with many tasks. A union below the kernel, such as the sides of a join, becomes one
-ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py). Runs before
-rows are grouped. Idempotent.
+ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py), an Expand
+(sliding windows, grouping sets) becomes copies. Runs before rows are grouped. Idempotent.
 """
 
 from __future__ import annotations
 
 from ....physical.basic import UnionExec
-from ....planner.model.expressions.core import Alias, AttributeReference, Expression, to_attribute
+from ....planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Expression,
+    to_attribute,
+    without_alias,
+)
+from ....planner.model.schemas.types import FractionalType
 from ....planner.model.tree import replace
 from ...kernels.expressions.compile import compile_program
 from ..facts import BatchFacts
 from ..nodes import (
     AsIs,
     Columns,
+    Copies,
     Exchange,
+    Expand,
     Kernel,
+    LookUp,
     ReadFiles,
     ReadSource,
     RuntimeNode,
     Select,
     Union,
 )
-from ..observing_nodes import ObserveEventTime
+from ..observing_nodes import CountRows, ObserveEventTime
+from ..specs import AggregateSpec, SessionSpec
+from .expand_once import with_select
 from .keep_order import goes_by_order
 from .look_ups import looked_up, over_lowest
 from .merge_selects import combined
@@ -63,10 +75,17 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
 def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
     """The files that a select of a kernel's input is over; None: the engine is to read them."""
-    read = _read(rows)
-    # Several rows of a table may match one: their order is the engine's.
-    if read is None or (read.lookups and goes_by_order(kernel)):
+    read = _read(rows, in_order=_sees_order(kernel))
+    if read is None:
         return None
+    # Several rows of a table may match one: their order is the engine's.
+    if goes_by_order(kernel) and any(isinstance(step, LookUp) for step in read.steps):
+        return None
+    reader = facts.readers.get(read.name)
+    if reader is None or reader.format == "parquet":
+        if read.counted:
+            return None
+        read = replace(read, read=None, given=())
     count = len(rows.columns) - len(kernel.hashed)
     found = replace(
         read,
@@ -77,56 +96,85 @@ def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
     return found if _readable(found, facts) and _computable(found, facts) else None
 
 
-def _read(rows: Select) -> ReadFiles | None:
-    """What a select reads from the files of a source and of the tables that are joined to it."""
-    joined = looked_up(rows)
-    if joined is None:
+def _read(rows: Select, *, in_order: bool) -> ReadFiles | None:
+    """What a select reads from the files of a source, and what becomes of it on the way."""
+    taken_apart = looked_up(rows) or _copied(rows, in_order=in_order)
+    if taken_apart is None:
         return _read_source(rows)
-    look_up, below, conditions = joined
-    read = _read(below)
+    step, below, above = taken_apart
+    read = _read(below, in_order=in_order)
     if read is None:
         return None
-    width = len(look_up.columns)
-    look_up = replace(
-        look_up,
-        conditions=read.conditions,
-        columns=read.columns[:width],
-        keys=read.columns[width:],
+    steps = (*read.steps, step.over(read.conditions, read.columns))
+    return replace(read, steps=steps, conditions=above.conditions, columns=above.columns)
+
+
+def _copied(rows: Select, *, in_order: bool) -> tuple[Copies, Select, Select] | None:
+    """A select over an Expand, taken apart as `looked_up` does it; None: it is none."""
+    expand = with_select(rows)
+    above = Select(child=expand, columns=expand.output)
+    if not isinstance(expand, Expand):
+        if not isinstance(rows.child, Expand):
+            return None
+        expand, above = rows.child, rows
+    used = {id_ for e in (*above.conditions, *above.columns) for id_ in e.references}
+    places = {a.expr_id: i for i, a in enumerate(expand.attributes) if a.expr_id in used}
+    output = tuple(expand.attributes[i] for i in places.values())
+    values = [
+        Alias(child=without_alias(projection[i]), name="copy")
+        for projection in expand.projections
+        for i in places.values()
+    ]
+    below = over_lowest(Select(child=expand.child, columns=tuple(values)))
+    if below is None:
+        return None
+    copies = Copies(
+        conditions=below.conditions, computed=below.columns, output=output, in_order=in_order
     )
-    lookups = (*read.lookups, look_up)
-    return replace(read, lookups=lookups, conditions=conditions, columns=rows.columns)
+    return copies, below, above
+
+
+def _sees_order(kernel: Kernel) -> bool:
+    """Whether a kernel emits others values if its rows come in another order: sums of floats do."""
+    if goes_by_order(kernel):
+        return True
+    if not isinstance(kernel.spec, AggregateSpec | SessionSpec):
+        return False
+    buffers = (a for one in kernel.spec.functions for a in one.buffers)
+    return any(isinstance(a.data_type, FractionalType) for a in buffers)
 
 
 def _read_source(rows: Select) -> ReadFiles | None:
     """A select over a source, or over the observation of its event times; None: it is none."""
     below = rows.child
-    if isinstance(below, ReadSource):
-        return _over_source(below, rows)
     if not isinstance(below, ObserveEventTime):
-        return None
+        return _over_source(rows)
     if not isinstance(below.event_time, AttributeReference):
         return None
     seen = over_lowest(Select(child=below.child, columns=(below.event_time,)))
     over = over_lowest(replace(rows, child=below.child))
-    if over is None or seen is None or not isinstance(over.child, ReadSource):
+    found = None if over is None else _over_source(over)
+    if seen is None or found is None or not isinstance(seen.columns[0], AttributeReference):
         return None
-    (time,) = seen.columns
-    if not isinstance(time, AttributeReference):
-        return None
-    found = _over_source(over.child, over)
     return replace(
         found,
         before=seen.conditions,
-        event_time=time,
+        event_time=seen.columns[0],
         node_id=below.node_id,
         conditions=found.conditions[len(seen.conditions) :],
     )
 
 
-def _over_source(source: ReadSource, rows: Select) -> ReadFiles:
+def _over_source(rows: Select) -> ReadFiles | None:
+    source = rows.child.child if isinstance(rows.child, CountRows) else rows.child
+    if not isinstance(source, ReadSource):
+        return None
     return ReadFiles(
         name=source.name,
         attributes=source.attributes,
+        read=source.output,
+        given=source.given,
+        counted=source is not rows.child,
         conditions=rows.conditions,
         columns=rows.columns,
         hashed=(),
@@ -183,8 +231,9 @@ def _named(expression: Expression) -> Expression:
 
 def _readable(files: ReadFiles, facts: BatchFacts) -> bool:
     """Whether the columns that are read mean the same to Spark and to Arrow."""
+    tables = (step for step in files.steps if isinstance(step, LookUp))
     return _known(files.name, files.used, facts) and all(
-        _known(one.name, one.used, facts) for one in files.lookups
+        _known(table.name, table.used, facts) for table in tables
     )
 
 

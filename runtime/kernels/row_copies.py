@@ -1,0 +1,49 @@
+"""Copies of the rows that a task reads: a row is in several windows, or grouping sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .expressions.evaluator import Evaluator
+from .expressions.vectors import joined
+from .placed_rows import passing
+from .row_order import row_by_row
+
+Order = Literal["rows", "copies", "apart"]
+"""What comes first in a batch of copies: all of a row, or the first ones of all rows; or each copy
+has a batch of its own. Copies that are never the same are grouped sooner apart, and copies of
+neighbours that fall into the same groups together."""
+
+
+@dataclass(frozen=True)
+class RowCopies:
+    """Each row several times.
+
+    Attributes:
+        rows: what the copies consist of, of the rows that fulfil the conditions.
+        copies: for each copy which of these are its columns.
+        order: which copies come first.
+    """
+
+    rows: Evaluator
+    copies: tuple[tuple[int, ...], ...]
+    order: Order
+
+    def over(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """The copies of some batches: for each batch one or several.
+
+        Raises:
+            KernelError: a value cannot be computed.
+        """
+        for batch in batches:
+            values, passed = self.rows.select(batch, encoded=True)
+            count = batch.num_rows if passed is None else passed.true_count
+            copies = [[values[place] for place in places] for places in self.copies]
+            if self.order == "apart":
+                yield from (passing(columns, count) for columns in copies)
+                continue
+            by_copy = (joined(parts) for parts in zip(*copies, strict=True))
+            columns = row_by_row(copies) if self.order == "rows" else by_copy
+            yield passing(list(columns), count * len(copies))
