@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
@@ -34,14 +34,15 @@ from .checkpoint import (
 )
 from .engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
 from .engines.engine import Engine
-from .failures import batch_failure
+from .failures import batch_failure, innermost
 from .frames import LazyFrames
+from .kernels.errors import NOT_EXACT
 from .offsets import Position, batch_metadata, by_place
 from .plan.facts import Reader
 from .progress import Durations, StreamingQueryProgress
 from .sinks import Sink
 from .sources import Source
-from .sources.parquet import ENABLED, ParquetBatch, files_of, reads_plainly
+from .sources.parquet import ENABLED, ParquetBatch, files_of
 from .sources.tables import Table
 from .state_files import (
     check_state_files,
@@ -123,6 +124,7 @@ class MicroBatchExecution:
         self._prepare = prepare
         self._tables = {name: engine.read_table(table) for name, table in tables.items()}
         found = {name: table.parquet_files() for name, table in tables.items()}
+        self._scanned: dict[str, bool] = {}  # by format
         self._table_files = {name: files for name, files in found.items() if files is not None}
         self._readers = dict(readers)
         self._sink = sink
@@ -238,8 +240,8 @@ class MicroBatchExecution:
         try:
             for _ in range(ATTEMPTS - 1):
                 with contextlib.suppress(RanAgain):
-                    return self._run_batch(position, durations, in_sink)
-            return self._run_batch(position, durations, in_sink)
+                    return self._run_scanning(position, durations, in_sink)
+            return self._run_scanning(position, durations, in_sink)
         except (Exception, SystemExit) as error:  # also what a user's function exits by
             in_function = in_sink[0] and self._sink.calls_function
             cause = self._checkpoint.superseded(error) or self.engine.failure(error)
@@ -247,6 +249,20 @@ class MicroBatchExecution:
             if failure is error:
                 raise
             raise failure from error
+
+    def _run_scanning(
+        self, position: Position, durations: Durations, in_sink: list[bool]
+    ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
+        """Run a batch: once more by the engine's readers, where our own do not know theirs."""
+        try:
+            return self._run_batch(position, durations, in_sink)
+        except Exception as error:
+            readers = (r for r in self._readers.values() if not r.here and r.format != "parquet")
+            own = [reader.format for reader in readers if self._scanned.get(reader.format)]
+            if not own or innermost(error)[0] != NOT_EXACT:
+                raise
+            self._scanned |= dict.fromkeys(own, False)
+        return self._run_batch(position, durations, in_sink)
 
     def _run_batch(
         self, position: Position, durations: Durations, in_sink: list[bool]
@@ -341,22 +357,27 @@ class MicroBatchExecution:
             if end is None or start == end:
                 continue
             reader = self._readers.get(name)
-            if reader is not None and reader.here and self._scans:
-                found[name] = files_of(source.batch_paths(start, end), reader.schema)
-            elif self._reads_plainly and (files := source.batch_files(start, end)) is not None:
+            if reader is None or not self._scans(reader):
+                continue
+            if reader.format == "parquet":
+                files = source.batch_files(start, end)
+            else:
+                files = files_of(source.batch_paths(start, end), reader.schema)
+            if files is not None:
                 found[name] = files
         if found:
             tables = ((name, files.now()) for name, files in self._table_files.items())
             found |= {name: files for name, files in tables if files is not None}
         return found
 
-    @cached_property
-    def _scans(self) -> bool:
-        return self.engine.setting(ENABLED, "true").lower() == "true"
-
-    @cached_property
-    def _reads_plainly(self) -> bool:
-        return reads_plainly(self.engine.setting)
+    def _scans(self, reader: Reader) -> bool:
+        """Whether tasks may read such files themselves."""
+        known = self._scanned.get(reader.format)
+        if known is None:
+            enabled = self.engine.setting(ENABLED, "true").upper() == "TRUE"
+            known = enabled and self.engine.scans(reader)
+            self._scanned[reader.format] = known
+        return known
 
     def _input_bytes(self, position: Position) -> list[int | None]:
         """About the size of each input of a batch; that of a table is unknown."""

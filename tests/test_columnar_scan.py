@@ -13,15 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.engines.batch import Batch
+from stateplan.runtime.kernels.dealt_rows import TO, Dealing, received
+from stateplan.runtime.kernels.early_groups import EarlyGroups
+from stateplan.runtime.kernels.expressions.evaluator import Evaluator
+from stateplan.runtime.kernels.expressions.program import Program, Step
 from stateplan.runtime.kernels.expressions.vectors import decoded, is_encoded
-from stateplan.runtime.kernels.parquet_files import ScanFile, file_batches
-from stateplan.runtime.kernels.scan import SeenTimes
+from stateplan.runtime.kernels.parquet_files import ParquetReader, ScanFile, file_batches
+from stateplan.runtime.kernels.placed_rows import PlacedRows
+from stateplan.runtime.kernels.scan import Scan, SeenTimes, scan_rows
+from stateplan.runtime.plan.passes.read_files import MOST_TASKS
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins
 
@@ -164,7 +171,7 @@ class Job:
     root: Path
     sql: str
     mode: str
-    scans: list[bool] = field(default_factory=list)
+    tasks: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     def step(self, files: list[Path], conf: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
@@ -195,6 +202,7 @@ class Job:
             sink=ForeachBatchSink(take),
             trigger="available_now",
             checkpoint=self.root / "checkpoint",
+            tasks=self.tasks,
             listeners=[progress.append],
             background=False,
         ).await_termination()
@@ -285,6 +293,47 @@ def test_either_way_is_the_same(
     assert used == {"true": 4}
 
 
+def dealt(scan: Scan, tasks: int, early: EarlyGroups | None) -> list[tuple[list[PlacedRows], Any]]:
+    """What reaches each task where the parts of files are read out of order."""
+    dealing = Dealing.of((scan,), tasks, early)
+    units = pa.record_batch({"id": list(range(len(dealing.units)))[::-1]})
+    found = pa.Table.from_batches(list(dealing.packed([units])))
+    return [
+        received(found.filter(pc.field(TO) == to).to_batches(max_chunksize=3), 1)
+        for to in dealing.to
+    ]
+
+
+@pytest.mark.parametrize("tasks", [1, 3, 16])
+def test_rows_that_are_dealt_out_are_those_that_each_task_reads(
+    steps: list[list[Path]], tasks: int
+) -> None:
+    keys = Evaluator(Program((Step("column", (), "string", options=(0,)),), (), (0,)))
+    columns = Evaluator(Program((Step("column", (), "bigint", options=(1,)),), (), (0,)))
+    schema = pa.schema([("key", pa.string()), ("id", pa.int64())])
+    files = [ScanFile(str(path), pq.read_metadata(path).num_rows) for path in steps[0]]
+    scan = Scan(tuple(files), ParquetReader(schema), keys, columns, (0, 1), counted=True)
+    read = SeenTimes()
+    for task, (rows, (seen,)) in enumerate(dealt(scan, tasks, None)):
+        own, _ = scan_rows(scan, tasks, task)
+        assert pairs(rows) == pairs(own)
+        read = read.with_seen(seen)
+    assert read.rows == 220
+
+
+def pairs(rows: list[PlacedRows]) -> list[tuple[Any, ...]]:
+    return [
+        (place, hashed, *values)
+        for part in rows
+        for place, hashed, *values in zip(
+            part.places.tolist(),
+            part.hashes.tolist(),
+            *(column.to_pylist() for column in part.columns.columns),
+            strict=True,
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("sql", "mode"),
     [
@@ -313,6 +362,19 @@ def test_many_rows_of_few_keys(spark: SparkSession, tmp_path: Path, sql: str, mo
         found.append([batch for file in files for batch in job.step([file], {ENABLED: way})])
     assert found[0] == found[1]
     assert len(found[0]) == 2
+
+
+@pytest.mark.parametrize("name", ["window", "sliding sums", "deduplicate"])
+def test_with_many_tasks_rows_are_dealt_out(
+    spark: SparkSession, tmp_path: Path, steps: list[list[Path]], name: str
+) -> None:
+    sql, mode = QUERIES[name]
+    found = []
+    for number, tasks in enumerate((MOST_TASKS + 1, 2)):
+        job = Job(spark, tmp_path / str(number), sql, mode, tasks=tasks)
+        conf = {"spark.sql.shuffle.partitions": "18"}
+        found.append([batch for files in steps for batch in job.step(files, conf)])
+    assert found[0] == found[1]
 
 
 def test_what_needs_spark_goes_through_it(

@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.orc
@@ -20,6 +20,9 @@ from stateplan.runtime.kernels.readers import line_files
 from stateplan.runtime.kernels.readers.line_files import FilePart, blocks, lines_before, parts_of
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SCHEMA = "shop STRING, ts TIMESTAMP, n INT, x DOUBLE"
 START = dt.datetime(2026, 1, 1)
@@ -73,7 +76,9 @@ def write(format: str, path: Path, found: list[dict[str, Any]]) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def results(root: Path, format: str, sql: str, conf: dict[str, str]) -> list[Any]:
+def results(
+    root: Path, format: str, sql: str, conf: dict[str, str], spark: SparkSession | None = None
+) -> list[Any]:
     (root / "in").mkdir(parents=True)
     found: list[Any] = []
     own = random.Random(5)
@@ -93,7 +98,8 @@ def results(root: Path, format: str, sql: str, conf: dict[str, str]) -> list[Any
             conf={"spark.sql.shuffle.partitions": "4", **conf},
         )
         query.run(
-            engine="embedded",
+            spark,
+            engine="embedded" if spark is None else "spark",
             sink=ForeachBatchSink(take),
             trigger="available_now",
             checkpoint=root / "checkpoint",
@@ -105,27 +111,71 @@ def results(root: Path, format: str, sql: str, conf: dict[str, str]) -> list[Any
     return found
 
 
+@pytest.fixture
+def over_files(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each kernel whose tasks read files, whether others deal the rows out."""
+    found: list[bool] = []
+    original = Batch.run_kernel_over_files
+
+    def noted(self: Batch, node: Any) -> Any:
+        found.append(node.inputs[0].dealt)
+        return original(self, node)
+
+    monkeypatch.setattr(Batch, "run_kernel_over_files", noted)
+    return found
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("format", ["json", "csv", "orc"])
 def test_either_way_is_the_same(
-    tmp_path: Path, format: str, name: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    format: str,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    over_files: list[bool],
 ) -> None:
-    counted: list[int] = []
-    original = Batch.run_kernel_over_files
-
-    def over_files(self: Batch, node: Any) -> Any:
-        counted.append(1)
-        return original(self, node)
-
-    monkeypatch.setattr(Batch, "run_kernel_over_files", over_files)
     monkeypatch.setattr(line_files, "PART", 500)
     own, by_engine = (
         results(tmp_path / way, format, QUERIES[name], {ENABLED: way}) for way in ("true", "false")
     )
     assert own == by_engine
     assert any(emitted for emitted, _ in own)
-    assert len(counted) == 2
+    assert over_files == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("format", "name"), [("json", "filtered windows"), ("csv", "windows"), ("json", "distinct")]
+)
+def test_tasks_of_spark_deal_out_what_they_read(
+    spark: SparkSession, tmp_path: Path, format: str, name: str, over_files: list[bool]
+) -> None:
+    own, by_spark = (
+        results(tmp_path / way, format, QUERIES[name], {ENABLED: way}, spark)
+        for way in ("true", "false")
+    )
+    assert own == by_spark
+    assert any(emitted for emitted, _ in own)
+    assert over_files == [True, True]
+
+
+def test_spark_reads_what_our_own_reader_does_not_know(
+    spark: SparkSession, tmp_path: Path, over_files: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = '{"shop": "s\\q", "ts": "2026-01-01T00:00:01Z", "n": 5}'
+    original = write
+
+    def written(format: str, path: Path, found: list[dict[str, Any]]) -> None:
+        original(format, path, found)
+        path.write_text(f"{path.read_text()}{odd}\n")
+
+    monkeypatch.setattr("test_own_scans.write", written)
+    own, by_spark = (
+        results(tmp_path / way, "json", QUERIES["windows"], {ENABLED: way}, spark)
+        for way in ("true", "false")
+    )
+    assert own == by_spark
+    assert over_files == [True, True]  # in each of two runs once
 
 
 @pytest.mark.embedded

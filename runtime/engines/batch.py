@@ -162,9 +162,9 @@ class Batch:
         """Run a kernel over rows that its tasks read themselves."""
         files = [rows for rows in node.inputs if isinstance(rows, ReadFiles)]
         scans = tuple(scan_of(one, self.context) for one in files)
-        spec = replace(self._kernel_spec(node), scans=scans)
-        frame = self.engine.spark.range(0, spec.tasks, 1, spec.tasks)
-        return self._run(frame, node, spec, files)
+        dealt = any(one.dealt for one in files)
+        spec = replace(self._kernel_spec(node), scans=scans, dealt=dealt)
+        return self._run(self.engine.over_files(spec), node, spec, files)
 
     def _kernel_spec(self, node: Kernel) -> TaskSpec:
         return replace(

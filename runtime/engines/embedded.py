@@ -24,7 +24,7 @@ from ...planner.model.schemas.types import StructType, as_nullable
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..frames import schema_of
-from ..kernels.errors import KernelError
+from ..kernels.errors import NOT_EXACT, KernelError
 from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.json_filters import PushedFilter
@@ -131,7 +131,7 @@ class EmbeddedEngine(Engine):
         for path in paths:
             if "=" in os.path.dirname(path):
                 raise RuntimeFailure(
-                    "STATEPLAN_NOT_EXACT",
+                    NOT_EXACT,
                     f"The embedded engine reads no columns from the names of folders: '{path}'.",
                     hint="Run the query on Spark: --engine spark.",
                 )

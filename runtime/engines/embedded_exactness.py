@@ -69,6 +69,7 @@ EMBEDDED = EngineFacts(
     repeats=False,
     numbers_partitions=False,
     observes=False,
+    reads_together=True,
     prunes=False,
     exactness=AgreementTable(),
 )

@@ -17,6 +17,7 @@ from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.task import TaskSpec
 from ..plan.facts import EngineFacts, Reader
 from .python_calls import PythonCalls
+from .reader_settings import reads_as_usual
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -74,7 +75,8 @@ class Engine(ABC):
 
     def setting(self, name: str, usual: str) -> str:
         """The value of a setting of Spark's for the batches; `usual` where it is not set."""
-        return str(self.spark.conf.get(name, usual))
+        value = self.spark.conf.get(name, usual or None)  # an empty text fits few types
+        return usual if value is None else str(value)
 
     @abstractmethod
     def task_count(self, conf: Conf) -> int:
@@ -90,6 +92,16 @@ class Engine(ABC):
     def reads_here(self, reader: Reader) -> bool:
         """Whether our own code reads such files, instead of the engine."""
         return False
+
+    def scans(self, reader: Reader) -> bool:
+        """Whether the tasks of kernels may read such files themselves."""
+        return reader.here or (
+            reader.format == "parquet" and reads_as_usual("parquet", self.setting)
+        )
+
+    def over_files(self, spec: TaskSpec) -> DataFrame:
+        """What the tasks of a kernel take whose rows come from files that tasks read."""
+        return self.spark.range(0, spec.tasks, 1, spec.tasks)
 
     def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
         """The rows of a source between two offsets.

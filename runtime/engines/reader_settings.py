@@ -6,7 +6,7 @@ sets one otherwise is read by Spark, or is refused by the setting's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ...planner.model.settings.conf import Conf
 
@@ -66,3 +66,14 @@ def changed_settings(format: str, conf: Conf) -> Iterator[tuple[str, str]]:
         value = conf.settings.get(name, usual)
         if value.strip().upper() != usual.upper():
             yield name, value
+
+
+def reads_as_usual(format: str, setting: Callable[[str, str], str]) -> bool:
+    """Whether the settings leave it to the files and options alone what Spark reads.
+
+    Args:
+        format: of the files, one that READING knows.
+        setting: gives a setting's value by its name; its second argument where it is not set.
+    """
+    usual = READING[format].items()
+    return all(setting(name, value).strip().upper() == value.upper() for name, value in usual)

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...planner.model.settings.conf import Conf
 from ..frames import spark_schema_of
+from ..kernels.dealt_rows import COLUMNS, TO, Dealing
+from ..kernels.early_groups import EarlyGroups
 from ..kernels.prompt import prompt
+from ..kernels.readers.formats import FILE_READERS
 from ..kernels.reports import META
 from ..kernels.task import TaskSpec, run_task
-from ..plan.facts import SPARK
+from ..plan.facts import SPARK, Reader
 from .engine import Engine, EventTimes, Reading, Reports
 from .probes import EventTimeProbe, Probe
+from .reader_settings import reads_as_usual
 from .reports import task_reports
 from .shipping import is_this_python, ship
 from .spark_session import close_session, configure, own_session, task_count
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ..plan.nodes import Kernel
+
+
+_SCANNED = ("json", "csv")
+"""What Spark reads row by row; the files of other formats it reads as fast as our own code."""
 
 
 class SparkEngine(Engine):
@@ -87,6 +95,22 @@ class SparkEngine(Engine):
         probe = EventTimeProbe(column)
         return probe.over(frame), probe
 
+    def scans(self, reader: Reader) -> bool:
+        if reader.format not in _SCANNED:
+            return super().scans(reader)
+        exact = FILE_READERS[reader.format].unsupported(reader.schema, reader.options) is None
+        return exact and reads_as_usual(reader.format, self.setting)
+
+    def over_files(self, spec: TaskSpec) -> DataFrame:
+        if not spec.dealt:
+            return super().over_files(spec)
+        dealing = Dealing.of(spec.scans, spec.tasks, EarlyGroups.of(spec.kernel, spec.windows))
+        units = len(dealing.units)
+        numbers = self.spark.range(0, units, 1, units)
+        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        packed = numbers.mapInArrow(_reading_function(dealing), columns)
+        return self.exchange(packed, "keys", [TO], spec.tasks)
+
     def run_kernel(
         self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
     ) -> tuple[DataFrame, Reports]:
@@ -127,6 +151,13 @@ def _unclustered(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
     hidden = {key: f"if(spark_partition_id() >= 0, {key}, NULL) AS {key}" for key in keys}
     none = frame.sparkSession.createDataFrame([], frame.schema)
     return frame.union(none).selectExpr(*(hidden.get(name, name) for name in frame.columns))
+
+
+def _reading_function(dealing: Dealing) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        return dealing.packed(prompt(batches))
+
+    return run
 
 
 def _task_function(

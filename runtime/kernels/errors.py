@@ -6,6 +6,7 @@ from typing import Final, Self
 
 from ...planner.model.conditions import conditions
 
+NOT_EXACT = "STATEPLAN_NOT_EXACT"
 BYPASS: Final = {"config": '"spark.sql.ansi.enabled"'}
 
 
@@ -38,9 +39,8 @@ def not_exact(what: str, *, of_rows: bool = False) -> KernelError:
         what: the sentence.
         of_rows: whether the query runs without the rows that hold it.
     """
-    condition = "STATEPLAN_NOT_EXACT"
     rest = ", or leave such rows out." if of_rows else "."
-    return KernelError(condition, f"[{condition}] {what} Run the query with --engine spark{rest}")
+    return KernelError(NOT_EXACT, f"[{NOT_EXACT}] {what} Run the query with --engine spark{rest}")
 
 
 def failed_read(path: str, why: str = "") -> KernelError:

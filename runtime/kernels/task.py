@@ -18,6 +18,7 @@ import pyarrow as pa
 from ..state import Place, RunStore, StateVersion, Writes
 from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
+from .dealt_rows import received
 from .early_groups import EarlyGroups
 from .kernel import Decision, Input, Kernel
 from .placed_rows import PlacedRows, as_groups
@@ -42,6 +43,7 @@ class TaskSpec:
         windows, emitted: the columns of the kernel's input and output that travel in parts.
         names: of the columns that travel from the kernel.
         scans: the files that the task reads; none: its rows are handed to it.
+        dealt: whether other tasks read them, and deal the rows out.
     """
 
     name: str
@@ -54,6 +56,7 @@ class TaskSpec:
     emitted: Windows = field(default_factory=dict)
     names: tuple[str, ...] = ()
     scans: tuple[Scan, ...] = ()
+    dealt: bool = False
 
     @property
     def travelling(self) -> Any:
@@ -75,7 +78,7 @@ def run_task(
         spec: what to run.
         task: the number of the partition.
         batches: record batches with a row's place, its hash, and the columns that travel to the
-            kernel; for scans there is one row, the number of the task.
+            kernel; for scans there is one row, the number of the task, or there are packed rows.
         tell: takes the task's report once all rows have gone; None: it is their last row.
 
     Yields:
@@ -89,6 +92,9 @@ def run_task(
     seen: tuple[SeenTimes, ...] = ()
     if not spec.scans:
         rows = _read(spec, batches)
+    elif spec.dealt:
+        placed, seen = received(batches, len(spec.scans))
+        spec, rows = arrived_input(spec, EarlyGroups.of(spec.kernel, spec.windows), placed)
     else:
         (task,) = (int(number) for batch in batches for number in batch.column(0).to_numpy())
         early = EarlyGroups.of(spec.kernel, spec.windows)

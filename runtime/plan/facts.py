@@ -70,6 +70,7 @@ class EngineFacts:
         repeats: may run what lies below an operator twice, if that operator samples its input.
         numbers_partitions: says which partition a row was read in.
         observes: aggregates the rows that pass, for `observe`.
+        reads_together: has all tasks in one process, which read each file once for all.
         prunes: reads of a table's files what Spark would read, without being told.
         exactness: what it computes as Spark does; None: everything.
     """
@@ -80,6 +81,7 @@ class EngineFacts:
     repeats: bool = True
     numbers_partitions: bool = True
     observes: bool = True
+    reads_together: bool = False
     prunes: bool = True
     exactness: Exactness | None = field(default=None, compare=False, repr=False)
 

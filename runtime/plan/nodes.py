@@ -192,8 +192,8 @@ class Copies:
 class ReadFiles(RuntimeNode):
     """Files of a source, which the tasks of the kernel above read by themselves.
 
-    Each task reads all files and keeps the rows whose place is its own, or, where all tasks are in
-    one process, they read the files together.
+    Each task reads all files and keeps the rows whose place is its own. Where all tasks are in one
+    process, or rows are dealt, each part of a file is read once.
 
     Attributes:
         name: the source.
@@ -209,6 +209,7 @@ class ReadFiles(RuntimeNode):
         columns: what is read, over the same.
         hashed: what the place and the hash of a row are made of.
         origins: whether rows say which partition Spark would read them in.
+        dealt: whether other tasks read the files, each some parts, and deal the rows out.
     """
 
     expression_fields = ("before", "event_time", "conditions", "columns", "hashed")
@@ -226,6 +227,7 @@ class ReadFiles(RuntimeNode):
     columns: tuple[Expression, ...]
     hashed: tuple[Expression, ...]
     origins: bool = False
+    dealt: bool = False
 
     @cached_property
     def output(self) -> Columns:

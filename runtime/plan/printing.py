@@ -146,7 +146,8 @@ def _(node: ReadFiles) -> str:
     given = f", given {_list(node.given)}" if node.given else ""
     counted = ", counted" if node.counted else ""
     shown = f"{node.name} {_list(node.columns)}{_where(conditions)}{given}{counted}"
-    return f"{shown}{observed}{steps}, placed by {_list(node.hashed)}"
+    dealt = " and dealt" if node.dealt else ""
+    return f"{shown}{observed}{steps}, placed{dealt} by {_list(node.hashed)}"
 
 
 def _step(step: LookUp | Copies) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from pyarrow import parquet
 
 from ...planner.model.schemas.types import DataType, StructType
 from ..arrow_types import arrow_type, spark_type
-from ..engines.reader_settings import READING
 from ..kernels.parquet_files import ScanFile
 
 ENABLED = "spark.sql.stateplan.columnarScan.enabled"
@@ -32,6 +31,8 @@ MOST_FOOTERS = 64
 """Of more files than this the engine reads the footers itself."""
 _MOST_IN_MEMORY = 64 << 20
 """Bytes of a table's files: Spark broadcasts tables of 10 MB unless it is asked to."""
+MOST_DEALT = 1 << 30
+"""Bytes of files that are not Parquet files: what is read of them is in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,6 @@ class ParquetBatch:
     def rows(self) -> int:
         """The rows of all files."""
         return sum(file.rows for file in self.files)
-
-
-def reads_plainly(setting: Callable[[str, str], str]) -> bool:
-    """Whether the settings leave it to the files alone what Spark reads from them.
-
-    Args:
-        setting: gives a setting's value by its name; its second argument where it is not set.
-    """
-    plain = {ENABLED: "true", **READING["parquet"]}
-    return all(setting(key, usual).upper() == usual.upper() for key, usual in plain.items())
 
 
 def parquet_batch(paths: Sequence[str]) -> ParquetBatch | None:
@@ -119,8 +110,17 @@ def _written(batch: ParquetBatch | None, times: Sequence[int]) -> ParquetBatch |
     return replace(batch, files=tuple(replace(file, written_ns=time) for file, time in pairs))
 
 
-def files_of(paths: Sequence[str], schema: StructType) -> ParquetBatch:
-    """Files that our own code reads as a reader says: all columns mean the same."""
+def files_of(paths: Sequence[str], schema: StructType) -> ParquetBatch | None:
+    """Files that our own code reads as a reader says: all columns mean the same.
+
+    None: they are too large, or names of folders may be columns, or one is gone.
+    """
+    try:
+        size = sum(map(os.path.getsize, paths))
+    except OSError:
+        return None
+    if size > MOST_DEALT or any("=" in os.path.dirname(path) for path in paths):
+        return None
     types = {field.name: arrow_type(field.data_type) for field in schema.fields}
     return ParquetBatch(tuple(ScanFile(path, 0) for path in paths), types)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from runtime_plan.queries import SCHEMAS, STORES, USERS, WATERMARK, first_plan, text
+from runtime_plan.queries import ALL_EXACT, SCHEMAS, STORES, USERS, WATERMARK, first_plan, text
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.schemas.types import STRING
-from stateplan.runtime.plan import BatchFacts, RuntimeNode
+from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
 from stateplan.runtime.plan.facts import Reader
 from stateplan.runtime.plan.nodes import Kernel, ReadFiles
 from stateplan.runtime.plan.passes.count_rows import count_rows
@@ -66,6 +66,17 @@ def test_a_table_of_files_is_looked_up() -> None:
     )
 
 
+def test_with_many_tasks_rows_are_dealt_out_where_tasks_are_in_many_processes() -> None:
+    for tasks, engine, dealt in (
+        (MOST_TASKS, SPARK, False),
+        (MOST_TASKS + 1, SPARK, True),
+        (MOST_TASKS + 1, ALL_EXACT, False),
+    ):
+        known = replace(facts(tasks), engine=engine)
+        (line,) = below_kernel(first_plan(BY_USER, "update"), known).split("\n")
+        assert line.endswith(f"placed{' and dealt' if dealt else ''} by [user#0]")
+
+
 def test_an_expand_becomes_copies() -> None:
     sql = "SELECT user, qty, count(*) AS n FROM STREAM events GROUP BY ROLLUP(user, qty)"
     (line,) = below_kernel(first_plan(sql, "update"), facts()).split("\n")
@@ -94,14 +105,13 @@ def test_a_reader_of_our_own_is_asked_for_what_the_scan_needs_and_counts_its_row
     line = below_kernel(count_rows(plan, known), known)
     assert line == (
         "ReadFiles events [user#0] where isnotnull(qty#1) AND (qty#1 > 1), "
-        "given [isnotnull(qty#1), (qty#1 > 1)], counted, placed by [user#0]"
+        "given [isnotnull(qty#1), (qty#1 > 1)], counted, placed and dealt by [user#0]"
     )
 
 
 @pytest.mark.parametrize(
     ("sql", "known"),
     [
-        pytest.param(BY_USER, facts(MOST_TASKS + 1), id="every task would read every file"),
         pytest.param(BY_USER, BatchFacts(conf=STORES), id="rows are in no Parquet files"),
         pytest.param(
             BY_USER, facts(user=TYPES["qty"]), id="the files have another type than the source"

@@ -10,10 +10,12 @@
 
 Where nothing stands between a kernel and the files but conditions and columns that our own Arrow
 code computes (`kernels/expressions`), an engine's scan, its exchange and the way into Python take
-longer than all the rest of a batch. Each task reads all files and keeps its own rows, so it does
-not pay with many tasks. A union below the kernel, such as the sides of a join, becomes one
-ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py), an Expand
-(sliding windows, grouping sets) becomes copies. Runs before rows are grouped. Idempotent.
+longer than all the rest of a batch. Each task reads all Parquet files and keeps its own rows, which
+does not pay with many tasks, nor where reading takes long: then each part of a file is read once,
+and its rows are dealt out (kernels/dealt_rows.py). A union below the kernel, such as the sides of a
+join, becomes one ReadFiles for each of its branches; joins with tables become look-ups
+(look_ups.py), an Expand (sliding windows, grouping sets) becomes copies. Runs before rows are
+grouped. Idempotent.
 """
 
 from __future__ import annotations
@@ -52,12 +54,12 @@ from .look_ups import looked_up, over_lowest
 from .merge_selects import combined
 
 MOST_TASKS = 8
-"""With more tasks than this it is quicker that the engine exchanges rows."""
+"""With more tasks than this it is quicker that rows are exchanged than that all tasks read all."""
 
 
 def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan whose kernels read the files that they can."""
-    if facts.tasks > MOST_TASKS or not facts.files:
+    if not facts.files:
         return plan
 
     def reading(node: RuntimeNode) -> RuntimeNode:
@@ -67,8 +69,13 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         if branches is None or (len(branches) > 1 and node.origin is not None):
             return node
         files = [_files(node, rows, facts) for rows in branches]
-        read = tuple(one for one in files if one is not None)
-        return replace(node, inputs=read) if len(read) == len(files) else node
+        read = [one for one in files if one is not None]
+        if len(read) < len(files):
+            return node
+        dealt = not facts.engine.reads_together and (
+            facts.tasks > MOST_TASKS or any(one.read is not None for one in read)
+        )
+        return replace(node, inputs=tuple(replace(one, dealt=dealt) for one in read))
 
     return plan.transform_up(reading)
 
