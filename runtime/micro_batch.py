@@ -42,7 +42,7 @@ from .plan.facts import Reader
 from .progress import Durations, StreamingQueryProgress
 from .sinks import Sink
 from .sources import Source
-from .sources.parquet import ENABLED, ParquetBatch, files_of
+from .sources.parquet import ENABLED, FileBatch, files_of
 from .sources.tables import Table
 from .state_files import (
     check_state_files,
@@ -313,7 +313,7 @@ class MicroBatchExecution:
         frames: Mapping[str, DataFrame],
         plan: SparkPlan,
         known: Mapping[str, int],
-        files: Mapping[str, ParquetBatch],
+        files: Mapping[str, FileBatch],
     ) -> BatchContext:
         return BatchContext(
             engine=self.engine,
@@ -350,9 +350,9 @@ class MicroBatchExecution:
                 found[name] = rows
         return found
 
-    def _files(self, position: Position) -> dict[str, ParquetBatch]:
+    def _files(self, position: Position) -> dict[str, FileBatch]:
         """The files of the sources and tables whose rows tasks may read without Spark."""
-        found: dict[str, ParquetBatch] = {}
+        found: dict[str, FileBatch] = {}
         for name, source, start, end in self._ranges(position):
             if end is None or start == end:
                 continue

@@ -22,7 +22,7 @@ from ...planner.model.errors import RuntimeFailure
 from ...planner.model.settings.conf import Conf
 from ..kernels.scan import SeenTimes
 from ..plan.facts import Reader
-from ..sources.parquet import ParquetBatch
+from ..sources.parquet import FileBatch
 from ..state import Place
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class BatchContext:
     tasks: int = 1
     attempt: str
     source_rows: Mapping[str, int] = field(default_factory=dict)
-    files: Mapping[str, ParquetBatch] = field(default_factory=dict)
+    files: Mapping[str, FileBatch] = field(default_factory=dict)
     readers: Mapping[str, Reader] = field(default_factory=dict)
     cores: int = 1
     state_attempt: str | None = None

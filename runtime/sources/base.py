@@ -18,7 +18,7 @@ from ..state import Location
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from .parquet import ParquetBatch
+    from .parquet import FileBatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,7 @@ class Source(ABC):
         """
         return ()
 
-    def batch_files(self, start: Offset | None, end: Offset) -> ParquetBatch | None:
+    def batch_files(self, start: Offset | None, end: Offset) -> FileBatch | None:
         """The files that `batch` reads, where tasks can do so without Spark; None: they cannot."""
         return None
 

@@ -23,7 +23,7 @@ from ..plan.facts import Reader
 from ..state import Location
 from .base import Source, SourceRequest
 from .cleaning import Clean, cleaner
-from .parquet import MOST_FOOTERS, ParquetBatch, parquet_batch
+from .parquet import MOST_FOOTERS, FileBatch, parquet_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,7 +99,7 @@ class FileSource(Source):
         self._log: CompactibleLog | None = None
         self._log_offset = -1
         self._known: tuple[tuple[int, int], list[str], list[int]] = (-1, -1), [], []
-        self._footers: tuple[list[str], ParquetBatch | None] = [], None
+        self._footers: tuple[list[str], FileBatch | None] = [], None
         if not is_glob(self.location) and not os.path.exists(self.location):
             raise path_not_found(self.location)
 
@@ -163,7 +163,7 @@ class FileSource(Source):
         found = self._parquet(start, end)
         return None if found is None else found.rows
 
-    def batch_files(self, start: Offset | None, end: Offset) -> ParquetBatch | None:
+    def batch_files(self, start: Offset | None, end: Offset) -> FileBatch | None:
         paths, sizes = self._files(start, end)
         # An option may change what is read, and names of folders may be columns.
         if self._reader_options or any("=" in os.path.dirname(path) for path in paths):
@@ -198,7 +198,7 @@ class FileSource(Source):
             self._known = numbers, paths, [size for size in sizes if size is not None]
         return self._known[1:]
 
-    def _parquet(self, start: Offset | None, end: Offset) -> ParquetBatch | None:
+    def _parquet(self, start: Offset | None, end: Offset) -> FileBatch | None:
         """What the footers of a range's files say, if they are few Parquet files."""
         if self.format != "parquet":
             return None

@@ -6,14 +6,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from ...planner.model.schemas.types import DataType, StructType
-from ..arrow_types import arrow_type, spark_type
+from ..arrow_types import spark_type
 from ..kernels.parquet_files import ScanFile
 
 ENABLED = "spark.sql.stateplan.columnarScan.enabled"
@@ -36,7 +36,7 @@ MOST_DEALT = 1 << 30
 
 
 @dataclass(frozen=True)
-class ParquetBatch:
+class FileBatch:
     """The files of a batch.
 
     Attributes:
@@ -44,15 +44,20 @@ class ParquetBatch:
         types: the Arrow types of the columns whose values mean the same to Spark and to pyarrow,
             and that all files have under the same name and type. Times are in UTC.
         sizes: the bytes of each file.
+        declared: the types of all columns in Spark's words, where our own reader reads them as
+            declared; None: the files say what they are.
     """
 
     files: tuple[ScanFile, ...]
-    types: Mapping[str, Any]
+    types: Mapping[str, Any] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
+    declared: Mapping[str, DataType] | None = None
 
     @property
     def columns(self) -> Mapping[str, DataType]:
-        """`types` in Spark's words."""
+        """The types of the columns that can be read here, in Spark's words."""
+        if self.declared is not None:
+            return self.declared
         return {name: spark_type(kind) for name, kind in self.types.items()}
 
     @property
@@ -61,7 +66,7 @@ class ParquetBatch:
         return sum(file.rows for file in self.files)
 
 
-def parquet_batch(paths: Sequence[str]) -> ParquetBatch | None:
+def parquet_batch(paths: Sequence[str]) -> FileBatch | None:
     """What the footers of some files say; None if one cannot be read here."""
     files: list[ScanFile] = []
     types: dict[str, Any] | None = None
@@ -74,7 +79,7 @@ def parquet_batch(paths: Sequence[str]) -> ParquetBatch | None:
             types = own if types is None else _common(types, own)
     except (OSError, pa.ArrowException):
         return None
-    return ParquetBatch(tuple(files), types or {})
+    return FileBatch(tuple(files), types or {})
 
 
 class TableFiles:
@@ -87,9 +92,9 @@ class TableFiles:
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = tuple(paths)
         self._seen: list[tuple[int, int]] = []
-        self._batch: ParquetBatch | None = None
+        self._batch: FileBatch | None = None
 
-    def now(self) -> ParquetBatch | None:
+    def now(self) -> FileBatch | None:
         """What the files' footers say; None if they cannot be read here, or are too large."""
         try:
             stats = list(map(os.stat, self._paths))
@@ -103,14 +108,14 @@ class TableFiles:
         return self._batch
 
 
-def _written(batch: ParquetBatch | None, times: Sequence[int]) -> ParquetBatch | None:
+def _written(batch: FileBatch | None, times: Sequence[int]) -> FileBatch | None:
     if batch is None:
         return None
     pairs = zip(batch.files, times, strict=True)
     return replace(batch, files=tuple(replace(file, written_ns=time) for file, time in pairs))
 
 
-def files_of(paths: Sequence[str], schema: StructType) -> ParquetBatch | None:
+def files_of(paths: Sequence[str], schema: StructType) -> FileBatch | None:
     """Files that our own code reads as a reader says: all columns mean the same.
 
     None: they are too large, or names of folders may be columns, or one is gone.
@@ -121,8 +126,8 @@ def files_of(paths: Sequence[str], schema: StructType) -> ParquetBatch | None:
         return None
     if size > MOST_DEALT or any("=" in os.path.dirname(path) for path in paths):
         return None
-    types = {field.name: arrow_type(field.data_type) for field in schema.fields}
-    return ParquetBatch(tuple(ScanFile(path, 0) for path in paths), types)
+    declared = {field.name: field.data_type for field in schema.fields}
+    return FileBatch(tuple(ScanFile(path, 0) for path in paths), declared=declared)
 
 
 def _types(schema: Any, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:

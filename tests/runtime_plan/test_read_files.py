@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from runtime_plan.queries import ALL_EXACT, SCHEMAS, STORES, USERS, WATERMARK, first_plan, text
+from stateplan.planner.model.ids import id_scope
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.schemas.types import STRING
 from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
@@ -26,7 +28,8 @@ def facts(tasks: int = 2, **types: Any) -> BatchFacts:
 
 
 def below_kernel(plan: RuntimeNode, known: BatchFacts) -> str:
-    after = read_files(plan, known)
+    with id_scope(itertools.count(1000)):
+        after = read_files(plan, known)
     assert read_files(after, known) is after
     assert after.output == plan.output
     (kernel,) = after.collect(Kernel)
@@ -102,11 +105,12 @@ def test_a_reader_of_our_own_is_asked_for_what_the_scan_needs_and_counts_its_row
     known = replace(facts(), readers={"events": reader})
     plan = read_needed(first_plan("SELECT user, count(*) AS n FROM STREAM events WHERE qty > 1 "
                                   "GROUP BY user", "update"), known)  # fmt: skip
-    line = below_kernel(count_rows(plan, known), known)
-    assert line == (
+    plan = count_rows(plan, known)
+    assert below_kernel(plan, known) == (
         "ReadFiles events [user#0] where isnotnull(qty#1) AND (qty#1 > 1), "
         "given [isnotnull(qty#1), (qty#1 > 1)], counted, placed and dealt by [user#0]"
     )
+    assert below_kernel(plan, replace(known, tasks=1)).endswith("counted, placed by [user#0]")
 
 
 @pytest.mark.parametrize(

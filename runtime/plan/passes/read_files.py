@@ -72,9 +72,10 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         read = [one for one in files if one is not None]
         if len(read) < len(files):
             return node
-        dealt = not facts.engine.reads_together and (
-            facts.tasks > MOST_TASKS or any(one.read is not None for one in read)
-        )
+        # One task of several that there may be: the batch is a small one.
+        small = facts.tasks == 1 < facts.conf.shuffle_partitions
+        long = facts.tasks > MOST_TASKS or any(one.read is not None for one in read)
+        dealt = long and not small and not facts.engine.reads_together
         return replace(node, inputs=tuple(replace(one, dealt=dealt) for one in read))
 
     return plan.transform_up(reading)
