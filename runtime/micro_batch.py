@@ -34,15 +34,15 @@ from .checkpoint import (
 )
 from .engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
 from .engines.engine import Engine
-from .failures import batch_failure, innermost
+from .failures import batch_failure
 from .frames import LazyFrames
-from .kernels.errors import NOT_EXACT
 from .offsets import Position, batch_metadata, by_place
 from .plan.facts import Reader
 from .progress import Durations, StreamingQueryProgress
+from .scanned_files import ScannedFiles
 from .sinks import Sink
 from .sources import Source
-from .sources.parquet import ENABLED, FileBatch, files_of
+from .sources.parquet import FileBatch
 from .sources.tables import Table
 from .state_files import (
     check_state_files,
@@ -123,9 +123,7 @@ class MicroBatchExecution:
         self._planned = planned
         self._prepare = prepare
         self._tables = {name: engine.read_table(table) for name, table in tables.items()}
-        found = {name: table.parquet_files() for name, table in tables.items()}
-        self._scanned: dict[str, bool] = {}  # by format
-        self._table_files = {name: files for name, files in found.items() if files is not None}
+        self._scanned = ScannedFiles(engine, readers, tables)
         self._readers = dict(readers)
         self._sink = sink
         self._checkpoint = checkpoint
@@ -257,11 +255,8 @@ class MicroBatchExecution:
         try:
             return self._run_batch(position, durations, in_sink)
         except Exception as error:
-            readers = (r for r in self._readers.values() if not r.here and r.format != "parquet")
-            own = [reader.format for reader in readers if self._scanned.get(reader.format)]
-            if not own or innermost(error)[0] != NOT_EXACT:
+            if not self._scanned.give_up(error):
                 raise
-            self._scanned |= dict.fromkeys(own, False)
         return self._run_batch(position, durations, in_sink)
 
     def _run_batch(
@@ -270,7 +265,7 @@ class MicroBatchExecution:
         with durations.measure("getBatch"):
             known = self._known_rows(position)
             frames = self._frames(position)
-            files = self._files(position)
+            files = self._scanned.of(self._ranges(position))
         with durations.measure("queryPlanning"):
             plan = self._planned.for_batch(
                 position.batch_id, position.late_ms, position.watermark_ms
@@ -349,35 +344,6 @@ class MicroBatchExecution:
             if rows is not None:
                 found[name] = rows
         return found
-
-    def _files(self, position: Position) -> dict[str, FileBatch]:
-        """The files of the sources and tables whose rows tasks may read without Spark."""
-        found: dict[str, FileBatch] = {}
-        for name, source, start, end in self._ranges(position):
-            if end is None or start == end:
-                continue
-            reader = self._readers.get(name)
-            if reader is None or not self._scans(reader):
-                continue
-            if reader.format == "parquet":
-                files = source.batch_files(start, end)
-            else:
-                files = files_of(source.batch_paths(start, end), reader.schema)
-            if files is not None:
-                found[name] = files
-        if found:
-            tables = ((name, files.now()) for name, files in self._table_files.items())
-            found |= {name: files for name, files in tables if files is not None}
-        return found
-
-    def _scans(self, reader: Reader) -> bool:
-        """Whether tasks may read such files themselves."""
-        known = self._scanned.get(reader.format)
-        if known is None:
-            enabled = self.engine.setting(ENABLED, "true").upper() == "TRUE"
-            known = enabled and self.engine.scans(reader)
-            self._scanned[reader.format] = known
-        return known
 
     def _input_bytes(self, position: Position) -> list[int | None]:
         """About the size of each input of a batch; that of a table is unknown."""

@@ -104,6 +104,7 @@ def results(
             trigger="available_now",
             checkpoint=root / "checkpoint",
             listeners=[progress.append],
+            tasks=2,
             background=False,
         ).await_termination()
         states = [[one["numInputRows"], one.get("eventTime")] for one in progress]

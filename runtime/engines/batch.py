@@ -22,8 +22,9 @@ from ..kernels.limit import LimitKernel, passed_before, rows_without_columns
 from ..kernels.task import TaskSpec, carry_out, open_stores
 from ..plan import BatchFacts, RuntimePlan, runtime_plan
 from ..plan.facts import Figures, Reader
-from ..plan.nodes import Kernel, PassingLimit, ReadFiles, travelling
+from ..plan.nodes import Kernel, PassingLimit, travelling
 from ..plan.passes.count_rows import counted_by_watermarks
+from ..plan.reading_nodes import ReadFiles
 from ..plan.specs import LimitSpec
 from ..state import StateError, StateVersion, load_version, save_version
 from ..state.locations import located

@@ -36,6 +36,7 @@ from ..plan.observing_nodes import (
     ObserveEventTime,
     ObserveMetrics,
 )
+from ..plan.reading_nodes import reads_files
 from .engine import Reading
 from .evaluating import evaluator
 from .kernels import observed_rows
@@ -248,7 +249,7 @@ def _(node: CountRows, batch: Batch) -> DataFrame:
 
 @render.register(Kernel)
 def _(node: Kernel, batch: Batch) -> DataFrame:
-    if node.reads_files:
+    if reads_files(node):
         return batch.run_kernel_over_files(node)
     (rows,) = node.inputs
     return batch.run_kernel(node, render(rows, batch))

@@ -15,7 +15,8 @@ from ..kernels.readers.own_reader import OwnReader
 from ..kernels.row_copies import Order, RowCopies
 from ..kernels.scan import RowReader, Scan, ScanStep
 from ..kernels.table_look_up import KeyedTable, TableLookUp
-from ..plan.nodes import Columns, Copies, LookUp, ReadFiles
+from ..plan.nodes import Columns
+from ..plan.reading_nodes import Copies, LookUp, ReadFiles
 from ..sources.parquet import with_origins
 from .context import BatchContext
 from .evaluating import evaluator, pushed_filters

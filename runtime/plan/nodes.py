@@ -3,7 +3,8 @@
 Each node's `output` is typed columns of the planner's own kind; expressions are the planner's own.
 Columns are known by their ids: names are for reading, and mean nothing.
 
-    ReadSource, ReadTable, ReadFiles   where rows come from
+    ReadSource, ReadTable              where rows come from
+    ReadFiles                          the same, where tasks read it themselves (reading_nodes.py)
     Select                             conditions, then named expressions
     Exchange                           rows to the tasks of their keys, or to one task
     Union                              rows of several inputs as one stream
@@ -22,13 +23,7 @@ from operator import is_
 from typing import ClassVar, Literal
 
 from ...physical.plan import SparkPlan, StateStoreWriter
-from ...planner.model.expressions.core import (
-    AttributeReference,
-    Expression,
-    to_attribute,
-    without_alias,
-)
-from ...planner.model.expressions.core import Literal as Constant
+from ...planner.model.expressions.core import AttributeReference, Expression, to_attribute
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.frozen import dataclass
 from ...planner.model.lazy import cached_property
@@ -38,8 +33,6 @@ from .carried import Carried
 from .specs import KernelSpec
 
 Columns = tuple[AttributeReference, ...]
-Stage = tuple[tuple[Expression, ...], Columns, tuple[Expression, ...]]
-"""Expressions, the columns that they are over, and the conditions of the rows they are of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,167 +93,6 @@ class ReadTable(RuntimeNode):
     @property
     def output(self) -> Columns:
         return self.attributes
-
-
-@dataclass(frozen=True, kw_only=True)
-class LookUp:
-    """A join with a table of Parquet files, of which each task has all rows in memory.
-
-    Attributes:
-        name: the table.
-        attributes: its columns.
-        given: what its rows must fulfil.
-        found: what is read of it, over `attributes`; nothing where only matches count.
-        table_keys: what its rows are found by, over `attributes`.
-        join_type: of rows with the table: `LeftOuter` keeps rows without a match, `LeftSemi` keeps
-            rows with one, `LeftAnti` those without.
-        conditions: what rows must fulfil to be looked up.
-        columns: what is kept of rows.
-        keys: what they are looked up by; like the two before over what comes in.
-    """
-
-    name: str
-    attributes: Columns
-    given: tuple[Expression, ...]
-    found: tuple[Expression, ...]
-    table_keys: tuple[Expression, ...]
-    join_type: Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]
-    conditions: tuple[Expression, ...]
-    columns: tuple[Expression, ...]
-    keys: tuple[Expression, ...]
-
-    @property
-    def output(self) -> Columns:
-        """What is kept of rows, and what the table adds."""
-        return tuple(map(to_attribute, (*self.columns, *self.found)))
-
-    @property
-    def used(self) -> Columns:
-        """The table's columns that are read."""
-        return _used(self.attributes, (*self.given, *self.found, *self.table_keys))
-
-    @property
-    def computed(self) -> tuple[Expression, ...]:
-        """What is computed of the rows that come in."""
-        return *self.columns, *self.keys
-
-    def over(self, conditions: Sequence[Expression], computed: Sequence[Expression]) -> LookUp:
-        """The same look-up of rows that are given otherwise."""
-        width = len(self.columns)
-        columns, keys = tuple(computed[:width]), tuple(computed[width:])
-        return replace(self, conditions=tuple(conditions), columns=columns, keys=keys)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Copies:
-    """Each row several times, as an Expand gives them.
-
-    Attributes:
-        conditions: what rows must fulfil.
-        computed: the columns of all copies, one copy after the other.
-        output: the columns of each.
-        in_order: whether all copies of a row must come before those of the next.
-    """
-
-    conditions: tuple[Expression, ...]
-    computed: tuple[Expression, ...]
-    output: Columns
-    in_order: bool = False
-
-    @property
-    def copies(self) -> tuple[tuple[Expression, ...], ...]:
-        """The columns of each copy."""
-        width = len(self.output)
-        starts = range(0, len(self.computed), width)
-        return tuple(self.computed[i : i + width] for i in starts)
-
-    @property
-    def differ(self) -> bool:
-        """Whether no two copies are ever the same: those of grouping sets have numbers."""
-        for values in zip(*self.copies, strict=True):
-            plain = set(map(without_alias, values))
-            if len(plain) == len(values) and all(isinstance(v, Constant) for v in plain):
-                return True
-        return False
-
-    def over(self, conditions: Sequence[Expression], computed: Sequence[Expression]) -> Copies:
-        """The same copies of rows that are given otherwise."""
-        return replace(self, conditions=tuple(conditions), computed=tuple(computed))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadFiles(RuntimeNode):
-    """Files of a source, which the tasks of the kernel above read by themselves.
-
-    Each task reads all files and keeps the rows whose place is its own. Where all tasks are in one
-    process, or rows are dealt, each part of a file is read once.
-
-    Attributes:
-        name: the source.
-        read: the columns that a reader is asked for; None: of Parquet files those that are used.
-        given: conditions that the reader is given, over these.
-        counted: whether the rows that the reader gives are counted.
-        before: what rows must fulfil to be observed.
-        event_time: the column that is observed, of all those rows; None: none is.
-        node_id: of the EventTimeWatermark that observes it.
-        steps: what becomes of the rows on the way, the one nearest the source first.
-        conditions: what rows must fulfil, besides, to be read; over the last step's output, or,
-            like `before`, over the source's columns `attributes`.
-        columns: what is read, over the same.
-        hashed: what the place and the hash of a row are made of.
-        origins: whether rows say which partition Spark would read them in.
-        dealt: whether other tasks read the files, each some parts, and deal the rows out.
-    """
-
-    expression_fields = ("before", "event_time", "conditions", "columns", "hashed")
-
-    name: str
-    attributes: Columns
-    read: Columns | None = None
-    given: tuple[Expression, ...] = ()
-    counted: bool = False
-    before: tuple[Expression, ...] = ()
-    event_time: AttributeReference | None = None
-    node_id: str | None = None
-    steps: tuple[LookUp | Copies, ...] = ()
-    conditions: tuple[Expression, ...] = ()
-    columns: tuple[Expression, ...]
-    hashed: tuple[Expression, ...]
-    origins: bool = False
-    dealt: bool = False
-
-    @cached_property
-    def output(self) -> Columns:
-        return tuple(map(to_attribute, self.columns))
-
-    @cached_property
-    def stages(self) -> tuple[Stage, ...]:
-        """What tasks compute: of the rows for each step, and of all that is read; of what is
-        observed, and of tables."""
-        found: list[Stage] = []
-        below, conditions = self.attributes, self.before
-        for step in self.steps:
-            found.append((step.computed, below, (*conditions, *step.conditions)))
-            below, conditions = step.output, ()
-        found.append(((*self.columns, *self.hashed), below, (*conditions, *self.conditions)))
-        if self.event_time is not None:
-            found.append(((self.event_time,), self.attributes, self.before))
-        tables = (step for step in self.steps if isinstance(step, LookUp))
-        return *found, *(((*t.found, *t.table_keys), t.attributes, t.given) for t in tables)
-
-    @cached_property
-    def used(self) -> Columns:
-        """The source's columns that are read."""
-        if self.read is not None:
-            return self.read
-        values, _, conditions = self.stages[0]
-        observed = () if self.event_time is None else (self.event_time,)
-        return _used(self.attributes, (*values, *conditions, *observed))
-
-
-def _used(columns: Columns, expressions: Sequence[Expression]) -> Columns:
-    ids = {id_ for e in expressions for id_ in e.references}
-    return tuple(a for a in columns if a.expr_id in ids)
 
 
 # --------------------------------------------------------------------------------------- row by row
@@ -398,11 +230,6 @@ class Kernel(RuntimeNode):
         info = None if self.operator is None else self.operator.state_info
         assert info is not None, "the state rule has given an id"
         return info.operator_id
-
-    @property
-    def reads_files(self) -> bool:
-        """Whether its tasks read files themselves."""
-        return any(isinstance(rows, ReadFiles) for rows in self.inputs)
 
     @cached_property
     def output(self) -> Columns:

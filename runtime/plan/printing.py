@@ -17,13 +17,10 @@ from .nodes import (
     Apart,
     AsIs,
     CallPython,
-    Copies,
     Exchange,
     Expand,
     Kernel,
-    LookUp,
     PassingLimit,
-    ReadFiles,
     ReadSource,
     ReadTable,
     RuntimeNode,
@@ -31,6 +28,7 @@ from .nodes import (
     Union,
 )
 from .observing_nodes import CountRows, ObserveBuffers, Observed, ObserveEventTime, ObserveMetrics
+from .reading_nodes import Copies, LookUp, ReadFiles
 from .specs import (
     AggregateSpec,
     DeduplicateSpec,

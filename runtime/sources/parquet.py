@@ -31,7 +31,7 @@ MOST_FOOTERS = 64
 """Of more files than this the engine reads the footers itself."""
 _MOST_IN_MEMORY = 64 << 20
 """Bytes of a table's files: Spark broadcasts tables of 10 MB unless it is asked to."""
-MOST_DEALT = 1 << 30
+_MOST_DEALT = 1 << 30
 """Bytes of files that are not Parquet files: what is read of them is in memory at once."""
 
 
@@ -121,13 +121,14 @@ def files_of(paths: Sequence[str], schema: StructType) -> FileBatch | None:
     None: they are too large, or names of folders may be columns, or one is gone.
     """
     try:
-        size = sum(map(os.path.getsize, paths))
+        sizes = tuple(map(os.path.getsize, paths))
     except OSError:
         return None
-    if size > MOST_DEALT or any("=" in os.path.dirname(path) for path in paths):
+    if sum(sizes) > _MOST_DEALT or any("=" in os.path.dirname(path) for path in paths):
         return None
     declared = {field.name: field.data_type for field in schema.fields}
-    return FileBatch(tuple(ScanFile(path, 0) for path in paths), declared=declared)
+    files = tuple(ScanFile(path, 0) for path in paths)
+    return FileBatch(files, sizes=sizes, declared=declared)
 
 
 def _types(schema: Any, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED
 from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
 from stateplan.runtime.plan.facts import GROUPS, RECEIVED
-from stateplan.runtime.plan.nodes import Aggregate, Kernel, ReadFiles
+from stateplan.runtime.plan.nodes import Aggregate, Kernel
 from stateplan.runtime.plan.passes.group_first import MANY, SHRINK, group_first
 from stateplan.runtime.plan.passes.read_files import read_files
+from stateplan.runtime.plan.reading_nodes import ReadFiles
 
 TYPES = {field.name: field.data_type for field in parse_schema(SCHEMAS["events"]).fields}
 BY_USER = "SELECT user, sum(qty) AS s FROM STREAM events GROUP BY user"

@@ -14,10 +14,11 @@ from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.schemas.types import STRING
 from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
 from stateplan.runtime.plan.facts import Reader
-from stateplan.runtime.plan.nodes import Kernel, ReadFiles
+from stateplan.runtime.plan.nodes import Kernel
 from stateplan.runtime.plan.passes.count_rows import count_rows
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS, read_files
 from stateplan.runtime.plan.passes.read_needed import read_needed
+from stateplan.runtime.plan.reading_nodes import ReadFiles
 
 TYPES = {field.name: field.data_type for field in parse_schema(SCHEMAS["events"]).fields}
 BY_USER = "SELECT user, count(*) AS n FROM STREAM events GROUP BY user"

@@ -10,8 +10,9 @@ counted there if nothing between it and the source drops or makes any. Idempoten
 from __future__ import annotations
 
 from ..facts import BatchFacts
-from ..nodes import ReadFiles, ReadSource, RuntimeNode, Select
+from ..nodes import ReadSource, RuntimeNode, Select
 from ..observing_nodes import CountRows, ObserveEventTime
+from ..reading_nodes import ReadFiles
 
 
 def count_rows(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:

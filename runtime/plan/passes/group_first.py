@@ -30,6 +30,7 @@ from ....planner.model.tree import replace
 from ..carried import Carried, plain
 from ..facts import GROUPS, RECEIVED, BatchFacts
 from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
+from ..reading_nodes import reads_files
 from ..specs import AggregateSpec
 
 MANY = 50_000  # rows of a batch
@@ -43,7 +44,7 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
     def grouped(node: RuntimeNode) -> RuntimeNode:
         match node:
-            case Kernel(reads_files=True):
+            case Kernel() if reads_files(node):
                 return node  # its tasks group what they read
             case Kernel(hashed=keys) if any(contains_type(k.data_type, MapType) for k in keys):
                 return node  # Spark would sort maps once more, and loses null values of them then

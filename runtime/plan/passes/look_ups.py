@@ -28,7 +28,8 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ....planner.model.tree import replace
-from ..nodes import AsIs, LookUp, ReadTable, RuntimeNode, Select
+from ..nodes import AsIs, ReadTable, RuntimeNode, Select
+from ..reading_nodes import LookUp
 from .merge_selects import combined
 
 _Kept = Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]

@@ -35,18 +35,16 @@ from ..facts import BatchFacts
 from ..nodes import (
     AsIs,
     Columns,
-    Copies,
     Exchange,
     Expand,
     Kernel,
-    LookUp,
-    ReadFiles,
     ReadSource,
     RuntimeNode,
     Select,
     Union,
 )
 from ..observing_nodes import CountRows, ObserveEventTime
+from ..reading_nodes import Copies, LookUp, ReadFiles, reads_files
 from ..specs import AggregateSpec, SessionSpec
 from .expand_once import with_select
 from .keep_order import goes_by_order
@@ -63,7 +61,7 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         return plan
 
     def reading(node: RuntimeNode) -> RuntimeNode:
-        if not isinstance(node, Kernel) or node.single or node.placed or node.reads_files:
+        if not isinstance(node, Kernel) or node.single or node.placed or reads_files(node):
             return node
         branches = _branches(node)
         if branches is None or (len(branches) > 1 and node.origin is not None):
