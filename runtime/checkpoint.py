@@ -205,7 +205,7 @@ class Checkpoint:
                 )
             claim = None if holder is None else Claim.take(root, holder)
             try:
-                with contextlib.nullcontext() if claim is None else claim.telling():
+                with contextlib.nullcontext() if claim is None else claim.naming_the_newer_run():
                     return cls(root, _query_id(replace(root, guard=claim)), claim)
             except BaseException:
                 if claim is not None:
@@ -222,9 +222,9 @@ class Checkpoint:
         """See `Claim.superseded`."""
         return None if self.claim is None else self.claim.superseded(error)
 
-    def telling(self) -> contextlib.AbstractContextManager[None]:
-        """See `Claim.telling`; nothing where the checkpoint is only read."""
-        return contextlib.nullcontext() if self.claim is None else self.claim.telling()
+    def naming_the_newer_run(self) -> contextlib.AbstractContextManager[None]:
+        """See `Claim.naming_the_newer_run`; nothing where the checkpoint is only read."""
+        return contextlib.nullcontext() if self.claim is None else self.claim.naming_the_newer_run()
 
     def settle(self) -> None:
         """Make durable what was read so far: to be called before anything is written.

@@ -111,7 +111,7 @@ class Claim:
             raise superseded(self.root, _content(self._folder / newer))
 
     def superseded(self, error: BaseException) -> StateplanError | None:
-        """What to tell instead of an error if a newer run has claimed the checkpoint; else None."""
+        """What to raise instead if a newer run has claimed the checkpoint; else None."""
         if isinstance(error, StateplanError) and error.condition == SUPERSEDED:
             return None
         try:
@@ -121,7 +121,7 @@ class Claim:
         return None
 
     @contextlib.contextmanager
-    def telling(self) -> Iterator[None]:
+    def naming_the_newer_run(self) -> Iterator[None]:
         """A failure is that of a superseded run, if it is one: files go from under it.
 
         Raises:

@@ -84,10 +84,10 @@ def batch_failure(
     condition, message = innermost(error)
     if condition is None and in_function:
         condition = "FOREACH_BATCH_USER_FUNCTION_ERROR"
-        told = isinstance(error, UsersFunctionFailed)
-        reason = str(error) if told else f"{type(error).__name__}: {error}"
+        from_worker = isinstance(error, UsersFunctionFailed)
+        reason = str(error) if from_worker else f"{type(error).__name__}: {error}"
         message = conditions()[condition].message({"reason": reason})
-    hint = f"Batch {batch_id} is not committed: mend the cause and start the query again; it goes "
+    hint = f"Batch {batch_id} is not committed: fix the cause and start the query again; it goes "
     hint += "on from the last commit."
     if condition in DAMAGED:
         hint = f"Batch {batch_id} is not committed. {RESTORE}"

@@ -30,7 +30,7 @@ class Listeners:
         given: functions of a batch's figures, or objects of PySpark's StreamingQueryListener, which
             get PySpark's own events.
         identity: of the query's run.
-        idle_ms: how often it is told that a query has nothing to do
+        idle_ms: how often it is informed that a query has nothing to do
             (`spark.sql.streaming.noDataProgressEventInterval`).
 
     Raises:

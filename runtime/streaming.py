@@ -162,7 +162,7 @@ def _refuse_metadata(plan: LogicalPlan) -> None:
             raise RuntimeFailure(
                 "STATEPLAN_UNSUPPORTED_COLUMN",
                 f"The column _metadata of '{relation.name}' is planned, but stateplan does not run"
-                " it: readers here do not tell rows by their files.",
+                " it: readers here do not say which file a row is of.",
                 hint="Leave it out, or run the query by Structured Streaming itself.",
             )
 
@@ -192,7 +192,7 @@ def _prepare(
     with ExitStack() as undo:
         undo.callback(opened.release)
         undo.enter_context(failing(root))
-        undo.enter_context(opened.telling())
+        undo.enter_context(opened.naming_the_newer_run())
         position, conf = recover(opened, names, execution.conf)
         operator_names = OperatorNames.of(opened, execution.state_names, position.batch_id)
         planned = IncrementalExecution(
@@ -252,9 +252,9 @@ def _prepare(
                 shutil.rmtree(temporary, ignore_errors=True)
 
         idle_ms = int(conf.settings.get(_IDLE_INTERVAL, "10000"))
-        told = Listeners(listeners, run.identity, idle_ms)
-        query = StreamingQuery(run, trigger, told, close)
-        told.started()
+        informed = Listeners(listeners, run.identity, idle_ms)
+        query = StreamingQuery(run, trigger, informed, close)
+        informed.started()
         undo.pop_all()  # from here on the query's end lets checkpoint and session go
         return query
 

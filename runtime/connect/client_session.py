@@ -185,13 +185,13 @@ class ClientSession:
                 self._buses.remove(bus)
 
     def end_buses(self) -> None:
-        """The client's last listener is gone: what was told reaches it yet, then the queues end."""
+        """The client's last listener is gone: what was sent reaches it yet, then the queues end."""
         with self._changed:
             ended, self._buses = self._buses, []
         for bus in ended:
             bus.put(None)
 
-    def tell(self, kind: int, text: str) -> None:
+    def send(self, kind: int, text: str) -> None:
         """An event for all listeners."""
         with self._changed:
             for bus in self._buses:
@@ -231,25 +231,25 @@ class Reporter(StreamingQueryListener):
 
     def onQueryProgress(self, event: Any) -> None:
         progress = json.loads(event.progress.json)
-        self._session.tell(_PROGRESS, json.dumps({"progress": progress}))
+        self._session.send(_PROGRESS, json.dumps({"progress": progress}))
 
     def onQueryIdle(self, event: Any) -> None:
-        told = {"id": str(event.id), "runId": str(event.runId), "timestamp": event.timestamp}
-        self._session.tell(_IDLE, json.dumps(told))
+        event_json = {"id": str(event.id), "runId": str(event.runId), "timestamp": event.timestamp}
+        self._session.send(_IDLE, json.dumps(event_json))
 
     def onQueryTerminated(self, event: Any) -> None:
-        told = {
+        event_json = {
             "id": str(event.id),
             "runId": str(event.runId),
             "exception": event.exception,
             "errorClassOnException": event.errorClassOnException,
         }
-        self._session.tell(_TERMINATED, json.dumps(told))
+        self._session.send(_TERMINATED, json.dumps(event_json))
         self._session.ended(str(event.runId))
 
 
 def failed(query: StreamingQuery, error: StateplanError) -> RuntimeFailure:
-    """What ended a query, as whoever waits for it is told: Spark's StreamingQueryException."""
+    """What ended a query, as whoever waits for it gets it: Spark's StreamingQueryException."""
     at = f" ({error.place})" if error.place else ""
     failure = RuntimeFailure.of(
         "STREAM_FAILED",

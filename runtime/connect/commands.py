@@ -30,7 +30,7 @@ def query_command(session: ClientSession, message: Message, waiting: Waiting) ->
         waiting: whether the client still waits for the answer.
 
     Raises:
-        StateplanError: there is no such query, or it failed and that is to be told.
+        StateplanError: there is no such query, or it failed and the client asks for that.
     """
     query = session.query(message.query_id.id, message.query_id.run_id)
     answer = proto.ExecutePlanResponse()
@@ -63,9 +63,9 @@ def query_command(session: ClientSession, message: Message, waiting: Waiting) ->
             result.exception.SetInParent()
             error = query.exception()
             if error is not None:
-                told = failed(query, error)
+                failure = failed(query, error)
                 name = "org.apache.spark.sql.streaming.StreamingQueryException"
-                result.exception.exception_message = f"{name}: {told.message}"
+                result.exception.exception_message = f"{name}: {failure.message}"
                 result.exception.error_class = "STREAM_FAILED"
         case "await_termination":
             wanted = message.await_termination

@@ -189,7 +189,7 @@ class Batch:
         operator = KernelOperator(
             node=node.operator,
             spec=spec,
-            told=reports,
+            sent=reports,
             watermarks=tuple(one.node_id for one in files),
             counted=tuple(one.name if one.counted else None for one in files),
         )

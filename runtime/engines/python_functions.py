@@ -91,7 +91,7 @@ def _user_function(call: PythonUDF) -> Any:
     F: Any = functions
     kind: Any = call.exact_kind
     with warnings.catch_warnings():
-        # That a kind is given rather than told by type hints.
+        # That a kind is given, not found in type hints.
         warnings.simplefilter("ignore", UserWarning)
         match kind:
             case PythonEvalType.SQL_BATCHED_UDF | PythonEvalType.SQL_ARROW_BATCHED_UDF:
@@ -167,7 +167,7 @@ _WORKER_SETTINGS = tuple(
         "legacy.execution.pythonUDF.pandas.conversion.enabled",
     )
 )
-"""What PySpark's worker is told of a query's settings; the rest are its own defaults."""
+"""The settings of a query that PySpark's worker is given; the rest are its own defaults."""
 
 
 def _worker_settings(conf: Conf) -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
-from ..kernels.reports import META, Collected, Teller
+from ..kernels.reports import META, Collected, ReportSender
 from .engine import Reports
 from .probes import Probe
 
@@ -24,7 +24,7 @@ class SparkReports(Reports, Protocol):
     """The reports of an operator's tasks in one batch, and how they get to the driver."""
 
     @property
-    def tell(self) -> Callable[[str], None] | None:
+    def send(self) -> Callable[[str], None] | None:
         """What a task gives its report to; None: the last row that it gives has it."""
 
     def over(self, frame: DataFrame) -> DataFrame:
@@ -38,7 +38,7 @@ class ObservedReports:
         tasks: how many there are.
     """
 
-    tell = None
+    send = None
 
     def __init__(self, tasks: int) -> None:
         self._probe = Probe(**_aggregates(META, tasks))
@@ -90,7 +90,7 @@ class AccumulatedReports:
             _collected[context] = context.accumulator({}, Collected())
         self._accumulator = _collected[context]
         self._key = str(uuid.uuid4())
-        self.tell = Teller(self._accumulator, self._key)
+        self.send = ReportSender(self._accumulator, self._key)
 
     def over(self, frame: DataFrame) -> DataFrame:
         return frame

@@ -119,19 +119,19 @@ class RunningOperator(ABC):
 
 @dataclass(kw_only=True)
 class KernelOperator(RunningOperator):
-    """An operator whose tasks run a kernel, and tell what they did.
+    """An operator whose tasks run a kernel, and report what they did.
 
     Attributes:
-        told: by what way they tell it.
+        sent: their reports, on the way here.
     """
 
-    told: Reports
+    sent: Reports
 
     def collect(self, deadline: float, *, whole: bool) -> bool:
-        told = self.told.texts(deadline)
-        if told is None:
+        texts = self.sent.texts(deadline)
+        if texts is None:
             return False
-        self.reports = _one_per_task(*told)
+        self.reports = _one_per_task(*texts)
         return len(self.reports) == self.spec.tasks
 
 

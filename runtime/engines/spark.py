@@ -116,9 +116,9 @@ class SparkEngine(Engine):
     ) -> tuple[DataFrame, Reports]:
         reports = task_reports(self.spark, spec.tasks, one_action=one_action)
         schema = spark_schema_of(node.output)
-        if reports.tell is None:
+        if reports.send is None:
             schema = schema.add(META, "string")
-        made = frame.mapInArrow(_task_function(spec, reports.tell), schema)
+        made = frame.mapInArrow(_task_function(spec, reports.send), schema)
         return reports.over(made), reports
 
     def drop_rows(self, frame: DataFrame) -> DataFrame:
@@ -161,13 +161,13 @@ def _reading_function(dealing: Dealing) -> Callable[[Iterator[Any]], Iterator[An
 
 
 def _task_function(
-    spec: TaskSpec, tell: Callable[[str], None] | None
+    spec: TaskSpec, send: Callable[[str], None] | None
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
-        return run_task(spec, context.partitionId(), prompt(batches), tell)
+        return run_task(spec, context.partitionId(), prompt(batches), send)
 
     return run

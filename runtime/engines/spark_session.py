@@ -140,7 +140,7 @@ def _start_java(settings: Mapping[str, str]) -> None:
     from pyspark import SparkConf, SparkContext, java_gateway
     from pyspark.errors import PySparkRuntimeError
 
-    # PySpark logs the errors that it raises; what fails is told once, by our own error.
+    # PySpark logs the errors that it raises; our own error says what failed, once.
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     conf = SparkConf().setAll(list(settings.items()))

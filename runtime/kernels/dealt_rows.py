@@ -124,8 +124,8 @@ def received(batches: Iterable[Any], scans: int) -> tuple[list[PlacedRows], tupl
 def _packed(rows: PlacedRows) -> Any:
     """Rows as an Arrow stream."""
     columns = [pa.array(rows.places), pa.array(rows.hashes), *rows.columns.columns]
-    told = {"origin": str(rows.origin), "grouped": str(int(rows.grouped))}
-    schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)], told)
+    metadata = {"origin": str(rows.origin), "grouped": str(int(rows.grouped))}
+    schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)], metadata)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
@@ -134,15 +134,15 @@ def _packed(rows: PlacedRows) -> Any:
 
 def _unpacked(data: bytes) -> PlacedRows:
     (batch,) = pa.ipc.open_stream(data)
-    told = batch.schema.metadata
+    metadata = batch.schema.metadata
     places, hashes, *columns = batch.columns
     schema = pa.schema([(str(i), column.type) for i, column in enumerate(columns)])
     return PlacedRows(
         places.to_numpy(),
         hashes.to_numpy(),
         columns_of(columns, schema, batch.num_rows),
-        int(told[b"origin"]),
-        grouped=told[b"grouped"] == b"1",
+        int(metadata[b"origin"]),
+        grouped=metadata[b"grouped"] == b"1",
     )
 
 

@@ -125,7 +125,7 @@ def struct_reader(
     Args:
         fields: the Arrow fields.
         zone: the session's time zone.
-        partial: is told what is odd.
+        partial: takes note of what is odd.
         copied: whether a string is written anew of a value that is none, as from_json does; the
             readers of files take its text as it stands.
         by_path: whether a list's element of another type is null, not the list.

@@ -75,8 +75,8 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class Teller:
-    """Tells an accumulator a task's report; the accumulator takes it only if the task ends well."""
+class ReportSender:
+    """Sends a task's report to an accumulator; that takes it only if the task ends well."""
 
     accumulator: Any
     key: str

@@ -70,7 +70,7 @@ def run_task(
     spec: TaskSpec,
     task: int,
     batches: Iterator[Any],
-    tell: Callable[[str], None] | None = None,
+    send: Callable[[str], None] | None = None,
 ) -> Iterator[Any]:
     """Run a kernel over one task's rows.
 
@@ -79,10 +79,10 @@ def run_task(
         task: the number of the partition.
         batches: record batches with a row's place, its hash, and the columns that travel to the
             kernel; for scans there is one row, the number of the task, or there are packed rows.
-        tell: takes the task's report once all rows have gone; None: it is their last row.
+        send: takes the task's report once all rows have gone; None: it is their last row.
 
     Yields:
-        record batches of the kernel's output; with the column META unless `tell` is there.
+        record batches of the kernel's output; with the column META unless `send` is there.
 
     Raises:
         StateError: the state cannot be read or written.
@@ -104,12 +104,12 @@ def run_task(
     # The state is written while Spark takes the rows in; nothing counts until the report.
     with ThreadPoolExecutor(1) as writer:
         started = start_task(spec, task, rows, writer)
-        yield from emitted_batches(spec, started.output, reports=tell is None)
-        told = replace(started.report.result(), seen=seen)
-        if tell is None:
-            yield _report_row(spec, told)
+        yield from emitted_batches(spec, started.output, reports=send is None)
+        report = replace(started.report.result(), seen=seen)
+        if send is None:
+            yield _report_row(spec, report)
         else:
-            tell(told.to_json())
+            send(report.to_json())
 
 
 def open_stores(spec: TaskSpec, task: int) -> dict[str, RunStore]:

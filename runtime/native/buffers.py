@@ -88,12 +88,12 @@ def _conversion(function: BufferedFunction) -> Conversion:
             return _without_flag, _with_flag
     plain = BINARY not in own or (forms.start is None and forms.finish is None)
     if plain and _alike(own, theirs):
-        telling = _telling(forms)
-        if telling is None:
+        counter = _counter(forms)
+        if counter is None:
             return (lambda c: _cast(c, own)), (lambda c: _cast(c, theirs))
         return (
-            lambda c: _without_values(_cast(c, own), telling, _null),
-            lambda c: _cast(_without_values(c, telling, _zero), theirs),
+            lambda c: _without_values(_cast(c, own), counter, _null),
+            lambda c: _cast(_without_values(c, counter, _zero), theirs),
         )
     raise RuntimeFailure(
         "STATEPLAN_STATE_NOT_CONVERTED",
@@ -206,17 +206,17 @@ def _cast(columns: Columns, types: Sequence[DataType]) -> Columns:
 _TELLING = ("count", "n", "isEmpty")
 
 
-def _telling(forms: AggregateForms) -> int | None:
-    """Which of several buffers tells that no value was seen: Spark has zeros then, we nulls."""
+def _counter(forms: AggregateForms) -> int | None:
+    """Which of several buffers says that no value was seen: Spark has zeros then, we nulls."""
     names = [buffer.name for buffer in forms.buffers]
     return next((i for i, n in enumerate(names) if n in _TELLING and len(names) > 1), None)
 
 
-def _without_values(columns: Columns, telling: int, fill: Callable[[Any], Any]) -> Columns:
+def _without_values(columns: Columns, counter: int, fill: Callable[[Any], Any]) -> Columns:
     """The columns with what `fill` gives of a type, where no value has been seen."""
-    told = columns[telling]
-    none = told if pa.types.is_boolean(told.type) else pc.equal(told, _zero(told.type))
-    return [c if i == telling else pc.if_else(none, fill(c.type), c) for i, c in enumerate(columns)]
+    seen = columns[counter]
+    none = seen if pa.types.is_boolean(seen.type) else pc.equal(seen, _zero(seen.type))
+    return [c if i == counter else pc.if_else(none, fill(c.type), c) for i, c in enumerate(columns)]
 
 
 def _null(kind: Any) -> Any:

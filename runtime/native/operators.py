@@ -235,7 +235,7 @@ def _(operator: FlatMapGroupsInPandasWithStateExec, state: RunningState, parts: 
 
 
 def _check_one_column(operator: FlatMapGroupsInPandasWithStateExec) -> None:
-    """In format 1 the state is no column of its own: whether there is one cannot be told."""
+    """In format 1 the state is no column of its own: nobody can know whether there is one."""
     if operator.state_format_version < 2:
         raise _not_converted(operator)
 

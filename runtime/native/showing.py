@@ -72,7 +72,7 @@ def open_states(checkpoint: str) -> StoredStates | NativeStates:
 
 
 def _named_as_ours(checkpoint: str, problem: DescriptionError) -> StoredStates:
-    """What is damaged in a checkpoint of ours is told as a start tells it; else the problem is."""
+    """What is damaged in a checkpoint of ours is named as a start names it; else the problem is."""
     try:
         states = StoredStates.open(checkpoint)
     except RuntimeFailure as failure:

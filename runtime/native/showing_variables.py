@@ -1,7 +1,7 @@
 """State of Spark's `transformWithState`, for `stateplan state show`: its variables and its timers.
 
 Each variable is a column family of RocksDB, which Spark's `statestore` source reads by the
-variable's name; Spark's `state-metadata` source tells the names.
+variable's name; Spark's `state-metadata` source has the names.
 """
 
 from __future__ import annotations

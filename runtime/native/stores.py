@@ -148,7 +148,7 @@ def state_frame(
 def operator_properties(
     checkpoint: OtherCheckpoint, operator: int, spark: SparkSession
 ) -> Mapping[str, Any]:
-    """What an operator's metadata tells of it, by Spark's `state-metadata` source.
+    """What an operator's metadata says of it, by Spark's `state-metadata` source.
 
     Of `transformWithState` it has `stateVariables`, each with stateName, stateVariableType and
     ttlEnabled; of other operators nothing.

@@ -153,7 +153,7 @@ def _laid_out(fixed: Int64, null_words: Int64, fields: Sequence[_Field]) -> _Blo
 class _Part:
     """The values of a field: the bytes of their slots, or what lies behind, and the room for it.
 
-    `placed` says which slots tell where it lies.
+    `placed` says which slots say where it lies.
     """
 
     valid: Mask

@@ -71,7 +71,7 @@ class EngineFacts:
         numbers_partitions: says which partition a row was read in.
         observes: aggregates the rows that pass, for `observe`.
         reads_together: has all tasks in one process, which read each file once for all.
-        prunes: reads of a table's files what Spark would read, without being told.
+        prunes: reads of a table's files what Spark would read, by itself.
         exactness: what it computes as Spark does; None: everything.
     """
 

@@ -1,4 +1,4 @@
-"""What the readers of files are told of a query's conditions."""
+"""The conditions of a query that the readers of files are given."""
 
 from __future__ import annotations
 

@@ -89,14 +89,14 @@ def _processing(writer: Any, schema: Any, batch_id: int) -> Work:
                 close(error)
         yield str(rows).encode()
 
-    def told(partition: int, batches: Iterator[Any]) -> Iterator[bytes]:
+    def reported(partition: int, batches: Iterator[Any]) -> Iterator[bytes]:
         try:
             yield from work(partition, batches)
         except (Exception, SystemExit) as error:
             reason = f"{type(error).__name__}: {error}"
             raise KernelError.of("FOREACH_USER_FUNCTION_ERROR", reason=reason) from error
 
-    return told
+    return reported
 
 
 class PickledWriter:

@@ -115,14 +115,14 @@ def _sending(
         producer = Producer(dict(settings)) if given is None else given
         failures: list[Any] = []
 
-        def told(error: Any, _: Any) -> None:
+        def delivered(error: Any, _: Any) -> None:
             if error is not None:
                 failures.append(error)
 
         def send(**record: Any) -> None:
             while True:
                 try:
-                    producer.produce(on_delivery=told, **record)
+                    producer.produce(on_delivery=delivered, **record)
                     return
                 except BufferError:  # full: until some records are delivered
                     producer.poll(0.1)

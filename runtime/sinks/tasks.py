@@ -19,14 +19,14 @@ nothing from a module of ours when it is called."""
 
 
 def in_tasks(frame: DataFrame, work: Work) -> list[bytes]:
-    """What is said of the rows of a batch, partition by partition; one action.
+    """What is reported of the rows of a batch, partition by partition; one action.
 
     On the embedded engine the rows are one partition of this process.
     """
     if run_here(frame):
         with as_in_a_task():
             return list(work(0, iter(frame.toArrow().to_batches())))
-    return _told_by_tasks(frame, work)
+    return _reported_by_tasks(frame, work)
 
 
 def counted(frame: DataFrame) -> int:
@@ -35,7 +35,7 @@ def counted(frame: DataFrame) -> int:
     def work(_: int, batches: Iterator[Any]) -> Iterator[bytes]:
         yield str(sum(batch.num_rows for batch in batches)).encode()
 
-    return sum(map(int, _told_by_tasks(frame, work)))
+    return sum(map(int, _reported_by_tasks(frame, work)))
 
 
 def run_here(frame: DataFrame) -> bool:
@@ -43,9 +43,9 @@ def run_here(frame: DataFrame) -> bool:
     return isinstance(frame, LocalRows) or is_embedded(frame.sparkSession)
 
 
-def _told_by_tasks(frame: DataFrame, work: Work) -> list[bytes]:
-    told = frame.mapInArrow(_task(work), "told binary").toArrow()
-    return [bytes(one) for one in told.column(0).to_pylist()]
+def _reported_by_tasks(frame: DataFrame, work: Work) -> list[bytes]:
+    reports = frame.mapInArrow(_task(work), "report binary").toArrow()
+    return [bytes(one) for one in reports.column(0).to_pylist()]
 
 
 def _task(work: Work) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -54,7 +54,7 @@ def _task(work: Work) -> Callable[[Iterator[Any]], Iterator[Any]]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        for said in work(0 if context is None else context.partitionId(), batches):
-            yield pa.RecordBatch.from_arrays([pa.array([said], pa.binary())], ["told"])
+        for report in work(0 if context is None else context.partitionId(), batches):
+            yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], ["report"])
 
     return run

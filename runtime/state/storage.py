@@ -102,7 +102,7 @@ class Storage(ABC):
         """Let a lock go."""
 
     def identity(self, path: str) -> tuple[object, ...] | None:
-        """What stays the same exactly as long as a file is not replaced; None: cannot be told.
+        """What stays the same exactly as long as a file is not replaced; None: nobody knows.
 
         Raises:
             FileNotFoundError: there is none.

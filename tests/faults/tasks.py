@@ -138,7 +138,7 @@ def _faulty(
             # What runs again is another task: the one whose output was lost.
             batches = _reversed(batches)
         if _meant(fault, spec, task) and fault.what in _HAPPENS and _claim(fault, spec):
-            whole = partial(run_task, spec, task, tell=tell)
+            whole = partial(run_task, spec, task, send=tell)
             return _HAPPENS[fault.what](whole, spec, batches, fault)
         return run_task(spec, task, batches, tell)
 

@@ -239,7 +239,7 @@ def run_query(
     """A driver's whole life: claim the checkpoint, run what is to run, let it go."""
     opened = Checkpoint.open(root, Holder(run_id=who, host="h", pid=1, since="now"))
     try:
-        with failing(root), opened.telling():
+        with failing(root), opened.naming_the_newer_run():
             position, conf = recover(opened, ["events"], CONF.updated({RETAIN: str(retained)}))
             opened.settle()
             run = MicroBatchExecution(

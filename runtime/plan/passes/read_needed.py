@@ -5,8 +5,8 @@
 
 What a file's reader takes for malformed depends on both, and so does the number of rows that it
 gives. They are those of Spark's scan: what the projections and filters right above it refer to, in
-the executed plan. Spark itself, too, must be told: what counts and observes rows hides from its
-optimizer what stands above. Runs first, as later passes move selects. Idempotent.
+the executed plan. Spark itself, too, must be given them: what counts and observes rows hides what
+stands above from its optimizer. Runs first, as later passes move selects. Idempotent.
 """
 
 from __future__ import annotations
