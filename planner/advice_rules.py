@@ -28,7 +28,7 @@ from ..physical.stateful import (
     StateStoreSaveExec,
 )
 from ..physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..rules.preparation.watermarks import propagate_watermarks
+from ..rules.preparation.state import propagate_watermarks
 from .model.expressions.core import Alias, AttributeReference
 from .model.expressions.intervals import interval_text
 from .model.frozen import dataclass

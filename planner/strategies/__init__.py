@@ -8,11 +8,9 @@ from ..model.plans.logical import ReturnAnswer
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
 from .base import PlanLater, Strategy
-from .basic import basic_operators, special_limits
+from .basic import basic_operators, file_source, partition_operators, special_limits
 from .joins import join_selection, streaming_join
-from .partitions import partition_operators
 from .python_operators import python_operators, python_state
-from .sources import file_source
 from .streaming import (
     stateful_aggregation,
     streaming_deduplication,

@@ -15,8 +15,7 @@ from ..model.plans.logical import Aggregate, Deduplicate, EventTimeWatermark, Re
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import StreamingRelation
 from .aggregation import plan_aggregation
-from .base import PlanLater, require_keys, where_from
-from .limits import match_limit
+from .base import PlanLater, match_limit, require_keys, where_from
 
 
 def stateful_aggregation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:

@@ -20,69 +20,87 @@ from ...planner.model.plans.logical import (
 )
 from ...planner.model.plans.python_operators import EvaluatePython
 from ...planner.model.plans.relations import WithCTE
-from .expressions.common_expressions import Common, pull_out_common_expressions
 from .expressions.comparisons import simplify_comparisons_below_null_checks
 from .expressions.failing_constants import refuse_failing_constants
-from .expressions.null_in_predicates import replace_null_with_false
-from .expressions.nullability import CHANGE_NULLABILITY, update_nullability
-from .expressions.replace_expressions import replace_expressions
+from .expressions.nulls import CHANGE_NULLABILITY, replace_null_with_false, update_nullability
+from .expressions.replace_expressions import (
+    Common,
+    pull_out_common_expressions,
+    replace_expressions,
+)
 from .expressions.simplify import simplify_expressions
-from .expressions.struct_updates import combine_updates, replace_updates
-from .filters.infer_filters import infer_filters_from_constraints, infer_filters_from_generators
-from .filters.outer_joins import eliminate_outer_joins
-from .filters.prune_filters import prune_filters
-from .filters.push_disjunctions import clean_filters, push_disjunctions
+from .expressions.structs import combine_updates, replace_updates
+from .filters.infer_filters import (
+    clean_filters,
+    infer_filters_from_constraints,
+    infer_filters_from_generators,
+    prune_filters,
+    push_disjunctions,
+)
+from .filters.joins import (
+    eliminate_outer_joins,
+    refuse_cartesian_products,
+    reorder_joins,
+    simplify_join_conditions,
+)
 from .filters.push_down_predicates import push_down_predicates, push_filters_late
 from .filters.push_semi_joins import push_semi_joins_down
-from .filters.reorder_joins import reorder_joins, simplify_join_conditions
-from .late.cartesian import refuse_cartesian_products
-from .late.decimal_aggregates import speed_up_decimal_aggregates
-from .late.map_keys import sort_maps_in_grouping
-from .late.python_functions import (
-    extract_python_from_joins,
-    extract_python_functions,
-    push_through_python,
+from .operators.aggregates import (
+    pull_out_grouping_expressions,
+    remove_constants_from_grouping,
+    remove_redundant_aggregates,
+    remove_repetition_from_grouping,
+    speed_up_decimal_aggregates,
 )
 from .operators.collapse_projects import collapse_projects
 from .operators.distinct import (
     eliminate_distinct_in_aggregates,
     replace_distinct,
     replace_static_deduplication,
+    rewrite_distinct_aggregates,
 )
-from .operators.distinct_groups import rewrite_distinct_aggregates
-from .operators.empty_relations import optimize_limit_zero, propagate_empty_relations
-from .operators.generators import explode_smallest_field
-from .operators.grouping import (
-    pull_out_grouping_expressions,
-    remove_constants_from_grouping,
-    remove_repetition_from_grouping,
-)
-from .operators.hints import move_hints_to_joins
 from .operators.limits import (
     eliminate_limits,
+    infer_window_limits,
     push_limits_down,
     push_projections_through_limits,
     push_single_limit_through_groups,
 )
-from .operators.local_relations import convert_to_local_relations
-from .operators.names import eliminate_names, inline_definitions
-from .operators.noop_operators import remove_noop_operators
-from .operators.partitions import collapse_repartitions
+from .operators.local_relations import (
+    convert_to_local_relations,
+    optimize_limit_zero,
+    propagate_empty_relations,
+)
+from .operators.map_keys import sort_maps_in_grouping
+from .operators.names import (
+    eliminate_names,
+    inline_definitions,
+    move_hints_to_joins,
+    remove_noop_operators,
+    remove_redundant_aliases,
+)
+from .operators.nested_fields import explode_smallest_field
 from .operators.propagate_constants import propagate_equalities, propagate_foldables
 from .operators.prune_columns import prune_columns
-from .operators.redundant_aggregates import remove_redundant_aggregates
-from .operators.redundant_aliases import remove_redundant_aliases
-from .operators.set_operations import replace_set_operations
-from .operators.sorts import eliminate_sorts
-from .operators.unions import combine_unions, drop_repeated_inputs, push_projections_through_unions
-from .operators.window_limits import infer_window_limits
+from .operators.python_functions import (
+    extract_python_from_joins,
+    extract_python_functions,
+    push_through_python,
+)
+from .operators.set_operations import (
+    combine_unions,
+    drop_repeated_inputs,
+    push_projections_through_unions,
+    replace_set_operations,
+)
+from .operators.sorts import collapse_repartitions, eliminate_sorts
 from .subqueries.decorrelate import pull_up_correlated_predicates
 from .subqueries.lateral_joins import inline_lateral_joins, rewrite_lateral_joins
-from .subqueries.merge_subqueries import merge_scalar_subqueries
 from .subqueries.predicate_subqueries import rewrite_predicate_subqueries
 from .subqueries.scalar_subqueries import rewrite_correlated_scalar_subqueries
 from .subqueries.subqueries import (
     inline_one_row_subqueries,
+    merge_scalar_subqueries,
     optimize_subqueries,
     rewrite_lone_exists,
 )

@@ -40,8 +40,7 @@ from ....planner.model.schemas.types import ArrayType, MapType, StructType
 from ....planner.model.text.quoting import in_quotes, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ..columns import Scope
-from ..context import Context
+from ..context import Context, Scope
 from ..failures import (
     InvalidCall,
     InvalidCase,
@@ -62,9 +61,8 @@ from ..windows.window_functions import (
     check_time_window,
     check_window_time,
 )
-from .aggregate_filters import check_aggregate_filter
+from .clauses import check_aggregate_filter, ordered_call
 from .lambdas import is_higher_order, misplaced, resolve_higher_order
-from .within_group import ordered_call
 
 
 class Resolver:

@@ -8,7 +8,7 @@ from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import AttributeReference, Origin
 from ....planner.model.schemas.types import quote_if_needed
 from ....planner.model.text.quoting import to_sql_id
-from ..columns import full_name
+from ..context import full_name
 from ..failures import failure
 
 MOST = 5

@@ -57,20 +57,24 @@ from ....planner.model.text.text import pretty
 from ..failures import failure, mismatch
 from ..names.suggestions import unresolved_column
 from ..selects.selects import not_several_columns
-from ..subqueries.correlation import misplaced_outer_references
-from ..subqueries.subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
+from ..subqueries.subqueries import (
+    misplaced_outer_references,
+    misplaced_subqueries,
+    scalar_columns,
+    streaming_subqueries,
+)
 from ..windows.over import check_windows
 from ..windows.window_functions import is_window
-from .aggregates import aggregate_shape
 from .misplaced import (
+    aggregate_shape,
     misplaced_aggregates,
     misplaced_in_operator,
     misplaced_star,
+    missing_columns,
     random_in_operator,
     sort_types,
+    trailing_comma,
 )
-from .missing_input import missing_columns
-from .trailing_comma import trailing_comma
 
 Check = Callable[[LogicalPlan], AnalysisError | None]
 

@@ -7,9 +7,7 @@ from ....planner.model.plans.logical import Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.tree import replace
-from ...common.duplicates import keep_apart as keep_apart
-from ...common.duplicates import keep_subqueries_apart as keep_subqueries_apart
-from ...common.duplicates import renewed as renewed
+from ...common.fresh_ids import keep_apart
 from ..context import Context
 from ..expressions.expressions import Resolver
 from ..failures import failure

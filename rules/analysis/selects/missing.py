@@ -1,11 +1,8 @@
-"""HAVING and ORDER BY: names and aggregates that the select list does not have.
-
-Both see the select list's columns and, behind them, those of the input. What they need and the
-select list lacks is added to the operator below and dropped by a Project above.
-"""
+"""HAVING, ORDER BY and QUALIFY: names and aggregates that the select list does not have."""
 
 from __future__ import annotations
 
+from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
@@ -16,16 +13,17 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.unresolved import UnresolvedAttribute
-from ....planner.model.plans.logical import Aggregate, Distinct, Filter, Project
+from ....planner.model.expressions.windows import WindowExpression
+from ....planner.model.plans.logical import Aggregate, Distinct, Filter, Project, UnresolvedQualify
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.plans.relations import PipeOperator, SubqueryAlias
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ..columns import Scope
-from ..context import Context
+from ..context import Context, Scope
 from ..expressions.expressions import Resolver
-from ..grouping.aggregates import has_aggregate
-from ..grouping.grouping_sets import is_grouping_call
+from ..failures import failure, missing_group_by
+from ..grouping.grouping_sets import has_aggregate, is_grouping_call
 from ..grouping.over_grouping_sets import (
     having_over_sets,
     is_aggregate_function,
@@ -33,6 +31,8 @@ from ..grouping.over_grouping_sets import (
     ordered_over_sets,
     without_sets,
 )
+from ..names.names import qualified
+from ..windows.over import extract_windows
 
 Expressions = tuple[Expression, ...]
 
@@ -313,3 +313,55 @@ def restored(plan: LogicalPlan, before: LogicalPlan) -> LogicalPlan:
     if len(plan.output) == len(before.output):
         return plan
     return Project(project_list=before.output, child=plan)
+
+
+def resolve_qualify(plan: UnresolvedQualify, child: LogicalPlan, context: Context) -> LogicalPlan:
+    """`QUALIFY rank() OVER (..) = 1`: a Filter over a column that holds the function's value.
+
+    The condition sees the select list's columns and, behind them, those of the input.
+
+    Raises:
+        AnalysisError: neither the condition nor the select list has a function with OVER, or the
+            condition has an aggregate function without.
+    """
+    _refuse_aggregates(plan)
+    (condition,), below = resolve_over((plan.condition,), child, context)
+    if not condition.resolved:
+        return replace(plan, condition=condition, child=below)
+    columns: list[Alias] = []
+
+    def computed(node: Expression) -> Expression:
+        if not isinstance(node, WindowExpression):
+            return node.map_children(computed)
+        columns.append(Alias(child=node, name=pretty(qualified(node))))
+        return columns[-1].to_attribute()
+
+    condition = computed(condition)
+    if columns:
+        items = (*below.output, *columns)
+        below = extract_windows(Project(project_list=items, child=below, origin=plan.origin))
+    elif not plan.listed:
+        raise failure("QUALIFY_REQUIRES_WINDOW_FUNCTION")
+    return restored(Filter(condition=condition, child=below, origin=plan.origin), child)
+
+
+def _refuse_aggregates(plan: UnresolvedQualify) -> None:
+    def visit(node: Expression, argument: bool) -> None:
+        if is_aggregate_function(node):
+            raise missing_group_by(plan.origin) if argument else _not_allowed(node)
+        if not isinstance(node, WindowExpression):
+            for child in node.children:
+                visit(child, argument)
+            return
+        for child in node.children:
+            # The function with OVER itself may aggregate; what it is over may not.
+            for part in child.children if child is node.function else (child,):
+                visit(part, True)
+
+    visit(plan.condition, False)
+
+
+def _not_allowed(function: Expression) -> AnalysisError:
+    return failure(
+        "QUALIFY_AGGREGATE_NOT_ALLOWED", origin=function.origin, aggregateExpr=to_sql_expr(function)
+    )

@@ -30,19 +30,20 @@ from ....planner.model.tree import replace
 from ..context import Context
 from ..expressions.expressions import Resolver
 from ..failures import failure
-from ..grouping.aggregates import has_aggregate, resolve_grouping, with_ordinals
 from ..grouping.grouping_sets import (
     expand_grouping_sets,
     grouping_id,
+    has_aggregate,
+    resolve_grouping,
     sets_of,
     with_grouping_functions,
+    with_ordinals,
 )
 from ..names.names import named
 from ..names.stars import expand_star
 from ..windows.over import extract_windows
 from ..windows.time_windows import expand_windows
-from .lateral import expand_lateral, refer_to_aliases
-from .pipes import with_positions, without_pipe
+from .lateral import expand_lateral, refer_to_aliases, with_positions, without_pipe
 
 
 def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> LogicalPlan:

@@ -24,19 +24,18 @@ from ....planner.model.registry import FunctionSpec
 from ....planner.model.settings.conf import Conf
 from ..support import settings
 from ..support.calls import is_call, is_item_lookup
-from . import branches
-from .aggregate_filters import eliminate_aggregate_filter
-from .associativity import gather_constants
-from .booleans import simplify_booleans
-from .casts import combine_concats, remove_positive, simplify_case_conversions, simplify_casts
-from .comparisons import simplify_comparisons
-from .conditionals import simplify_conditionals
-from .constants import fold
-from .extract_values import simplify_extraction
-from .in_lists import optimize_in
-from .likes import simplify_like
+from .casts import (
+    combine_concats,
+    remove_positive,
+    simplify_case_conversions,
+    simplify_casts,
+    unwrap_casts,
+)
+from .comparisons import optimize_in, simplify_comparisons, simplify_like
+from .conditions import push_into_branches, simplify_booleans, simplify_conditionals
+from .constants import eliminate_aggregate_filter, fold, gather_constants
 from .nulls import propagate_nulls, push_null_checks_down
-from .unwrap_casts import unwrap_casts
+from .structs import simplify_extraction
 
 Rewrite = Callable[[Expression], Expression]
 Of = frozenset[str] | Callable[[FunctionSpec], bool] | None
@@ -69,11 +68,7 @@ REWRITES: tuple[tuple[Rewrite, Of, tuple[type[Expression], ...]], ...] = (
     (simplify_like, _LIKES, ()),
     (simplify_booleans, frozenset(("and", "or", "not")), ()),
     (simplify_conditionals, frozenset(("if",)), (CaseWhen,)),
-    (
-        branches.push_into_branches,
-        lambda spec: spec.pushed_into_branches,
-        (Cast, GetStructField),
-    ),
+    (push_into_branches, lambda spec: spec.pushed_into_branches, (Cast, GetStructField)),
     (remove_positive, frozenset(("positive",)), ()),
     (simplify_comparisons, _is_comparison, ()),
     (simplify_casts, frozenset(), (Cast,)),

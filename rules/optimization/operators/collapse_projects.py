@@ -19,7 +19,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up, replace_attributes
-from ..expressions.common_expressions import is_cheap
+from ..expressions.replace_expressions import is_cheap
 from ..expressions.simplify import simplify
 from ..support.calls import is_item_lookup
 from ..support.settings import current

@@ -18,7 +18,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import pruned, rewrite_down, rewrite_up
-from .alias_nested_fields import alias_fields_below, alias_fields_below_generate
+from .nested_fields import alias_fields_below, alias_fields_below_generate
 
 _PRUNED = frozenset((Project, Aggregate, Expand, Join))
 _FILTERED = frozenset((Filter,))

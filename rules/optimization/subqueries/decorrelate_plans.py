@@ -20,7 +20,11 @@ from ....planner.model.expressions.core import (
     SortOrder,
     to_attribute,
 )
-from ....planner.model.expressions.predicates import conjunction, split_conjuncts
+from ....planner.model.expressions.predicates import (
+    conjunction,
+    conjunction_or_none,
+    split_conjuncts,
+)
 from ....planner.model.expressions.subqueries import DomainJoin, OuterReference, is_outer
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.frozen import dataclass
@@ -41,6 +45,7 @@ from ....planner.model.plans.logical import (
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.tree import replace
+from ...common.trees import filtered
 from ..support.calls import call
 from .outer_columns import (
     Columns,
@@ -54,7 +59,7 @@ from .outer_columns import (
     own_columns,
     with_columns,
 )
-from .zero_rows import value_of_no_rows
+from .scalar_subqueries import value_of_no_rows
 
 
 @dataclass(frozen=True)
@@ -192,8 +197,7 @@ def _filter(plan: Filter, way: Way) -> Part:
     part = decorrelated(plan.child, way.plus(inside).without(equal))
     known = {**part.columns, **equal}
     kept = [*all_with(inside, known), *(c for c in conditions if not is_outer(c))]
-    child = part.plan if not kept else Filter(child=part.plan, condition=conjunction(kept))
-    return Part(child, (*part.conditions, *pulled), known)
+    return Part(filtered(part.plan, kept), (*part.conditions, *pulled), known)
 
 
 def _goes_up(condition: Expression, way: Way) -> bool:
@@ -298,7 +302,7 @@ def _join(plan: Join, way: Way) -> Part:
         plan,
         left=left.plan,
         right=right.plan,
-        condition=conjunction(kept) if kept else None,
+        condition=conjunction_or_none(kept),
     )
     return Part(joined, (*left.conditions, *right.conditions, *pulled), known)
 

@@ -1,14 +1,21 @@
-"""The same columns on both sides of an operator, or in two uses of one definition."""
+"""Columns told apart: fresh ids for the second use of a table or of a definition of WITH."""
 
 from __future__ import annotations
 
 from ...planner.model.expressions.core import Alias, AttributeReference, Expression, to_attribute
 from ...planner.model.expressions.subqueries import SubqueryExpression
-from ...planner.model.plans.logical import Expand, Generate
+from ...planner.model.plans.logical import Expand, Generate, Project
 from ...planner.model.plans.python_operators import PythonOperator
 from ...planner.model.plans.query_plan import LogicalPlan
-from ...planner.model.plans.relations import CTERelationRef, Relation, StreamingRelation
+from ...planner.model.plans.relations import (
+    CTERelationDef,
+    CTERelationRef,
+    Relation,
+    StreamingRelation,
+    WithCTE,
+)
 from ...planner.model.tree import replace
+from .trees import map_subqueries, same_columns
 
 
 def keep_apart(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:
@@ -44,15 +51,13 @@ def _with_own_tables(plan: LogicalPlan, seen: set[int]) -> LogicalPlan:
         seen.update(plan.output_ids)
         return plan
 
-    def own(expression: Expression) -> Expression:
-        if not isinstance(expression, SubqueryExpression):
-            return expression
-        tables = _tables(expression.plan)
-        inner = renewed(expression.plan, tables & seen) if tables & seen else expression.plan
-        return replace(expression, plan=_with_own_tables(inner, seen))
+    def own(subquery: SubqueryExpression) -> Expression:
+        tables = _tables(subquery.plan)
+        inner = renewed(subquery.plan, tables & seen) if tables & seen else subquery.plan
+        return replace(subquery, plan=_with_own_tables(inner, seen))
 
     node = plan.map_children(lambda child: _with_own_tables(child, seen))
-    return node.map_expressions(lambda e: e.transform_up(own) if e.holds(SubqueryExpression) else e)
+    return map_subqueries(node, own)
 
 
 def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:
@@ -135,3 +140,58 @@ def renewed_once(plan: LogicalPlan) -> LogicalPlan:
         return node.map_children(visit).transform_expressions(swap)
 
     return visit(plan)
+
+
+def reference(definition: CTERelationDef) -> CTERelationRef:
+    """A use of the definition, with its columns."""
+    return CTERelationRef(
+        cte_id=definition.cte_id,
+        attributes=definition.child.output,
+        streaming=definition.is_streaming,
+        always_nullable=definition.nullable_state,
+    )
+
+
+def inline_ctes(plan: LogicalPlan) -> LogicalPlan:
+    """Each use of a name of WITH replaced by what it stands for; no WithCTE is left.
+
+    Where a use has column ids of its own, a Project gives them, over columns of its own.
+    """
+    return _inlined(plan, {})
+
+
+def _inlined(plan: LogicalPlan, known: dict[int, LogicalPlan]) -> LogicalPlan:
+    if isinstance(plan, WithCTE):
+        known = dict(known)
+        for definition in plan.definitions:
+            known[definition.cte_id] = _inlined(definition.child, known)
+        return _inlined(plan.child, known)
+    if isinstance(plan, CTERelationRef):
+        return _renamed(known[plan.cte_id], plan)
+
+    node = plan.map_children(lambda child: _inlined(child, known))
+    return map_subqueries(node, lambda query: replace(query, plan=_inlined(query.plan, known)))
+
+
+def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:
+    if same_columns(child.output, use.attributes):
+        return child
+    fresh = renewed_once(child) if child.is_streaming else renewed(child, _produced(child))
+    items = tuple(
+        own
+        if own.expr_id == other.expr_id
+        else Alias(child=own, name=other.name, expr_id=other.expr_id)
+        for own, other in zip(fresh.output, use.attributes, strict=True)
+    )
+    return Project(project_list=items, child=fresh)
+
+
+def _produced(plan: LogicalPlan) -> frozenset[int]:
+    """The ids of all columns that the plan's operators make."""
+    found = set(plan.output_ids)
+    for node in plan.walk():
+        if not node.children:
+            found |= node.output_ids
+        for expression in node.expressions:
+            found.update(alias.expr_id for alias in expression.collect(Alias))
+    return frozenset(found)

@@ -24,8 +24,8 @@ from ....planner.model.plans.python_operators import EvaluatePython, PythonOpera
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import bottom_up, top_down
-from ..operators.limits import max_rows_per_partition
+from ...common.trees import bottom_up, filtered_below, top_down, with_output
+from .limits import max_rows_per_partition
 
 
 def extract_python_functions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -178,10 +178,7 @@ def _extract_from(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, Generate) and node.required is not None:
         # It says which columns it leaves out: the new ones are not among them.
         node = replace(node, required=(*node.required, *results.values()))
-    extracted = _extract_from(node)
-    if [a.expr_id for a in extracted.output] == [a.expr_id for a in output]:
-        return extracted
-    return Project(child=extracted, project_list=output)
+    return with_output(_extract_from(node), output)
 
 
 def _replaced(expression: Expression, results: dict[Canonical, AttributeReference]) -> Expression:
@@ -256,5 +253,4 @@ def _push_filter(node: Filter, calls: EvaluatePython) -> LogicalPlan:
     if not down:
         return node
     rest = [p for p in parts if p not in down]
-    below = replace(calls, child=Filter(child=calls.child, condition=conjunction(down)))
-    return Filter(child=below, condition=conjunction(rest)) if rest else below
+    return filtered_below(calls, down, rest)

@@ -1,4 +1,4 @@
-"""Nested fields that are used without the rest of their column."""
+"""Nested fields that are used without the rest of their column; generators of such columns."""
 
 from __future__ import annotations
 
@@ -26,13 +26,30 @@ from ....planner.model.plans.logical import (
     Sort,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import ArrayType, DataType, MapType, StructType
+from ....planner.model.schemas.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    CalendarIntervalType,
+    DataType,
+    DateType,
+    DecimalType,
+    FloatType,
+    IntegralType,
+    MapType,
+    NullType,
+    StringType,
+    StructType,
+    YearMonthIntervalType,
+)
+from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
+from ...common.trees import top_down
 from ..support import settings
 from ..support.calls import is_item_lookup
 
 _PUSH_THROUGH = (GlobalLimit, LocalLimit, Join, Sort)
-Fields = dict[int, list[Expression]]
+Fields = dict[int, list[GetStructField]]
 
 
 def alias_fields_below(node: LogicalPlan) -> LogicalPlan | None:
@@ -44,11 +61,11 @@ def alias_fields_below(node: LogicalPlan) -> LogicalPlan | None:
     match node:
         case Project(child=Filter(child=below) as middle) if isinstance(below, _PUSH_THROUGH):
             expressions = (*node.project_list, middle.condition, *below.expressions)
-            fields = used_fields(expressions, frozenset())
+            fields = used_fields(expressions)
         case Project(child=below) if isinstance(below, _PUSH_THROUGH):
-            fields = used_fields((*node.project_list, *below.expressions), frozenset())
+            fields = used_fields((*node.project_list, *below.expressions))
         case Aggregate():
-            fields = used_fields(node.expressions, frozenset())
+            fields = used_fields(node.expressions)
         case Expand():
             rows = [e for projection in node.projections for e in projection]
             fields = used_fields(rows, frozenset(a.expr_id for a in node.attributes))
@@ -72,18 +89,13 @@ def _aliases(
     fields: Fields,
 ) -> tuple[dict[int, list[Alias]], dict[Canonical, AttributeReference]]:
     aliases = {
-        attribute: [Alias(child=field, name=f"_extract_{_field_name(field)}") for field in used]
+        attribute: [Alias(child=field, name=f"_extract_{field.name}") for field in used]
         for attribute, used in fields.items()
     }
     columns = {
         canonical(alias.child): alias.to_attribute() for made in aliases.values() for alias in made
     }
     return aliases, columns
-
-
-def _field_name(field: Expression) -> str:
-    assert isinstance(field, GetStructField)
-    return field.name
 
 
 def _with_columns(
@@ -111,7 +123,9 @@ def _over_aliases(
     return new.map_expressions(lambda e: _with_columns(e, columns))
 
 
-def used_fields(expressions: Iterable[Expression], excluded: frozenset[int]) -> Fields:
+def used_fields(
+    expressions: Iterable[Expression], excluded: frozenset[int] = frozenset()
+) -> Fields:
     """The fields that are worth a column, by the column they are taken from."""
     whole = set(excluded)
     found: dict[int, list[GetStructField]] = {}
@@ -128,8 +142,7 @@ def used_fields(expressions: Iterable[Expression], excluded: frozenset[int]) -> 
     for attribute, fields in found.items():
         if attribute in whole:
             continue
-        kept = _without_inner(fields)
-        kept = [f for f in kept if not f.holds(AggregateExpression)]
+        kept = [f for f in _without_inner(fields) if not f.holds(AggregateExpression)]
         if kept and sum(_size(f.data_type) for f in kept) < _size(types[attribute]):
             result[attribute] = kept
     return result
@@ -139,9 +152,9 @@ def _has_one_root(field: GetStructField) -> bool:
     return len(field.references) == 1 and not field.holds(LambdaVariable)
 
 
-def _without_inner(fields: list[GetStructField]) -> list[Expression]:
+def _without_inner(fields: list[GetStructField]) -> list[GetStructField]:
     """Each field once; not `a.b.c` where `a.b` is used as well."""
-    kept: dict[Canonical, Expression] = {}
+    kept: dict[Canonical, GetStructField] = {}
     for field in fields:
         inside = any(
             field.child.exists(lambda e, other=other: same(e, other))  # type: ignore[misc]
@@ -190,7 +203,7 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
         return None
     if not settings.current().exploded_fields:
         return None
-    fields = used_fields((*node.project_list, *generator.arguments), frozenset())
+    fields = used_fields((*node.project_list, *generator.arguments))
     if not fields:
         return None
     made = frozenset().union(*(e.references for e in generate.generated))
@@ -204,9 +217,6 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
         assert isinstance(result, Project)
         return _explode_field(result, taken[0])
     return None if result is node else result
-
-
-_EXPLODES = frozenset(("explode", "posexplode"))
 
 
 def _generate_rewritten(node: Project, generate: Generate, fields: Fields) -> Project:
@@ -226,10 +236,10 @@ def _generate_rewritten(node: Project, generate: Generate, fields: Fields) -> Pr
     return replace(node, project_list=new_list, child=replace(below, required=kept))
 
 
-def _explode_field(node: Project, field: Expression) -> LogicalPlan | None:
+def _explode_field(node: Project, field: GetStructField) -> LogicalPlan | None:
     generate = node.child
     assert isinstance(generate, Generate) and isinstance(generate.generator, Call)
-    if generate.generator.name not in _EXPLODES or not isinstance(field, GetStructField):
+    if generate.generator.name not in ("explode", "posexplode"):
         return None
     source = generate.generator.arguments[0]
     if not isinstance(field.child, AttributeReference):
@@ -249,5 +259,64 @@ def _explode_field(node: Project, field: Expression) -> LogicalPlan | None:
     return _generate_rewritten(
         replace(node, project_list=new_list, child=exploded),
         exploded,
-        used_fields((taken,), frozenset()),
+        used_fields((taken,)),
     )
+
+
+@top_down(Project, holding=(Generate,))
+def explode_smallest_field(node: Project, conf: Conf) -> LogicalPlan:
+    """Where exploded structs only make rows, their smallest field is exploded.
+
+    `Project [], Generate explode(items)` -> `Project [], Generate explode(items.qty)`. Idempotent:
+    the field is no struct, or a struct of one field.
+    """
+    if not isinstance(node.child, Generate) or node.references:
+        return node
+    generate, generator = node.child, node.child.generator
+    if not isinstance(generator, Call) or generator.name not in ("explode", "posexplode"):
+        return node
+    (source,) = generator.arguments
+    match source.data_type:
+        case ArrayType(element_type=StructType(fields=fields)) if len(fields) > 1:
+            pass
+        case _:
+            return node
+    smallest = min(range(len(fields)), key=lambda i: default_size(fields[i].data_type))
+    taken = GetStructField(child=source, ordinal=smallest, name=fields[smallest].name)
+    *others, last = generate.generated
+    assert isinstance(last, AttributeReference) and isinstance(taken.data_type, ArrayType)
+    made = replace(last, type_=taken.data_type.element_type, is_nullable=True)
+    return replace(
+        node,
+        child=replace(
+            generate,
+            generator=replace(generator, arguments=(taken,)),
+            generated=(*others, made),
+        ),
+    )
+
+
+def default_size(data_type: DataType) -> int:
+    """How many bytes Spark reckons a value to take."""
+    match data_type:
+        case NullType() | BooleanType():
+            return 1
+        case IntegralType(bits=bits):
+            return bits // 8
+        case FloatType() | DateType() | YearMonthIntervalType():
+            return 4
+        case DecimalType(precision=precision):
+            return 8 if precision <= 18 else 16
+        case CalendarIntervalType():
+            return 16
+        case StringType():
+            return 20
+        case BinaryType():
+            return 100
+        case StructType(fields=fields):
+            return sum(default_size(f.data_type) for f in fields)
+        case ArrayType(element_type=element):
+            return default_size(element)
+        case MapType(key_type=key, value_type=value):
+            return default_size(key) + default_size(value)
+    return 8

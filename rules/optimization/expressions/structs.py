@@ -1,11 +1,15 @@
-"""Fields, items and entries taken out of values that are made on the spot."""
+"""Fields, items and entries of values that are made on the spot; `withField` and `dropFields`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ....planner.model.expressions.core import Call, CaseWhen, Expression, GetStructField, Literal
 from ....planner.model.expressions.equality import same
-from ....planner.model.functions.struct_updates import UpdateFields
+from ....planner.model.functions.struct_updates import UpdateFields, combined, made
+from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import StructType
+from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ..support import settings
 from ..support.calls import call, is_call, null_of
@@ -81,3 +85,34 @@ def _entry(lookup: Call, entries: tuple[Expression, ...], key: Expression) -> Ex
     if conditions:
         return CaseWhen(conditions=tuple(conditions), values=tuple(values), otherwise=otherwise)
     return null_of(lookup.data_type) if otherwise is None else otherwise
+
+
+def combine_updates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """Changes of changes become one; of those that put in one field the last one stays.
+
+    `update_fields(update_fields(s, p), q)` -> `update_fields(s, p, q)`. Idempotent.
+    """
+
+    def visit(node: Expression) -> Expression:
+        current = node.map_children(visit)
+        return combined(current, conf) if isinstance(current, UpdateFields) else current
+
+    return _everywhere(plan, visit)
+
+
+def replace_updates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """`update_fields(s, WithField(a, x))` -> `if (isnull(s)) null else named_struct(a, x, ...)`.
+
+    Idempotent: afterwards there are no such calls.
+    """
+
+    def replaced(node: Expression) -> Expression:
+        current = node.map_children(replaced)
+        return made(current) if isinstance(current, UpdateFields) else current
+
+    return _everywhere(plan, replaced)
+
+
+def _everywhere(plan: LogicalPlan, function: Callable[[Expression], Expression]) -> LogicalPlan:
+    node = plan.map_children(lambda child: _everywhere(child, function))
+    return node.map_expressions(function)
