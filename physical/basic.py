@@ -342,3 +342,18 @@ class AdaptiveSparkPlanExec(UnaryExec):
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         return counted("Output", self.output), ("Arguments", self.arguments(max_fields))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectMetricsExec(UnaryExec):
+    """`observe`: rows pass, aggregates over them are told with the batch's progress."""
+
+    expression_fields = ("metrics",)
+    keeps_partitioning = True
+    keeps_ordering = True
+
+    name: str
+    metrics: tuple[Expression, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(self.name, bracketed(self.metrics, max_fields))

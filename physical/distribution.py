@@ -24,6 +24,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.expressions.equality import Canonical, all_same, canonical
 from ..planner.model.frozen import dataclass
+from ..planner.model.plans.logical import JoinType
 from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 
@@ -269,6 +270,17 @@ class PartitioningCollection(Partitioning):
 
     def _meets(self, required: Distribution) -> bool:
         return any(option.satisfies(required) for option in self.options)
+
+
+def join_partitioning(join_type: JoinType, left: Partitioning, right: Partitioning) -> Partitioning:
+    """Where the rows of a join lie whose sides are placed alike by the keys."""
+    match join_type:
+        case "Inner" | "Cross":
+            return PartitioningCollection(left.num_partitions, (left, right))
+        case "FullOuter":
+            return UnknownPartitioning(left.num_partitions)
+        case _:
+            return right if join_type == "RightOuter" else left
 
 
 # ------------------------------------------------------------------- through a projection

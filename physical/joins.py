@@ -36,9 +36,8 @@ from .distribution import (
     HashedRelationBroadcastMode,
     IdentityBroadcastMode,
     Partitioning,
-    PartitioningCollection,
-    UnknownPartitioning,
     UnspecifiedDistribution,
+    join_partitioning,
 )
 from .plan import SparkPlan
 from .text import alone, arguments, bracketed, counted
@@ -187,15 +186,7 @@ class ShuffledJoinExec(EquiJoinExec):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         left, right = self.left.output_partitioning, self.right.output_partitioning
-        match self.join_type:
-            case "Inner" | "Cross":
-                return PartitioningCollection(left.num_partitions, (left, right))
-            case "LeftOuter" | "LeftSingle" | "LeftSemi" | "LeftAnti" | "ExistenceJoin":
-                return left
-            case "RightOuter":
-                return right
-            case _:
-                return UnknownPartitioning(left.num_partitions)
+        return join_partitioning(self.join_type, left, right)
 
 
 @dataclass(frozen=True, kw_only=True)

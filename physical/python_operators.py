@@ -19,7 +19,7 @@ from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
 from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
 from .plan import SparkPlan, UnaryExec
-from .text import alone, arguments, counted, listed
+from .text import alone, arguments, listed
 
 Attributes = tuple[AttributeReference, ...]
 
@@ -178,13 +178,6 @@ class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
             plan_text(self.function),
             listed(self.attributes, max_fields),
         )
-
-    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
-        left, right = (
-            counted("Left output", self.left.output),
-            counted("Right output", self.right.output),
-        )
-        return left, right, ("Arguments", self.arguments(max_fields))
 
     @cached_property
     def output_partitioning(self) -> Partitioning:

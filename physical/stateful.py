@@ -11,7 +11,7 @@ from ..planner.model.schemas.types import LONG, NULL, TIMESTAMP, StructField, St
 from .basic import LimitExec
 from .distribution import AllTuples, Distribution, stateful_distribution
 from .plan import StatefulOperator, StateStoreWriter, UnaryExec, state_columns
-from .state import OutputMode as OutputMode
+from .state import OutputMode
 from .text import alone, arguments, listed
 
 
@@ -27,16 +27,6 @@ class KeyedStatefulExec(UnaryExec, StatefulOperator):
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
-
-    @property
-    def _watermarks(self) -> tuple[str | None, str | None]:
-        late = self.event_time_watermark_for_late_events
-        eviction = self.event_time_watermark_for_eviction
-        return None if late is None else str(late), None if eviction is None else str(eviction)
-
-
-def _mode(mode: OutputMode | None) -> str | None:
-    return None if mode is None else mode.capitalize()
 
 
 def _evicting(mode: OutputMode | None) -> bool:
@@ -64,8 +54,8 @@ class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
         return arguments(
             listed(self.keys, max_fields),
             self.state_text,
-            _mode(self.output_mode),
-            *self._watermarks,
+            self.mode_text,
+            *self.watermark_texts,
             str(self.state_format_version),
         )
 
@@ -106,7 +96,7 @@ class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
             listed(self.keys, max_fields),
             alone(self.session, max_fields),
             self.state_text,
-            *self._watermarks,
+            *self.watermark_texts,
             str(self.state_format_version),
         )
 
@@ -137,8 +127,8 @@ class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
             listed(self.keys, max_fields),
             alone(self.session, max_fields),
             self.state_text,
-            _mode(self.output_mode),
-            *self._watermarks,
+            self.mode_text,
+            *self.watermark_texts,
             str(self.state_format_version),
         )
 
@@ -168,7 +158,7 @@ class BaseStreamingDeduplicateExec(KeyedStatefulExec, StateStoreWriter):
     """Lets the first row of each key through."""
 
     def arguments(self, max_fields: int) -> str:
-        return arguments(listed(self.keys, max_fields), self.state_text, *self._watermarks)
+        return arguments(listed(self.keys, max_fields), self.state_text, *self.watermark_texts)
 
     @property
     def state_key_schema(self) -> StructType:
@@ -214,7 +204,7 @@ class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
     """At most so many rows over the life of the query."""
 
     def arguments(self, max_fields: int) -> str:
-        return arguments(str(self.limit), self.state_text, _mode(self.output_mode))
+        return arguments(str(self.limit), self.state_text, self.mode_text)
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:

@@ -21,14 +21,13 @@ from ..planner.model.text.text import plan_text
 from .distribution import (
     Distribution,
     Partitioning,
-    PartitioningCollection,
     StatefulOpClusteredDistribution,
-    UnknownPartitioning,
+    join_partitioning,
 )
 from .join_state import event_time, event_time_key, value_watermark, wrapped
 from .plan import SparkPlan, StateStoreWriter, state_columns
 from .state import StateStoreSchema
-from .text import arguments, bracketed, counted
+from .text import arguments, bracketed
 
 
 @dataclass(frozen=True)
@@ -94,27 +93,16 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     state_format_version: int
 
     def arguments(self, max_fields: int) -> str:
-        watermarks = (
-            self.event_time_watermark_for_late_events,
-            self.event_time_watermark_for_eviction,
-        )
         return arguments(
             bracketed(self.left_keys, max_fields),
             bracketed(self.right_keys, max_fields),
             self.join_type,
             self.parts.text,
             self.state_text,
-            *(None if w is None else str(w) for w in watermarks),
+            *self.watermark_texts,
             self.cleanup_text,
             str(self.state_format_version),
-            None if self.output_mode is None else self.output_mode.capitalize(),
-        )
-
-    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
-        return (
-            counted("Left output", self.left.output),
-            counted("Right output", self.right.output),
-            ("Arguments", self.arguments(max_fields)),
+            self.mode_text,
         )
 
     @cached_property
@@ -136,15 +124,7 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         left, right = self.left.output_partitioning, self.right.output_partitioning
-        match self.join_type:
-            case "Inner" | "Cross":
-                return PartitioningCollection(left.num_partitions, (left, right))
-            case "LeftOuter" | "LeftSemi":
-                return left
-            case "RightOuter":
-                return right
-            case _:
-                return UnknownPartitioning(left.num_partitions)
+        return join_partitioning(self.join_type, left, right)
 
     @property
     def padded_sides(self) -> tuple[str, ...]:

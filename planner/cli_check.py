@@ -110,8 +110,8 @@ def diff(
     """
     from .evolution.check import planned
     from .evolution.diff import diff_plans
-    from .evolution.diff_printing import diff_markdown, diff_text
     from .evolution.inputs import Reading, load_asked
+    from .evolution.printing import diff_markdown, diff_text
 
     reading = Reading(catalog=catalog, name=name)
     old, new = (planned(load_asked(each, reading), {}) for each in (was, now))

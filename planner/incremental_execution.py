@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from ..physical.plan import SparkPlan, StateStoreWriter
-from ..physical.state import UNKNOWN_CHECKPOINT, StatefulOperatorStateInfo
-from ..physical.stateful import OutputMode
+from ..physical.state import UNKNOWN_CHECKPOINT, OutputMode, StatefulOperatorStateInfo
 from ..rules.analysis import analyze, inline_ctes
 from ..rules.optimization import optimize
 from ..rules.preparation import prepare

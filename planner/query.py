@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..physical.stateful import OutputMode
+from ..physical.state import OutputMode
 from .collecting import without_collections
 from .described_sources import catalog_source
 from .description import Description, SinkDescription, SourceDescription

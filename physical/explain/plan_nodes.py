@@ -57,6 +57,7 @@ from ..aggregate import (
 from ..basic import (
     AdaptiveSparkPlanExec,
     CollectLimitExec,
+    CollectMetricsExec,
     EventTimeWatermarkExec,
     ExpandExec,
     FilterExec,
@@ -88,7 +89,10 @@ from ..distribution import (
 )
 from ..exchange import (
     BroadcastExchangeExec,
+    CoalesceExec,
+    RangeExec,
     ReusedExchangeExec,
+    SampleExec,
     ShuffleExchangeExec,
     SortExec,
     TakeOrderedAndProjectExec,
@@ -100,8 +104,6 @@ from ..joins import (
     ShuffledHashJoinExec,
     SortMergeJoinExec,
 )
-from ..metrics import CollectMetricsExec
-from ..partitions import CoalesceExec, RangeExec, SampleExec
 from ..python_operators import (
     AggregateInPythonExec,
     EvalPythonExec,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ...planner.model.expressions.core import Origin
 from ..basic import EventTimeWatermarkExec
 from ..plan import SparkPlan, StateStoreWriter
-from . import join_facts, python_facts, state_facts
+from . import join_facts, state_facts
 
 _WIDTH = 13
 _EXCERPT = 80
-_HANDLERS = (state_facts, join_facts, python_facts)  # each registers those of its operators
+_HANDLERS = (state_facts, join_facts)  # each registers those of its operators
 
 
 def stateful_text(plan: SparkPlan, *, places: bool = True) -> str:

@@ -19,8 +19,7 @@ from ...physical.python_state import (
     PythonStatefulExec,
     TransformWithStateInPySparkExec,
 )
-from ...physical.state import StateStoreSchema
-from ...physical.state_families import STATE_KINDS, Family, StateVariable, families_of
+from ...physical.state import STATE_KINDS, Family, StateStoreSchema, StateVariable, families_of
 from ...physical.stateful import (
     BaseStreamingDeduplicateExec,
     SessionWindowStateStoreSaveExec,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from ...physical.aggregate import (
@@ -81,11 +81,8 @@ class PhysicalAggregation:
         return found[0] if found else None
 
     def in_mode(self, mode: AggregateMode) -> tuple[AggregateExpression, ...]:
-        """The functions in a step's mode; only the partial step filters its input."""
-        return tuple(
-            replace(a, mode=mode, filter=a.filter if mode == "Partial" else None)
-            for a in self.aggregates
-        )
+        """The functions in a step's mode."""
+        return in_mode(self.aggregates, mode)
 
     @cached_property
     def buffered(self) -> tuple[AttributeReference, ...]:
@@ -96,6 +93,15 @@ class PhysicalAggregation:
     def operator(self) -> type[BaseAggregateExec]:
         """The kind of every step that has all the functions."""
         return operator_for(self.aggregates, self.buffers, objects=self.objects, hashes=self.hashes)
+
+
+def in_mode(
+    aggregates: Sequence[AggregateExpression], mode: AggregateMode
+) -> tuple[AggregateExpression, ...]:
+    """Functions in a step's mode; only the partial step filters its input."""
+    return tuple(
+        replace(a, mode=mode, filter=a.filter if mode == "Partial" else None) for a in aggregates
+    )
 
 
 def operator_for(
@@ -130,14 +136,6 @@ def _buffers(aggregate: AggregateExpression) -> tuple[AttributeReference, ...]:
     )
 
 
-def _aggregates_in(expression: Expression) -> Iterator[AggregateExpression]:
-    if isinstance(expression, AggregateExpression):
-        yield expression
-    else:
-        for child in expression.children:
-            yield from _aggregates_in(child)
-
-
 def _named(key: Expression) -> Expression:
     if isinstance(key, Alias) and isinstance(key.child, Literal):
         return replace(key, name=plan_text(key.child))  # whatever it was called: it is a constant
@@ -151,7 +149,7 @@ def take_apart(logical: Aggregate) -> PhysicalAggregation:
     keys = tuple(_named(key) for key in logical.grouping)
     distinct: dict[Canonical, AggregateExpression] = {}
     for item in logical.aggregates:
-        for aggregate in _aggregates_in(item):
+        for aggregate in item.collect(AggregateExpression):
             distinct.setdefault(canonical(aggregate), aggregate)
     columns: dict[Canonical, Expression] = {
         canonical(expression): to_attribute(key)

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...physical.plan import SparkPlan
-from ...physical.stateful import OutputMode
+from ...physical.state import OutputMode
 from ..model.errors import PlanningError
-from ..model.expressions.core import Expression, Literal, Origin, SortOrder, to_attribute
+from ..model.expressions.core import (
+    AttributeReference,
+    Expression,
+    Literal,
+    Origin,
+    SortOrder,
+    to_attribute,
+)
 from ..model.expressions.core import Expression as Expr
 from ..model.frozen import dataclass
 from ..model.plans.logical import GlobalLimit, LocalLimit, Project, Sort
@@ -42,6 +49,11 @@ class PlanLater:
                 return planned if origin is None else _placed(planned, origin)
         name = type(logical).__name__
         raise PlanningError.of("STATEPLAN_NO_STRATEGY", name=name)
+
+
+def columns_of(keys: tuple[Expression, ...]) -> tuple[AttributeReference, ...]:
+    """The columns among keys: of a resolved plan's all of them."""
+    return tuple(key for key in keys if isinstance(key, AttributeReference))
 
 
 def require_keys(keys: tuple[Expression, ...]) -> None:

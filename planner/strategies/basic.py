@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...physical.basic import (
     CollectLimitExec,
+    CollectMetricsExec,
     ExpandExec,
     FilterExec,
     GenerateExec,
@@ -23,13 +24,14 @@ from ...physical.distribution import (
 )
 from ...physical.exchange import (
     NOT_NUMBERED,
+    CoalesceExec,
+    RangeExec,
+    SampleExec,
     ShuffleExchangeExec,
     ShuffleOrigin,
     SortExec,
     TakeOrderedAndProjectExec,
 )
-from ...physical.metrics import CollectMetricsExec
-from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import FileSourceScanExec
 from ...physical.windows import WindowExec, WindowGroupLimitExec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 from typing import Literal as Choice
 
@@ -134,8 +135,6 @@ def _default(data_type: DataType) -> object:
         case DayTimeIntervalType() | YearMonthIntervalType():
             return 0
         case DecimalType():
-            from decimal import Decimal
-
             return Decimal(0)
         case BinaryType():
             return b""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...physical.plan import SparkPlan
 from ...physical.python_operators import (
-    Attributes,
     EvalPythonExec,
     FlatMapCoGroupsInPythonExec,
     FlatMapGroupsInPythonExec,
@@ -17,7 +16,6 @@ from ...physical.python_state import (
     TransformWithStateInPySparkExec,
 )
 from ...physical.state import NO_WATERMARK
-from ..model.expressions.core import AttributeReference, Expression
 from ..model.plans.python_operators import (
     EvaluatePython,
     FlatMapCoGroupsInPython,
@@ -28,7 +26,7 @@ from ..model.plans.python_operators import (
     UpdateEventTimeColumn,
 )
 from ..model.plans.query_plan import LogicalPlan
-from .base import PlanLater, require_keys, where_from
+from .base import PlanLater, columns_of, require_keys, where_from
 
 _FORMAT = "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion"
 
@@ -40,7 +38,7 @@ def python_state(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | Non
             require_keys(logical.grouping)
             return FlatMapGroupsInPandasWithStateExec(
                 function=logical.function,
-                keys=_columns(logical.grouping),
+                keys=columns_of(logical.grouping),
                 attributes=logical.attributes,
                 state_type=logical.state_type,
                 state_format_version=int(plan_later.conf.settings.get(_FORMAT, "2")),
@@ -85,7 +83,7 @@ def python_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan |
             )
         case FlatMapGroupsInPython():
             return FlatMapGroupsInPythonExec(
-                keys=_columns(logical.grouping),
+                keys=columns_of(logical.grouping),
                 function=logical.function,
                 attributes=logical.attributes,
                 arrow=logical.arrow,
@@ -111,7 +109,3 @@ def python_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan |
             )
         case _:
             return None
-
-
-def _columns(keys: tuple[Expression, ...]) -> Attributes:
-    return tuple(key for key in keys if isinstance(key, AttributeReference))

@@ -10,12 +10,12 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
     StreamingLocalLimitExec,
 )
-from ..model.expressions.core import AttributeReference, Expression
+from ..model.expressions.core import AttributeReference
 from ..model.plans.logical import Aggregate, Deduplicate, EventTimeWatermark, ReturnAnswer
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import StreamingRelation
 from .aggregation import plan_aggregation
-from .base import PlanLater, match_limit, require_keys, where_from
+from .base import PlanLater, columns_of, match_limit, require_keys, where_from
 
 
 def stateful_aggregation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
@@ -51,17 +51,13 @@ def streaming_relation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan
             return None
 
 
-def _columns(keys: tuple[Expression, ...]) -> tuple[AttributeReference, ...]:
-    return tuple(key for key in keys if isinstance(key, AttributeReference))
-
-
 def streaming_deduplication(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """Deduplicate over a stream, for ever or within the watermark's delay."""
     match logical:
         case Deduplicate(keys=keys, within_watermark=within, child=child) if child.is_streaming:
             require_keys(keys)
             kind = StreamingDeduplicateWithinWatermarkExec if within else StreamingDeduplicateExec
-            return kind(keys=_columns(keys), origin=where_from(logical), child=plan_later(child))
+            return kind(keys=columns_of(keys), origin=where_from(logical), child=plan_later(child))
         case _:
             return None
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 from ...physical.basic import AdaptiveSparkPlanExec, EventTimeWatermarkExec
 from ...physical.exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
-from ...physical.state import StatefulOperatorStateInfo
-from ...physical.stateful import OutputMode
+from ...physical.state import OutputMode, StatefulOperatorStateInfo
 from ...physical.subqueries import PlannedSubquery, ReusedSubqueryExec, SubqueryExec
 from ...planner.model.expressions.core import Expression
 from ...planner.model.expressions.equality import signature
