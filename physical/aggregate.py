@@ -24,11 +24,10 @@ from ..planner.model.schemas.types import (
 )
 from ..planner.model.text.text import plan_text
 from .distribution import (
-    AllTuples,
-    ClusteredDistribution,
     Distribution,
     Partitioning,
     UnspecifiedDistribution,
+    clustered,
     project_ordering,
     project_partitioning,
     stateful_distribution,
@@ -116,8 +115,7 @@ class AggregationStep(UnaryExec):
         if self.required_keys is None:
             return (UnspecifiedDistribution(),)
         if not self.is_streaming:
-            keys = self.required_keys
-            return (ClusteredDistribution(keys) if keys else AllTuples(),)
+            return (clustered(self.required_keys),)
         number = self.num_shuffle_partitions or 0
         return (stateful_distribution(self.required_keys, number, self.strict_distribution),)
 

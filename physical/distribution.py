@@ -152,6 +152,11 @@ class BroadcastDistribution(Distribution):
     mode: BroadcastMode
 
 
+def clustered(keys: tuple[Expression, ...]) -> Distribution:
+    """A group's rows in one place; without keys all rows are a group."""
+    return ClusteredDistribution(keys) if keys else AllTuples()
+
+
 def stateful_distribution(
     keys: tuple[Expression, ...], num_partitions: int, strict: bool
 ) -> Distribution:
@@ -314,12 +319,7 @@ def _renamed_key(
     whole: list[Expression] = list(names.get(canonical(key), ()))
     if not key.children:
         return whole if whole or isinstance(key, AttributeReference) else [key]
-    return whole + [_with_children(key, way) for way in _renamed(key.children, names)]
-
-
-def _with_children(key: Expression, children: tuple[Expression, ...]) -> Expression:
-    new = iter(children)
-    return key.map_children(lambda _: next(new))
+    return whole + [key.with_new_children(way) for way in _renamed(key.children, names)]
 
 
 def project_partitioning(given: Partitioning, results: Sequence[Expression]) -> Partitioning:

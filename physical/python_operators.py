@@ -17,16 +17,11 @@ from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
-from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
+from .distribution import Distribution, Partitioning, clustered
 from .plan import SparkPlan, UnaryExec
 from .text import alone, arguments, listed
 
 Attributes = tuple[AttributeReference, ...]
-
-
-def clustered(keys: Attributes) -> Distribution:
-    """A group's rows in one place; without keys all rows are a group."""
-    return ClusteredDistribution(keys) if keys else AllTuples()
 
 
 @dataclass(frozen=True, kw_only=True)

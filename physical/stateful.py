@@ -11,7 +11,6 @@ from ..planner.model.schemas.types import LONG, NULL, TIMESTAMP, StructField, St
 from .basic import LimitExec
 from .distribution import AllTuples, Distribution, stateful_distribution
 from .plan import StatefulOperator, StateStoreWriter, UnaryExec, state_columns
-from .state import OutputMode
 from .text import alone, arguments, listed
 
 
@@ -29,8 +28,22 @@ class KeyedStatefulExec(UnaryExec, StatefulOperator):
         return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
 
 
-def _evicting(mode: OutputMode | None) -> bool:
-    return mode in ("append", "update")
+@dataclass(frozen=True, kw_only=True)
+class KeyedStateWriter(KeyedStatefulExec, StateStoreWriter):
+    """Writes state by key."""
+
+    @property
+    def state_key_schema(self) -> StructType:
+        return state_columns(self.keys)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateSaveExec(KeyedStateWriter):
+    """Stores groups, and lets those go that the watermark has passed, but in complete mode."""
+
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        evicts = self.output_mode in ("append", "update")
+        return evicts and self._watermark_moved(new_watermark_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +58,7 @@ class StateStoreRestoreExec(KeyedStatefulExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
+class StateStoreSaveExec(AggregateSaveExec):
     """Stores merged buffers; emits them by output mode; evicts what the watermark has passed."""
 
     state_format_version: int
@@ -60,10 +73,6 @@ class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
         )
 
     @property
-    def state_key_schema(self) -> StructType:
-        return state_columns(self.keys)
-
-    @property
     def state_value_schema(self) -> StructType:
         """The buffers; in state format 1 the whole row, keys included."""
         if self.state_format_version == 1:
@@ -74,9 +83,6 @@ class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
     @property
     def operator_name(self) -> str:
         return "stateStoreSave"
-
-    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
-        return _evicting(self.output_mode) and self._watermark_moved(new_watermark_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +120,7 @@ class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
+class SessionWindowStateStoreSaveExec(AggregateSaveExec):
     """Stores each key's sessions anew; emits by output mode; evicts ended sessions."""
 
     expression_fields = ("keys", "session")
@@ -149,20 +155,13 @@ class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
     def operator_name(self) -> str:
         return "sessionWindowStateStoreSaveExec"
 
-    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
-        return _evicting(self.output_mode) and self._watermark_moved(new_watermark_ms)
-
 
 @dataclass(frozen=True, kw_only=True)
-class BaseStreamingDeduplicateExec(KeyedStatefulExec, StateStoreWriter):
+class BaseStreamingDeduplicateExec(KeyedStateWriter):
     """Lets the first row of each key through."""
 
     def arguments(self, max_fields: int) -> str:
         return arguments(listed(self.keys, max_fields), self.state_text, *self.watermark_texts)
-
-    @property
-    def state_key_schema(self) -> StructType:
-        return state_columns(self.keys)
 
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         return self._watermark_moved(new_watermark_ms)

@@ -181,7 +181,9 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         sides = (("left", self.left_keys, self.left), ("right", self.right_keys, self.right))
         found: list[StateStoreSchema] = []
         for name, keys, side in sides:
-            key = _key_schema(keys)
+            key = StructType(
+                tuple(StructField(f"field{i}", k.data_type) for i, k in enumerate(keys))
+            )
             number = StructType((*key.fields, StructField("index", LONG)))
             rows = (*state_columns(side.output).fields, StructField("matched", BOOLEAN))
             count = StructType((StructField("value", LONG),))
@@ -223,10 +225,6 @@ _PADDED_SIDES: Mapping[JoinType, tuple[str, ...]] = {
     "RightOuter": ("right",),
     "FullOuter": ("left", "right"),
 }
-
-
-def _key_schema(keys: Sequence[Expression]) -> StructType:
-    return StructType(tuple(StructField(f"field{i}", k.data_type) for i, k in enumerate(keys)))
 
 
 def _predicate_text(

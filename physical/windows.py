@@ -14,7 +14,11 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.frozen import dataclass
 from ..planner.model.text.text import plan_text
-from .distribution import AllTuples, ClusteredDistribution, Distribution, UnspecifiedDistribution
+from .distribution import (
+    Distribution,
+    UnspecifiedDistribution,
+    clustered,
+)
 from .plan import UnaryExec
 from .text import arguments, listed
 
@@ -32,8 +36,7 @@ class WindowExecBase(UnaryExec):
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
-        by = self.partition_by
-        return (ClusteredDistribution(by) if by else AllTuples(),)
+        return (clustered(self.partition_by),)
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:

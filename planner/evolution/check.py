@@ -27,7 +27,6 @@ from .report import (
     IgnoredSetting,
     OperatorReport,
     Phase,
-    Verdict,
     worst,
 )
 from .rules import compared
@@ -224,7 +223,9 @@ def meanings(was: Side, now: Side) -> Iterator[Finding]:
 
 def _output(was: Side, now: Side) -> Iterator[Finding]:
     """A sink in complete mode is written anew in each batch; others keep what they have."""
-    if (was.mode, now.mode) == ("append", "update") and _filters_results(now):
+    if (was.mode, now.mode) == ("append", "update") and any(
+        part[:1] == ("result",) for f in now.relation.filters for part in parts_of(f)
+    ):
         yield Finding(
             verdict="stale",
             what="output mode",
@@ -250,11 +251,6 @@ def _output(was: Side, now: Side) -> Iterator[Finding]:
         why="rows that are in the sink already stay as the old query wrote them",
         action=REBUILD,
     )
-
-
-def _filters_results(side: Side) -> bool:
-    """Whether what an aggregate gives decides which groups come out."""
-    return any(part[:1] == ("result",) for f in side.relation.filters for part in parts_of(f))
 
 
 def _timing(was: Side, now: Side) -> Iterator[Finding]:
@@ -313,7 +309,7 @@ def _report(
                 id=o.id,
                 name=o.name,
                 line=None if o.origin is None else o.origin.line_text,
-                verdict=_own(o.id, found),
+                verdict=worst([f.verdict for f in found if f.operator == o.id]),
             )
             for o in now.operators
         ),
@@ -321,10 +317,6 @@ def _report(
         ignored=ignored,
         cannot_tell=cannot_tell,
     )
-
-
-def _own(operator: int, findings: tuple[Finding, ...]) -> Verdict:
-    return worst([f.verdict for f in findings if f.operator == operator])
 
 
 def _invalid(error: StateplanError, basis: Basis) -> CheckReport:

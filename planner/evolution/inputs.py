@@ -43,7 +43,7 @@ def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
         case ".py" | ".ipynb":
             return _of_script(path, reading)
         case ".sql":
-            return _of_sql(path, reading)
+            return sql_query(path, reading)
         case ".json":
             content = read_file(Path(path))
             if isinstance(content, dict) and "plan" in content:
@@ -57,7 +57,12 @@ def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
     )
 
 
-def _of_sql(path: str | Path, reading: Reading) -> Query:
+def sql_query(path: str | Path, reading: Reading) -> Query:
+    """The query in a file of SQL.
+
+    Raises:
+        StateplanError: the file or the catalog is missing or broken.
+    """
     from ..catalog_file import load_catalog
 
     return Query(

@@ -172,7 +172,7 @@ def read_folder(folder: Folder, place: str) -> StoredCheckpoint:
             for key, end in ends.items()
         )
     document = folder.read(DOCUMENT)
-    committed = max(_batches(folder, "commits"), default=_before(last))
+    committed = max(_batches(folder, "commits"), default=last - 1 if last else None)
     names = _names(folder, place, committed)
     operators = {o.id: o for o in _operators(folder, place)}
     if names is not None:
@@ -201,11 +201,6 @@ def _names(folder: Folder, place: str, committed: int | None) -> dict[str, int] 
         raise unreadable(f"{place}/{NAMES_FILE}", "it has another form")
     last = -1 if committed is None else committed
     return {name: one.id for name, one in names.items() if one.since <= last}
-
-
-def _before(last: int | None) -> int | None:
-    """The batch before the last planned one is done, also where Spark 2.1 wrote no commits."""
-    return last - 1 if last else None
 
 
 def _batches(folder: Folder, log: str) -> set[int]:

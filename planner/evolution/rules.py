@@ -203,16 +203,16 @@ def inputs(change: Change) -> Iterator[Finding]:
     added, removed = filters - was_filters, was_filters - filters
     known = _known(change.now.facts["keys"].value) if "keys" in change.now.facts else frozenset()
     whole_groups = was_base == base and not removed and made_of(frozenset(added), known)
-    if whole_groups and change.mode != "complete" and not _emits_at_eviction(change):
+    if (
+        whole_groups
+        and change.mode != "complete"
+        and not (change.mode == "append" and "aggregates" in change.now.facts)
+    ):
         why = "the filter leaves out whole groups: what is in the sink of them stays"
         yield change.found("input", "stale", why)
         return
     why = "the state was made of other rows than those that come in now"
     yield change.found("input", "differs", why)
-
-
-def _emits_at_eviction(change: Change) -> bool:
-    return change.mode == "append" and "aggregates" in change.now.facts
 
 
 def _known(keys: Hashable) -> frozenset[Symbol]:

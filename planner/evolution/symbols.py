@@ -55,7 +55,7 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
         case Alias(child=child):
             return symbol(child, columns)
         case Literal():
-            return _literal(expression)
+            return ("literal", kind(expression.type_), repr(expression.value))
         case Cast():
             return _cast(expression, columns)
         case GetStructField():
@@ -154,11 +154,6 @@ def order_key(value: Hashable) -> str:
 def in_order(symbols: frozenset[Symbol]) -> tuple[Symbol, ...]:
     """The same order in every process."""
     return tuple(sorted(symbols, key=order_key))
-
-
-def _literal(literal: Literal) -> Symbol:
-    # 1 is no True, and 1.0 no 1: the type says which.
-    return ("literal", kind(literal.type_), repr(literal.value))
 
 
 def _cast(cast: Cast, columns: Columns) -> Symbol:

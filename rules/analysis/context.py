@@ -25,7 +25,7 @@ from ...planner.model.schemas.types import DataType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.quoting import to_sql_id
 from ...planner.model.tree import replace
-from .failures import InvalidCall, ambiguous, located, unresolved_routine
+from .failures import InvalidCall, ambiguous, invalid, located, unresolved_routine
 
 Match = tuple[AttributeReference, tuple[str, ...]]
 
@@ -193,11 +193,5 @@ class Context:
             if error.condition is None or not error.condition.startswith("DATATYPE_MISMATCH"):
                 raise located(error, origin) from None
             shown = getattr(error, "call", None) or call
-            return InvalidCall(
-                name=spec.name,
-                arguments=shown.arguments,
-                ansi=self.ansi,
-                time_zone=self.time_zone,
-                origin=origin,
-                error=located(error, origin),
-            )
+            call = replace(call, arguments=shown.arguments, options=())
+            return invalid(InvalidCall, call, located(error, origin))

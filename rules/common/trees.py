@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper, wraps
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-from ...planner.model.expressions.core import Alias, AttributeReference, Expression
+from ...planner.model.expressions.core import Alias, AttributeReference, Call, Expression
 from ...planner.model.expressions.predicates import conjunction
 from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.memo import is_marked, mark
 from ...planner.model.plans.logical import Filter, Join, Project
 from ...planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.settings.conf import Conf
-from ...planner.model.tree import replace
+from ...planner.model.tree import TreeNode, replace
 
 N = TypeVar("N", bound=LogicalPlan)
+T = TypeVar("T", bound=TreeNode)
 Kinds = frozenset[type]
 
 
@@ -113,6 +114,13 @@ def _name(function: Rewrite) -> tuple[str, str]:
     return function.__module__, function.__qualname__
 
 
+def walk_up(tree: T) -> Iterator[T]:
+    """The nodes of a tree, children before parents, left to right."""
+    for child in tree.children:
+        yield from walk_up(child)
+    yield tree
+
+
 def alias_map(expressions: Iterable[Expression]) -> dict[int, Expression]:
     """What each aliased column of a select list stands for."""
     return {e.expr_id: e.child for e in expressions if isinstance(e, Alias)}
@@ -161,6 +169,22 @@ def with_sides(join: Join, left: LogicalPlan, right: LogicalPlan) -> Join:
     if left is join.left and right is join.right:
         return join
     return replace(join, left=left, right=right)
+
+
+def equated(part: Expression, join: Join) -> tuple[Expression, Expression] | None:
+    """The sides of `l = r` or `l <=> r`, that over the left input first; None of anything else.
+
+    As in Spark a constant goes with either input for `<=>`, and with none for `=`.
+    """
+    if not isinstance(part, Call) or part.name not in ("=", "<=>"):
+        return None
+    one, other = part.arguments
+    if part.name == "=" and not (one.references and other.references):
+        return None
+    left, right = join.left.output_ids, join.right.output_ids
+    if one.references <= left and other.references <= right:
+        return one, other
+    return (other, one) if one.references <= right and other.references <= left else None
 
 
 def pruned(plan: LogicalPlan, needed: frozenset[int]) -> LogicalPlan:

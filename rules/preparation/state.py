@@ -60,7 +60,7 @@ def propagate_watermarks(
         least = min(inputs, default=None)
         if isinstance(node, EventTimeWatermarkExec):
             if least is not None and origin_ms > 0 and not redefine:
-                raise _redefined()
+                raise PlanningError.of("_LEGACY_ERROR_TEMP_3076", config=_SEVERAL)
             return origin_ms
         if not isinstance(node, StateStoreWriter):
             return least
@@ -70,10 +70,6 @@ def propagate_watermarks(
 
     output_watermark(plan)
     return found
-
-
-def _redefined() -> PlanningError:
-    return PlanningError.of("_LEGACY_ERROR_TEMP_3076", config=_SEVERAL)
 
 
 _STRICT = "spark.sql.streaming.statefulOperator.useStrictDistribution"

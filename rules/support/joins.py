@@ -8,32 +8,19 @@ from ...planner.model.expressions.predicates import split_conjuncts
 from ...planner.model.plans.logical import Join
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.tree import replace
+from ..common.trees import equated
 from .queries import Refusal
 
 _ANY_WATERMARK = 1_000_000
 
 
-def equi_keys(join: Join) -> list[tuple[Expression, Expression]]:
-    """The pairs of expressions that ON sets equal, left side first."""
-    left, right = join.left.output_ids, join.right.output_ids
-    pairs: list[tuple[Expression, Expression]] = []
-    for part in split_conjuncts(join.condition):
-        if not isinstance(part, Call) or part.name not in ("=", "<=>"):
-            continue
-        one, other = part.arguments
-        if one.references and other.references:
-            if one.references <= left and other.references <= right:
-                pairs.append((one, other))
-            elif one.references <= right and other.references <= left:
-                pairs.append((other, one))
-    return pairs
-
-
 def watermark_in_keys(join: Join) -> bool:
     """Whether a join key is an event-time column."""
+    pairs = (equated(part, join) for part in split_conjuncts(join.condition))
     return any(
         isinstance(side, AttributeReference) and side.delay_ms is not None
-        for pair in equi_keys(join)
+        for pair in pairs
+        if pair is not None and all(side.references for side in pair)
         for side in pair
     )
 

@@ -25,7 +25,7 @@ from ...planner.model.settings.conf import Conf
 from ...planner.model.text.text import plan_text, pretty
 from ..analysis.failures import position
 from ..analysis.names.names import qualified
-from ..analysis.refusals.checks import bottom_up
+from ..common.trees import walk_up
 from .joins import join_refusal
 from .queries import Refusal, refuse, streaming_aggregates
 
@@ -38,7 +38,7 @@ def check_operators(plan: LogicalPlan, mode: str, conf: Conf) -> None:
     Raises:
         StreamingCheckError: with the operator's own tree.
     """
-    for operator in bottom_up(plan):
+    for operator in walk_up(plan):
         if isinstance(operator, Window) and operator.is_streaming:
             raise _window_refusal(operator)
         found = _refusal(operator, plan, mode) or _positional_expressions(operator)

@@ -45,6 +45,7 @@ from ..failures import (
     InvalidCall,
     InvalidCase,
     InvalidCast,
+    invalid,
     located,
     mismatch,
     unresolved_routine,
@@ -203,22 +204,14 @@ class Resolver:
         source, target = cast.child.data_type, cast.type_
         if can_cast(source, target, mode):
             return cast
-        error = _bad_cast(cast)
-        return InvalidCast(
-            child=cast.child, type_=target, mode=mode, origin=cast.origin, error=error
-        )
+        plain = Cast(child=cast.child, type_=target, mode=mode, origin=cast.origin)
+        return invalid(InvalidCast, plain, _bad_cast(cast))
 
     def _case(self, case: CaseWhen) -> Expression:
         try:
             return coerce_case_when(case, self.context.conf)
         except AnalysisError as error:
-            return InvalidCase(
-                conditions=case.conditions,
-                values=case.values,
-                otherwise=case.otherwise,
-                origin=case.origin,
-                error=located(error, case.origin),
-            )
+            return invalid(InvalidCase, case, located(error, case.origin))
 
     # ------------------------------------------------------------------------------- functions
 

@@ -42,7 +42,7 @@ def resolve_higher_order(
     ]
     spec = find(function.name.lower())
     if spec is None or spec.higher_order is None:
-        raise _not_higher_order(function)
+        raise misplaced(function.name.title().replace("_", ""), function.origin)
     lambdas = spec.higher_order
     if any(not a.resolved for a in arguments if not isinstance(a, LambdaFunction)):
         return replace(function, arguments=tuple(arguments))
@@ -74,10 +74,6 @@ def _check_places(function: UnresolvedFunction, values: list[Expression]) -> Non
         "INVALID_LAMBDA_FUNCTION_CALL.PARAMETER_DOES_NOT_ACCEPT_LAMBDA_FUNCTION",
         origin=function.origin,
     )
-
-
-def _not_higher_order(function: UnresolvedFunction) -> AnalysisError:
-    return misplaced(function.name.title().replace("_", ""), function.origin)
 
 
 def misplaced(name: str, origin: Origin | None) -> AnalysisError:

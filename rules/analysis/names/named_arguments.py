@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import Expression
 from ....planner.model.expressions.unresolved import NamedArgument, UnresolvedFunction
@@ -33,11 +35,8 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
     for place, argument in enumerate(function.arguments):
         if not isinstance(argument, NamedArgument):
             if last is not None:
-                raise failure(
-                    "UNEXPECTED_POSITIONAL_ARGUMENT",
-                    origin=function.origin,
-                    routineName=to_sql_id(name),
-                    parameterName=to_sql_id(last),
+                raise _refused(
+                    function, "UNEXPECTED_POSITIONAL_ARGUMENT", parameterName=to_sql_id(last)
                 )
             if place < len(names):
                 given[names[place]] = argument
@@ -53,19 +52,24 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
     for place, (parameter, default) in enumerate(signature):
         value = given.get(parameter, default)
         if value is None:
-            raise _missing(function, parameter, place)
+            raise _refused(
+                function,
+                "REQUIRED_PARAMETER_NOT_FOUND",
+                parameterName=to_sql_id(parameter),
+                index=place,
+            )
         arguments.append(value)
     return replace(function, arguments=tuple(arguments))
 
 
 def _unknown(function: UnresolvedFunction, written: str, names: list[str]) -> AnalysisError:
     nearest = sorted(names, key=lambda n: distance(to_sql_id(written), to_sql_id(n)))[:3]
-    return failure(
+    proposal = " ".join(to_sql_id(n) for n in nearest)
+    return _refused(
+        function,
         "UNRECOGNIZED_PARAMETER_NAME",
-        origin=function.origin,
-        routineName=to_sql_id((function.name.lower(),)),
         argumentName=to_sql_id(written),
-        proposal=" ".join(to_sql_id(n) for n in nearest),
+        proposal=proposal,
     )
 
 
@@ -73,19 +77,10 @@ def _twice(function: UnresolvedFunction, name: str, names: list[str]) -> Analysi
     positional = sum(not isinstance(a, NamedArgument) for a in function.arguments)
     by_position = names.index(name) < positional
     case = "BOTH_POSITIONAL_AND_NAMED" if by_position else "DOUBLE_NAMED_ARGUMENT_REFERENCE"
-    return failure(
-        f"DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.{case}",
-        origin=function.origin,
-        routineName=to_sql_id(function.name.lower()),
-        parameterName=to_sql_id(name),
-    )
+    condition = f"DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.{case}"
+    return _refused(function, condition, parameterName=to_sql_id(name))
 
 
-def _missing(function: UnresolvedFunction, name: str, place: int) -> AnalysisError:
-    return failure(
-        "REQUIRED_PARAMETER_NOT_FOUND",
-        origin=function.origin,
-        routineName=to_sql_id((function.name.lower(),)),
-        parameterName=to_sql_id(name),
-        index=place,
-    )
+def _refused(function: UnresolvedFunction, condition: str, /, **parameters: Any) -> AnalysisError:
+    routine = to_sql_id(function.name.lower())
+    return failure(condition, origin=function.origin, routineName=routine, **parameters)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ....planner.model.errors import AnalysisError, PlanningError
 from ....planner.model.expressions.core import (
     AggregateExpression,
@@ -88,26 +90,17 @@ def resolve_pivot(plan: UnresolvedPivot, child: LogicalPlan, context: Context) -
     return pivot.in_one_step()
 
 
+@dataclass(frozen=True)
 class _Pivot:
     """A pivot whose expressions are resolved; `constants` are the values as the column's type."""
 
-    def __init__(
-        self,
-        column: Expression,
-        values: tuple[Expression, ...],
-        constants: tuple[Expression, ...],
-        aggregates: tuple[Expression, ...],
-        grouping: tuple[Expression, ...],
-        child: LogicalPlan,
-        context: Context,
-    ) -> None:
-        self.column = column
-        self.values = values
-        self.constants = constants
-        self.aggregates = aggregates
-        self.grouping = grouping
-        self.child = child
-        self.context = context
+    column: Expression
+    values: tuple[Expression, ...]
+    constants: tuple[Expression, ...]
+    aggregates: tuple[Expression, ...]
+    grouping: tuple[Expression, ...]
+    child: LogicalPlan
+    context: Context
 
     def in_two_steps(self) -> LogicalPlan:
         """The aggregates per group and value, then one array of them per group."""

@@ -135,7 +135,11 @@ def resolve_inline_table(table: UnresolvedInlineTable, context: Context) -> Logi
     for row in rows:
         for expression in row:
             if not expression.resolved or not expression.foldable:
-                raise _no_constant(expression)
+                raise failure(
+                    "INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE",
+                    origin=expression.origin,
+                    expr=to_sql_expr(expression),
+                )
     columns = [[row[i] for row in rows] for i in range(len(table.names))]
     kinds = [
         _kind(column, name, table, context)
@@ -165,14 +169,6 @@ def _check_lengths(table: UnresolvedInlineTable) -> None:
                 actualNumCols=len(row),
                 rowIndex=number,
             )
-
-
-def _no_constant(expression: Expression) -> Exception:
-    return failure(
-        "INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE",
-        origin=expression.origin,
-        expr=to_sql_expr(expression),
-    )
 
 
 def _kind(

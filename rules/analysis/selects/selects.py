@@ -48,7 +48,10 @@ from .lateral import expand_lateral, refer_to_aliases, with_positions, without_p
 
 def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> LogicalPlan:
     """SELECT without GROUP BY: a Project, or an Aggregate if aggregate functions stand in it."""
-    items, child, plan = _select_list(plan, plan.project_list, child, context)
+    items = resolve_items(plan.project_list, Resolver(context.scope(child.output), context))
+    draft, child = _over_windows(replace(plan, project_list=items, child=child), child, context)
+    assert isinstance(draft, Project)
+    items = refer_to_aliases(draft.project_list, Resolver(context.scope(child.output), context))
     if any(has_aggregate(item) for item in items):
 
         def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
@@ -93,16 +96,6 @@ def _refuse_star_with_positions(
     stars = any(item.holds(UnresolvedStar) for item in items)
     if stars and any(isinstance(item, UnresolvedOrdinal) for item in grouping):
         raise failure("STAR_GROUP_BY_POS")
-
-
-def _select_list(
-    plan: Project, items: tuple[Expression, ...], child: LogicalPlan, context: Context
-) -> tuple[tuple[Expression, ...], LogicalPlan, Project]:
-    items = resolve_items(items, Resolver(context.scope(child.output), context))
-    draft, child = _over_windows(replace(plan, project_list=items, child=child), child, context)
-    assert isinstance(draft, Project)
-    resolver = Resolver(context.scope(child.output), context)
-    return refer_to_aliases(draft.project_list, resolver), child, plan
 
 
 def _over_windows(

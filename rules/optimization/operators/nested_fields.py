@@ -134,7 +134,9 @@ def used_fields(
         for mention in _mentions(expression):
             if isinstance(mention, AttributeReference):
                 whole.add(mention.expr_id)
-            elif isinstance(mention, GetStructField) and _has_one_root(mention):
+            elif isinstance(mention, GetStructField) and (
+                len(mention.references) == 1 and (not mention.holds(LambdaVariable))
+            ):
                 root = next(e for e in mention.walk() if isinstance(e, AttributeReference))
                 found.setdefault(root.expr_id, []).append(mention)
                 types[root.expr_id] = root.type_
@@ -146,10 +148,6 @@ def used_fields(
         if kept and sum(_size(f.data_type) for f in kept) < _size(types[attribute]):
             result[attribute] = kept
     return result
-
-
-def _has_one_root(field: GetStructField) -> bool:
-    return len(field.references) == 1 and not field.holds(LambdaVariable)
 
 
 def _without_inner(fields: list[GetStructField]) -> list[GetStructField]:
@@ -167,16 +165,16 @@ def _without_inner(fields: list[GetStructField]) -> list[GetStructField]:
 
 def _mentions(expression: Expression) -> Iterator[Expression]:
     if isinstance(expression, AttributeReference) or (
-        isinstance(expression, GetStructField) and _is_extraction_or_column(expression.child)
+        isinstance(expression, GetStructField)
+        and (
+            isinstance(expression.child, GetStructField | AttributeReference)
+            or is_item_lookup(expression.child)
+        )
     ):
         yield expression
     else:
         for child in expression.children:
             yield from _mentions(child)
-
-
-def _is_extraction_or_column(expression: Expression) -> bool:
-    return isinstance(expression, GetStructField | AttributeReference) or is_item_lookup(expression)
 
 
 def _size(data_type: DataType) -> int:

@@ -130,7 +130,9 @@ def _pruned_expand(expand: Expand, needed: frozenset[int]) -> Expand:
 
 def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
     made = frozenset().union(*(e.references for e in generate.generated))
-    if _gives_one_row(generate.generator) and made.isdisjoint(node.references):
+    if (
+        isinstance(generate.generator, Call) and generate.generator.name == "json_tuple"
+    ) and made.isdisjoint(node.references):
         return replace(node, child=generate.child)
     used_by_generator = generate.generator.references
     needed = node.references
@@ -143,10 +145,6 @@ def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
             return replace(node, child=replace(generate, child=below, required=kept))
         return node  # as in Spark fields get no columns where some column is not used at all
     return alias_fields_below_generate(node, generate) or node
-
-
-def _gives_one_row(generator: Expression) -> bool:
-    return isinstance(generator, Call) and generator.name == "json_tuple"
 
 
 def _required_ids(generate: Generate) -> list[int]:

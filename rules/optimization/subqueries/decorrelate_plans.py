@@ -191,17 +191,15 @@ def _filter(plan: Filter, way: Way) -> Part:
     conditions = split_conjuncts(plan.condition)
     correlated = [c for c in conditions if is_outer(c)]
     # What is pulled out of a grouping may only say to which group a row belongs.
-    pulled = [c for c in correlated if not way.in_union and _goes_up(c, way)]
+    pulled = [
+        c for c in correlated if not way.in_union and (not way.aggregated or _goes_over_groups(c))
+    ]
     inside = [c for c in correlated if c not in pulled]
     equal = {} if way.in_union else equivalences(correlated)
     part = decorrelated(plan.child, way.plus(inside).without(equal))
     known = {**part.columns, **equal}
     kept = [*all_with(inside, known), *(c for c in conditions if not is_outer(c))]
     return Part(filtered(part.plan, kept), (*part.conditions, *pulled), known)
-
-
-def _goes_up(condition: Expression, way: Way) -> bool:
-    return not way.aggregated or _goes_over_groups(condition)
 
 
 def _goes_over_groups(condition: Expression) -> bool:
@@ -349,7 +347,7 @@ def _numbered(
     by = tuple(part.columns[a.expr_id] for a in outer if a.expr_id in part.columns)
     if not by:
         return replace(part, plan=_limited_as_before(plan, part.plan, order))
-    order = tuple(_ordered(o, part.columns) for o in order)
+    order = tuple(replace(o, child=with_columns(o.child, part.columns)) for o in order)
     function = WindowExpression(
         function=Call(name="row_number"),
         partition_by=by,
@@ -359,10 +357,6 @@ def _numbered(
     window = Window(windows=(counted,), partition_by=by, order_by=order, child=part.plan)
     kept = Filter(condition=call(test, counted.to_attribute(), number), child=window)
     return replace(part, plan=Project(project_list=part.plan.output, child=kept))
-
-
-def _ordered(order: SortOrder, known: Columns) -> SortOrder:
-    return replace(order, child=with_columns(order.child, known))
 
 
 def _limited_as_before(

@@ -145,7 +145,12 @@ def _of_join(plan: Join) -> ExpressionSet:
 
 def from_equalities(known: ExpressionSet) -> ExpressionSet:
     """What follows by putting one side of `a = b` for the other: from `a > 5` also `b > 5`."""
-    predicates = [e for e in known if not is_call(e, "isnotnull") and not _asks_for_row(e)]
+    predicates = [
+        e
+        for e in known
+        if not is_call(e, "isnotnull")
+        and not any(query.correlated for query in e.collect(SubqueryExpression))
+    ]
     found: list[Expression] = []
     constant: list[Expression] = []
     for equality in predicates:
@@ -161,11 +166,6 @@ def from_equalities(known: ExpressionSet) -> ExpressionSet:
             compared = [e for e in others if not _equates_columns(e)]
             constant += [_replaced(e, canonical(left), right) for e in compared]
     return ExpressionSet([*found, *constant]).without(known)
-
-
-def _asks_for_row(expression: Expression) -> bool:
-    """Whether a subquery in it depends on the row: it holds for this row's columns alone."""
-    return any(query.correlated for query in expression.collect(SubqueryExpression))
 
 
 def _equates_columns(expression: Expression) -> bool:
