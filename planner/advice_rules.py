@@ -12,8 +12,8 @@ from functools import cached_property
 from types import UnionType
 
 from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelationExec
-from ..physical.explain.join_facts import side_evictions
 from ..physical.explain.state_facts import NEVER, eviction, key_columns, late_rows, moment
+from ..physical.explain.stateful import side_evictions
 from ..physical.join_state import event_time
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..physical.stateful import (

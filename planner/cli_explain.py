@@ -138,7 +138,7 @@ def checked(mode: str) -> str:
 
 
 def _tables(catalog: str | None) -> Any:
-    from .catalog_file import catalog_tables, load_catalog
+    from .described_sources import catalog_tables, load_catalog
 
     return {} if catalog is None else catalog_tables(load_catalog(catalog))
 

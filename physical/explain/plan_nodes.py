@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...planner.model.expressions import base, bound, core, literal, python_functions
-from ...planner.model.expressions import windows as expression_windows
+from ...planner.model.expressions import base, bound, core, literal, python_functions, windows
 from ...planner.model.schemas import types
 from .. import (
     aggregate,
@@ -23,7 +22,6 @@ from .. import (
     stateful,
     streaming_join,
     subqueries,
-    windows,
 )
 
 NODES: Mapping[str, type] = {
@@ -98,8 +96,8 @@ NODES: Mapping[str, type] = {
     "SubqueryExec": subqueries.SubqueryExec,
     "ReusedSubqueryExec": subqueries.ReusedSubqueryExec,
     "PlannedSubquery": subqueries.PlannedSubquery,
-    "WindowExec": windows.WindowExec,
-    "WindowGroupLimitExec": windows.WindowGroupLimitExec,
+    "WindowExec": aggregate.WindowExec,
+    "WindowGroupLimitExec": aggregate.WindowGroupLimitExec,
     "Metadata": base.Metadata,
     "Shown": bound.Shown,
     "BoundReference": bound.BoundReference,
@@ -115,8 +113,8 @@ NODES: Mapping[str, type] = {
     "SortOrder": core.SortOrder,
     "Literal": literal.Literal,
     "PythonUDF": python_functions.PythonUDF,
-    "WindowExpression": expression_windows.WindowExpression,
-    "PreciseTimestampConversion": expression_windows.PreciseTimestampConversion,
+    "WindowExpression": windows.WindowExpression,
+    "PreciseTimestampConversion": windows.PreciseTimestampConversion,
     "NullType": types.NullType,
     "BooleanType": types.BooleanType,
     "StringType": types.StringType,

@@ -12,7 +12,7 @@ from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions.expressions import Resolver
 from ...rules.analysis.names.hidden_columns import may_mean_metadata, metadata_column
-from ...rules.analysis.names.suggestions import unresolved_column
+from ...rules.analysis.names.names import unresolved_column
 from ...rules.analysis.relations.relations import source_plan
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Catalog, Source, TempView

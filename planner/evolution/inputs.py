@@ -63,7 +63,7 @@ def sql_query(path: str | Path, reading: Reading) -> Query:
     Raises:
         StateplanError: the file or the catalog is missing or broken.
     """
-    from ..catalog_file import load_catalog
+    from ..described_sources import load_catalog
 
     return Query(
         read_text(Path(path)).strip().removesuffix(";"),
@@ -80,7 +80,7 @@ def _of_script(path: str | Path, reading: Reading) -> Asked:
     with needed("A PySpark script"):
         from ..connect.script.explain import started_queries
         from ..connect.script.program import Program
-    from ..catalog_file import catalog_tables, load_catalog
+    from ..described_sources import catalog_tables, load_catalog
 
     read_text(Path(path))  # refused before a process starts for it
     tables = {} if reading.catalog is None else catalog_tables(load_catalog(reading.catalog))

@@ -10,8 +10,9 @@ from ..model.settings.conf import Conf
 from .base import PlanLater, Strategy
 from .basic import basic_operators, file_source, partition_operators, special_limits
 from .joins import join_selection, streaming_join
-from .python_operators import python_operators, python_state
 from .streaming import (
+    python_operators,
+    python_state,
     stateful_aggregation,
     streaming_deduplication,
     streaming_global_limit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...physical.aggregate import WindowExec, WindowGroupLimitExec
 from ...physical.basic import (
     CollectLimitExec,
     CollectMetricsExec,
@@ -34,7 +35,6 @@ from ...physical.exchange import (
 )
 from ...physical.plan import SparkPlan
 from ...physical.scans import FileSourceScanExec
-from ...physical.windows import WindowExec, WindowGroupLimitExec
 from ..model.expressions.core import Expression, Literal, SortOrder, to_attribute
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.plans.logical import (

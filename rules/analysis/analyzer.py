@@ -80,11 +80,11 @@ from .operators import (
     resolve_watermark,
 )
 from .refusals.misplaced import check_function_names
-from .relations.joins import resolve_join
 from .relations.pivot import resolve_pivot, resolve_unpivot
 from .relations.relations import (
     rename_columns,
     resolve_inline_table,
+    resolve_join,
     resolve_relation,
     resolve_table_function,
 )

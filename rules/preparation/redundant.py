@@ -9,6 +9,8 @@ from ...physical.aggregate import (
     HashAggregateExec,
     ObjectHashAggregateExec,
     SortAggregateExec,
+    WindowExec,
+    WindowGroupLimitExec,
 )
 from ...physical.basic import ExpandExec, FilterExec, GenerateExec, ProjectExec
 from ...physical.distribution import ordering_satisfies
@@ -16,7 +18,6 @@ from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
 from ...physical.joins import BaseJoinExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import FileSourceScanExec
-from ...physical.windows import WindowExec, WindowGroupLimitExec
 from ...planner.model.expressions.core import ascending, to_attribute
 from ...planner.model.tree import replace
 from .execution import Execution

@@ -52,7 +52,7 @@ from ..failures import (
     unsupported_syntax,
 )
 from ..names.extraction import extract
-from ..names.named_arguments import with_positions
+from ..names.names import with_positions
 from ..subqueries.subqueries import coerce_in_subquery
 from ..windows.frames import with_typed_bounds
 from ..windows.over import with_order
@@ -62,8 +62,13 @@ from ..windows.window_functions import (
     check_time_window,
     check_window_time,
 )
-from .clauses import check_aggregate_filter, ordered_call
-from .lambdas import is_higher_order, misplaced, resolve_higher_order
+from .functions import (
+    check_aggregate_filter,
+    is_higher_order,
+    misplaced,
+    ordered_call,
+    resolve_higher_order,
+)
 
 
 class Resolver:

@@ -20,7 +20,7 @@ from ....planner.model.schemas.types import StructType, quote_if_needed
 from ....planner.model.text.quoting import to_sql_id
 from ..context import Scope
 from ..failures import failure, located
-from .suggestions import nearest_in_order, unresolved
+from .names import nearest_in_order, unresolved
 
 Path = tuple[int, ...]
 """The id of a column, then the place of the field in it, of the field in that, ..."""

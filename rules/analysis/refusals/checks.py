@@ -55,7 +55,7 @@ from ....planner.model.text.quoting import (
 from ....planner.model.text.text import pretty
 from ...common.trees import walk_up
 from ..failures import failure, mismatch
-from ..names.suggestions import unresolved_column
+from ..names.names import unresolved_column
 from ..selects.selects import not_several_columns
 from ..subqueries.subqueries import (
     misplaced_outer_references,

@@ -51,12 +51,10 @@ from .outer_columns import (
     Columns,
     all_with,
     by_name,
-    copy_of,
     each_once,
     mentions_outer,
     outer_columns,
     outer_columns_of_tree,
-    own_columns,
     with_columns,
 )
 from .scalar_subqueries import value_of_no_rows
@@ -161,7 +159,7 @@ def decorrelated(plan: LogicalPlan, way: Way) -> Part:
 
 
 def _over_domain(plan: LogicalPlan, way: Way) -> Part:
-    domains = tuple(copy_of(a) for a in way.needed)
+    domains = tuple(a.new_instance() for a in way.needed)
     known = {a.expr_id: d for a, d in zip(way.needed, domains, strict=True)}
     return Part(DomainJoin(domains=domains, child=plan), _ties(way.needed, domains), known)
 
@@ -264,7 +262,7 @@ def _with_empty_groups(plan: Aggregate, part: Part, added: tuple[AttributeRefere
         outer.append(replace(item, child=value))
     groups = replace(plan, grouping=added, aggregates=(*inner, *added, mark), child=part.plan)
     columns = by_name(outer_columns(part.conditions))
-    domains = tuple(copy_of(a) for a in columns)
+    domains = tuple(a.new_instance() for a in columns)
     known = {a.expr_id: d for a, d in zip(columns, domains, strict=True)}
     joined = DomainJoin(
         domains=domains,
@@ -377,7 +375,9 @@ def _missing(items: Iterable[Expression], part: Part) -> tuple[AttributeReferenc
     """The columns of the input that the conditions mention and the operator does not give."""
     given = {to_attribute(e).expr_id for e in items}
     columns = {a.expr_id: a for a in part.plan.output}
-    found = each_once(c for condition in part.conditions for c in own_columns(condition))
+    found = each_once(
+        c for condition in part.conditions for c in condition.collect(AttributeReference)
+    )
     return tuple(
         columns[a.expr_id] for a in found if a.expr_id in columns and a.expr_id not in given
     )
