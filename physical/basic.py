@@ -346,7 +346,7 @@ class AdaptiveSparkPlanExec(UnaryExec):
 
 @dataclass(frozen=True, kw_only=True)
 class CollectMetricsExec(UnaryExec):
-    """`observe`: rows pass, aggregates over them are told with the batch's progress."""
+    """`observe`: rows pass, the batch's progress has aggregates over them."""
 
     expression_fields = ("metrics",)
     keeps_partitioning = True

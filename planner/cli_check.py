@@ -74,7 +74,7 @@ def check(
         from .pages.shell import write_page
 
         now = None
-        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # told as refused
+        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # the report says so
             now = planned(asked, pinned_settings(stored), stored.names)
         write_page(html, check_page(report, now))
     if as_json:

@@ -108,12 +108,12 @@ def rescale(checkpoint: str, stores: int) -> None:
 
     done = change(checkpoint, stores)
     names = ", ".join(f"{i} ({name})" for i, name in done.operators.items())
-    said = (
+    counts = (
         f"{done.before:,} -> {done.after:,} stores"
         if done.before != done.after
         else (f"{done.after:,} stores already")
     )
-    print(f"{said}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
+    print(f"{counts}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
 
 
 def _converting(command: Callable[..., None]) -> Callable[..., None]:

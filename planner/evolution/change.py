@@ -1,4 +1,4 @@
-"""One stateful operator before and after, as the rules see it; what findings tell to do."""
+"""One stateful operator before and after, as the rules see it; the actions that findings name."""
 
 from __future__ import annotations
 

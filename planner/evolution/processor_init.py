@@ -41,7 +41,7 @@ _FIELDS = {
 
 
 class _NotKnownError(Exception):
-    """What follows cannot be said without running it."""
+    """What follows is known only by running it."""
 
 
 class _Null:

@@ -139,7 +139,7 @@ def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
 
 
 def aggregates(change: Change) -> Iterator[Finding]:
-    """Buffers are told apart by their place alone."""
+    """Buffers differ by their place alone."""
     facts = change.facts("aggregates")
     if facts is None:
         return

@@ -241,7 +241,7 @@ class _Selection:
         built = self._hinted("BROADCAST")
         if built is not None:
             return self._broadcast(keys, built)
-        # A single match cannot be told while merging.
+        # A merge does not see whether there is a single match.
         single = self.kind == "LeftSingle"
         sortable = not single and all(is_orderable(k.data_type) for k in keys.left_keys)
         if "MERGE" in self.join.hint and sortable:

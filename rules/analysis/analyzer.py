@@ -1,7 +1,7 @@
 """The walk over a plan: children first, then each operator over its resolved children.
 
-An operator whose child could not be resolved stays as it is; the checks then tell what was wrong,
-deepest operator first.
+An operator whose child could not be resolved stays as it is; the checks then raise the error of the
+deepest operator.
 """
 
 from __future__ import annotations

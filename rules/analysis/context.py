@@ -112,7 +112,7 @@ class Context:
     """The catalog and the settings, with what is asked of them often.
 
     `streams` holds the sources read so far: however often a query names a stream, its columns have
-    the same ids, until a join has to tell them apart. `outer` is the scope of the query around a
+    the same ids, until a join needs different ones. `outer` is the scope of the query around a
     subquery; `analyze_subquery` analyzes a subquery whose outer scope is given. `at_once` is set
     where a stream's whole query is analyzed together: Spark then leaves tables below it that are
     read twice as they are. A DataFrame is analyzed step by step, a subquery for itself. `whole` is

@@ -1,4 +1,4 @@
-"""Analysis errors in Spark's words, and the expressions that wait for their error to be told.
+"""Analysis errors in Spark's words, and the expressions that carry an error to the last walk.
 
 Spark's analyzer refuses some things at once, without a plan, and others only in a last walk over
 the plan as far as it could be analyzed, which it then prints under the message. `Invalid`

@@ -242,10 +242,12 @@ def resolve_partition_hint(
         AnalysisError: parameters that the hint does not take.
     """
     name = hint.name.upper()
-    parameters = hint.parameters
     number: int | None = None
-    if parameters and _is_number(parameters[0]):
-        number, parameters = _number(parameters[0]), parameters[1:]
+    match hint.parameters:
+        case (Literal(value=int(number)), *rest):
+            parameters = tuple(rest)
+        case parameters:
+            pass
     if name == "COALESCE":
         if number is None or parameters:
             raise AnalysisError.of("_LEGACY_ERROR_TEMP_1048", hintName=name)
@@ -268,15 +270,6 @@ def resolve_partition_hint(
     if name == "REPARTITION_BY_RANGE":
         by = tuple(SortOrder(child=e) for e in by)
     return restored(RepartitionByExpression(by=by, num_partitions=number, child=below), child)
-
-
-def _is_number(parameter: Expression) -> bool:
-    return isinstance(parameter, Literal) and isinstance(parameter.value, int)
-
-
-def _number(parameter: Expression) -> int:
-    assert isinstance(parameter, Literal) and isinstance(parameter.value, int)
-    return parameter.value
 
 
 def _positive(number: int) -> int:

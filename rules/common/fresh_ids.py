@@ -1,4 +1,4 @@
-"""Columns told apart: fresh ids for the second use of a table or of a definition of WITH."""
+"""Fresh ids of columns for the second use of a table or of a definition of WITH."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:
                 if not ids.isdisjoint(node.output_ids):
                     return replace(node, attributes=tuple(fresh(a) for a in node.attributes))
             case Generate() | Expand():
-                made = node.output_ids - node.children[0].output_ids
+                produced = node.output_ids - node.children[0].output_ids
                 for column in node.output:
-                    if column.expr_id in made & ids:
+                    if column.expr_id in produced & ids:
                         fresh(column)
         return node.transform_expressions(swap)
 
@@ -128,11 +128,11 @@ def renewed_once(plan: LogicalPlan) -> LogicalPlan:
                     return node
                 return replace(node, attributes=tuple(fresh(a) for a in node.attributes))
             case Generate() | Expand():
-                made = (node.output_ids - node.children[0].output_ids) & ids
+                produced = (node.output_ids - node.children[0].output_ids) & ids
                 for column in node.output:
-                    if column.expr_id in made:
+                    if column.expr_id in produced:
                         fresh(column)
-                if made:
+                if produced:
                     return node.transform_expressions(swap)
         with_own = node.map_expressions(own)
         if with_own is not node:

@@ -143,7 +143,7 @@ def reuse_exchanges(plan: SparkPlan, execution: Execution) -> SparkPlan:
 
 
 def _outline(exchange: SparkPlan) -> Hashable:
-    """What is quickly told, and the same where the exchanges are."""
+    """Quick to compute, and equal for equal exchanges."""
     return tuple((type(node), _identity(node)) for node in exchange.walk())
 
 

@@ -18,7 +18,7 @@ Refusal = tuple[str, str] | None
 
 
 def refuse(message: str, plan: LogicalPlan, conf: Conf, *, hint: str = "") -> StreamingCheckError:
-    """Most refusals share one condition; the message and the operator's tree tell them apart."""
+    """Most refusals share one condition; they differ in message and tree."""
     limit = conf.integer("spark.sql.debug.maxToStringFields")
     tree = tree_text(plan, limit)
     return StreamingCheckError.of("_LEGACY_ERROR_TEMP_3102", hint=hint, tree=tree, msg=message)

@@ -249,7 +249,7 @@ def expand_grouping_sets(plan: Aggregate, sets: Sets, identity: AttributeReferen
     )
     repeated = len({frozenset(one) for one in sets}) < len(sets)
     position = AttributeReference(name=POSITION, type_=INT, is_nullable=False)
-    made = (*columns, identity, *((position,) if repeated else ()))
+    by = (*columns, identity, *((position,) if repeated else ()))
     child: LogicalPlan = plan.child
     projections = tuple(
         (
@@ -261,11 +261,11 @@ def expand_grouping_sets(plan: Aggregate, sets: Sets, identity: AttributeReferen
         for place, one in enumerate(sets)
     )
     projected = Project(project_list=(*child.output, *aliases), child=child)
-    expanded = Expand(projections=projections, attributes=(*child.output, *made), child=projected)
+    expanded = Expand(projections=projections, attributes=(*child.output, *by), child=projected)
     replaced = _replacer(keys, columns)
     return replace(
         plan,
-        grouping=made,
+        grouping=by,
         aggregates=tuple(map(replaced, plan.aggregates)),
         child=expanded,
         grouping_analytics=None,

@@ -165,11 +165,9 @@ def _columns(keys: Sequence[Expression]) -> list[AttributeReference]:
 
 def is_aggregate_function(node: Expression) -> bool:
     """Whether this is a call, not resolved yet, of an aggregate function."""
-    from ....planner.model import registry
-
     if not isinstance(node, UnresolvedFunction):
         return False
-    spec = registry.find(node.name.lower())
+    spec = find(node.name.lower())
     return spec is not None and spec.kind == "aggregate" and not is_grouping_call(node)
 
 

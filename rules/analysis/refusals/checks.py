@@ -1,6 +1,6 @@
 """What an analyzed plan must be: the last walk of analysis, children before parents.
 
-The first thing wrong is told with the plan as far as it was analyzed.
+The first error is raised, with the plan as far as it was analyzed.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _first_error(plan: LogicalPlan) -> AnalysisError | None:
 
 
 def _unfinished(plan: LogicalPlan) -> AnalysisError:
-    """Something that no check names: better told than planned."""
+    """The error for what no check names."""
     operator = next(p for p in walk_up(plan) if not p.resolved)
     left = next((pretty(e) for e in operator.expressions if not e.resolved), "")
     return AnalysisError.of(
@@ -138,7 +138,7 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
     """A wrong argument, or a name that no column has, whichever comes first."""
     expressions = plan.expressions
     if isinstance(plan, Aggregate):
-        # GROUP BY may refer to the select list: that is told first.
+        # GROUP BY may refer to the select list: errors of that come first.
         expressions = (*plan.aggregates, *plan.grouping)
     for expression in expressions:
         if expression.resolved and not expression.holds(SubqueryExpression):

@@ -210,7 +210,7 @@ def _compute(constant: Expression) -> None:
 
 
 def _literal(constant: Expression) -> Expression:
-    """The value of a constant, where we can tell."""
+    """The value of a constant, where it is known."""
     value = evaluate(constant)
     if value is not None:
         return value
@@ -292,8 +292,8 @@ def resolve_unpivot(plan: UnresolvedUnpivot, child: LogicalPlan, context: Contex
         )
         for own, entry in zip(plan.names or (None,) * len(columns), columns, strict=True)
     )
-    made = (*map(to_attribute, ids), name, *values)
-    expanded = Expand(projections=rows, attributes=made, child=child, origin=plan.origin)
+    attributes = (*map(to_attribute, ids), name, *values)
+    expanded = Expand(projections=rows, attributes=attributes, child=child, origin=plan.origin)
     if plan.include_nulls:
         return expanded
     present = context.call("isnotnull", context.call("coalesce", values[0]))

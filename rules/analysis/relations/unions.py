@@ -82,11 +82,11 @@ def _rebuilt(
     for ordinal in ordinals.values():
         name = source.fields[ordinal].name
         parts += [lit(name), GetStructField(child=value, ordinal=ordinal, name=name)]
-    made = context.call("named_struct", *parts)
+    struct = context.call("named_struct", *parts)
     if not value.nullable:
-        return made
-    null = Literal(value=None, type_=made.data_type)
-    return context.call("if", context.call("isnull", value), null, made)
+        return struct
+    null = Literal(value=None, type_=struct.data_type)
+    return context.call("if", context.call("isnull", value), null, struct)
 
 
 def _no_field(wanted: StructField, source: StructType) -> AnalysisError:
@@ -113,7 +113,7 @@ def widen_union(plan: Union, context: Context) -> Union:
     """The union with a Project of casts over each branch that needs one.
 
     `Union [int], [bigint]` becomes `Union [Project [cast(a as bigint) AS a]], [bigint]`. Branches
-    that cannot meet stay as they are; the check at the end of analysis tells.
+    that cannot meet stay as they are: the check at the end of analysis refuses them.
     """
     if plan.by_name:
         plan = match_by_name(plan, context)
@@ -208,8 +208,8 @@ def _like(
     column: AttributeReference, other: AttributeReference, context: Context, allow_missing: bool
 ) -> AttributeReference | Alias:
     """The column, or where it holds structs of other fields than the other, one made like it."""
-    made = conformed(column, other.type_, context, allow_missing=allow_missing)
-    return column if made is column else Alias(child=made, name=column.name)
+    like = conformed(column, other.type_, context, allow_missing=allow_missing)
+    return column if like is column else Alias(child=like, name=column.name)
 
 
 def _missing(column: AttributeReference) -> Alias:
@@ -283,6 +283,6 @@ def _cast(
 ) -> Expression:
     if target is None or column.type_ == target:
         return column
-    # A value that cannot be cast is told with the union's place.
+    # The error for a value that cannot be cast names the union's place.
     cast = replace(context.cast(column, target), origin=origin)
     return Alias(child=cast, name=column.name)

@@ -182,16 +182,16 @@ def _refer(expression: Expression, known: dict[str, list[Alias]], resolver: Reso
     name = to_sql_id(expression.parts[:1])
     if len(found) > 1:
         raise failure("AMBIGUOUS_LATERAL_COLUMN_ALIAS", name=name, n=len(found))
-    made = found[0].to_attribute()
+    column = found[0].to_attribute()
     result: Expression = LateralReference(
         name=f"lateralAliasReference({'.'.join(expression.parts)})",
-        alias=made.name,
-        type_=made.type_,
-        is_nullable=made.is_nullable,
-        expr_id=made.expr_id,
-        metadata=made.metadata,
+        alias=column.name,
+        type_=column.type_,
+        is_nullable=column.is_nullable,
+        expr_id=column.expr_id,
+        metadata=column.metadata,
     )
-    checked: Expression = made
+    checked: Expression = column
     for part in expression.parts[1:]:
         # A refusal calls the alias by its own name.
         checked = extract(checked, lit(part), resolver.context, expression.origin)
@@ -234,20 +234,20 @@ def _plain(expression: Expression) -> Expression:
 
 def _aggregate(plan: Aggregate) -> LogicalPlan:
     grouping = {canonical(e) for e in plan.grouping}
-    made: dict[Canonical, Expression] = {}
+    inputs: dict[Canonical, Expression] = {}
 
     def extract_inputs(expression: Expression) -> Expression:
         key = canonical(expression)
         grouped = key in grouping and not isinstance(expression, Alias)
         if grouped or isinstance(expression, AggregateExpression):
-            if key not in made:
+            if key not in inputs:
                 named = isinstance(expression, AttributeReference)
-                made[key] = (
+                inputs[key] = (
                     expression if named else Alias(child=expression, name=pretty(expression))
                 )
-            return to_attribute(made[key])
+            return to_attribute(inputs[key])
         return expression.map_children(extract_inputs)
 
     items = tuple(extract_inputs(item) for item in plan.aggregates)
-    inner = replace(plan, aggregates=tuple(made.values()))
+    inner = replace(plan, aggregates=tuple(inputs.values()))
     return expand_lateral(Project(project_list=items, child=inner, origin=plan.origin))

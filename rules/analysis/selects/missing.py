@@ -52,25 +52,21 @@ def resolve_over(
     the child's columns lacks is an error, as everywhere but in ORDER BY.
     """
     aggregate = _aggregate_below(child)
+    above = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
     if any(e.exists(is_grouping_call) for e in expressions):
         refuse_without_sets(expressions, child, aggregate, context)
     behind = aggregate is not None and isinstance(child, Project)
     if behind and any(map(_has_aggregate_function, expressions)):
         # A HAVING that needs more than the select list gives has a Project above: ORDER BY then
         # finds grouping columns, but no aggregates, as in Spark.
-        resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-        return tuple(resolver.resolve(e) for e in expressions), child
-    if aggregate is not None and is_expanded(aggregate):
+        return tuple(map(above.resolve, expressions)), child
+    if aggregate is None:
+        resolved = tuple(map(above.resolve, expressions))
+    elif is_expanded(aggregate):
         over = having_over_sets if input_first else ordered_over_sets
         resolved = over(expressions, child.output, aggregate, context)
-    elif aggregate is not None:
-        cut = _is_cut(child)
-        resolved = _over_aggregate(
-            expressions, child.output, aggregate, context, input_first, cut, fields
-        )
     else:
-        resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-        resolved = tuple(resolver.resolve(e) for e in expressions)
+        resolved = _over_aggregate(expressions, above, aggregate, input_first, _is_cut(child))
     if all(e.resolved and _is_covered(e, child) for e in resolved):
         return resolved, child
     added, below = _add_missing(resolved, child, context)
@@ -83,8 +79,7 @@ def resolve_over(
     if aggregate is not None and aggregate is _under_filters(child):
         return _as_far_as_possible(expressions, resolved, child, aggregate, context, input_first)
     # What lies below cannot be reached from here: such names stay unresolved.
-    resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-    return tuple(resolver.resolve(e) for e in expressions), child
+    return tuple(map(above.resolve, expressions)), child
 
 
 def resolve_where(
@@ -185,16 +180,10 @@ def _is_covered(expression: Expression, plan: LogicalPlan) -> bool:
 
 
 def _over_aggregate(
-    expressions: Expressions,
-    output: tuple[AttributeReference, ...],
-    aggregate: Aggregate,
-    context: Context,
-    input_first: bool,
-    cut: bool,
-    fields: bool,
+    expressions: Expressions, above: Resolver, aggregate: Aggregate, input_first: bool, cut: bool
 ) -> Expressions:
-    # Columns that HAVING added are cut off: an aggregate function has nothing to stand on there.
-    above = Resolver(context.scope(output), context, ambiguous=False, fields=fields)
+    """`cut`: columns that HAVING added are cut off, so that no aggregate function finds any."""
+    context = above.context
     below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False, fields=False)
     grouping = {canonical(e) for e in aggregate.grouping}
 
@@ -236,7 +225,8 @@ def _add_missing(
     resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False, fields=False)
     resolved = tuple(resolver.resolve(e) for e in expressions)
     new, child = resolved, plan.child
-    if not all(e.resolved and _is_covered_by(e, plan, plan.child) for e in resolved):
+    covered = plan.output_ids | plan.child.output_ids
+    if not all(e.resolved and e.references <= covered and not has_aggregate(e) for e in resolved):
         new, child = _add_missing(resolved, plan.child, context)
     if not isinstance(plan, Project):
         return new, plan if child is plan.child else replace(plan, child=child)
@@ -245,11 +235,6 @@ def _add_missing(
     if not wanted:
         return new, plan if child is plan.child else replace(plan, child=child)
     return new, replace(plan, project_list=(*plan.project_list, *wanted), child=child)
-
-
-def _is_covered_by(expression: Expression, plan: LogicalPlan, below: LogicalPlan) -> bool:
-    covered = plan.output_ids | below.output_ids
-    return expression.references <= covered and not has_aggregate(expression)
 
 
 def _columns(

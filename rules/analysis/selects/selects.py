@@ -56,8 +56,10 @@ def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> Logi
 
         def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
             named_items = tuple(named(item) for item in items)
-            made = Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
-            return extract_windows(expand_lateral(made))
+            aggregated = Aggregate(
+                grouping=(), aggregates=named_items, child=child, origin=plan.origin
+            )
+            return extract_windows(expand_lateral(aggregated))
 
         return _below_generators(items, aggregate, context)
     items, child = _generators(items, child, context)
@@ -160,19 +162,19 @@ def _generators(
         isinstance(item, MultiAlias) for item in items
     ):
         return items, child
-    made: list[Expression] = []
+    spread: list[Expression] = []
     for item in items:
         generator = _generator_of(item)
         if not isinstance(generator, Call) or not is_generator(generator):
             if isinstance(item, MultiAlias) and generator.resolved:
                 raise not_several_columns(item)
-            made.append(item)
+            spread.append(item)
             continue
         names = _names(item)
         generate = generate_node(generator, names, child, outer=False, alias=None)
         child = generate
-        made.extend(generate.generated)
-    return tuple(made), child
+        spread.extend(generate.generated)
+    return tuple(spread), child
 
 
 def _below_generators(
@@ -211,16 +213,16 @@ def _below_generators(
     child = aggregate(tuple(below))
     if not child.resolved:
         return child
-    made: list[Expression] = []
+    results: list[Expression] = []
     for place in above:
         if isinstance(place, int):
-            made.append(child.output[place])
+            results.append(child.output[place])
         else:
             item, call, parts = place
             columns = (child.output[p] if isinstance(p, int) else p for p in parts)
             new = replace(call, arguments=tuple(columns))
-            made.append(new if item is call else replace(item, child=new))  # type: ignore[call-arg]
-    generated, child = _generators(tuple(made), child, context)
+            results.append(new if item is call else replace(item, child=new))  # type: ignore[call-arg]
+    generated, child = _generators(tuple(results), child, context)
     return Project(project_list=tuple(map(named, generated)), child=child)
 
 

@@ -162,4 +162,4 @@ def _fits(key: Expression, kind: str) -> bool:
         case NumericType():
             return not kind.startswith("INTERVAL")
         case _:
-            return True  # what else cannot be ordered so is told otherwise
+            return True  # another check refuses what cannot be ordered so

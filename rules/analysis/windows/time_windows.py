@@ -130,14 +130,14 @@ def _expand_window_times(
 
     plan = plan.transform_expressions(over_time)
     times = [w for w in _distinct(plan.expressions, WindowTime) if w.window.resolved]
-    made: list[Expression] = []
+    columns: list[Expression] = []
     for time in times:
         if not is_window(time.window.data_type):
             continue
         alias = _window_time(time)
-        made.append(alias)
+        columns.append(alias)
         plan = _replaced(plan, time, alias.to_attribute())
-    if made:
+    if columns:
 
         def checked(expression: Expression) -> Expression:
             match expression:
@@ -146,7 +146,7 @@ def _expand_window_times(
             return expression
 
         plan = plan.transform_expressions(checked)  # their times have a type only now
-        child = Project(project_list=(*made, *child.output), child=child)
+        child = Project(project_list=(*columns, *child.output), child=child)
     return plan, child
 
 
@@ -280,7 +280,7 @@ def _is_positive_constant(gap: Expression) -> bool:
         return False
     try:
         value = parse_interval(gap.value) if isinstance(gap.value, str) else gap.value
-    except AnalysisError:  # told when the query runs, as Spark does
+    except AnalysisError:  # raised when the query runs, as Spark does
         return False
     assert isinstance(value, tuple)
     months, days, micros = value

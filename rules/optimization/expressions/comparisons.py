@@ -12,6 +12,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import StringType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
+from ...common.trees import bottom_up
 from ..support.calls import NULL_BOOLEAN, call, is_comparison, is_false, is_true, negate, truth
 from ..support.settings import current
 from .replace_expressions import is_cheap
@@ -46,11 +47,9 @@ def _allows_equal(comparison: Call) -> bool:
     return comparison.name not in ("<", ">")
 
 
-def simplify_comparisons_below_null_checks(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@bottom_up(Filter)
+def simplify_comparisons_below_null_checks(node: Filter, conf: Conf) -> LogicalPlan:
     """`Filter (isnotnull(a) AND (a <= a))` -> `Filter (isnotnull(a) AND true)`. Idempotent."""
-    node = plan.map_children(lambda child: simplify_comparisons_below_null_checks(child, conf))
-    if not isinstance(node, Filter):
-        return node
     known = {
         canonical(part.arguments[0])
         for part in split_conjuncts(node.condition)

@@ -46,7 +46,7 @@ def _not(expression: Call) -> Expression:
         return expression
     negation = inner.spec.negation
     if negation is not None:
-        # It stands where the comparison stood, for what is told of its operands.
+        # It stands where the comparison stood: messages name the place of its operands.
         return replace(call(negation, *inner.arguments), origin=inner.origin)
     match inner.name:
         case "or" | "and":

@@ -213,10 +213,10 @@ def _filled(body: Expression, reference: CommonReference, value: Expression) -> 
     return visit(body)
 
 
-# Functions that mention this argument twice: it is computed once where that costs something (the
-# rule that takes it out decides; until then it is shared even if cheap, as that rule also takes
-# aggregates apart).
-_MENTIONED_TWICE = {"between": 0, "nullif": 0, "count_if": 0}
+# Functions that mention their first argument twice: it is computed once where that costs something
+# (the rule that takes it out decides; until then it is shared even if cheap, as that rule also
+# takes aggregates apart).
+_MENTIONED_TWICE = frozenset(("between", "nullif", "count_if"))
 
 
 def replace_expressions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -253,20 +253,15 @@ def replaced(expression: Expression) -> Expression:
     body = replaced(definition(call))
     if reference is None:
         return body
-    shared = current.arguments[_MENTIONED_TWICE[current.name]]
-    return Common(body=body, definition=shared, reference=reference)
+    return Common(body=body, definition=reference.definition, reference=reference)
 
 
 def _shared(call: Call) -> tuple[CommonReference | None, Call]:
     """The call over a reference to its argument, if its definition mentions that twice."""
-    position = _MENTIONED_TWICE.get(call.name)
-    if position is None:
+    if call.name not in _MENTIONED_TWICE:
         return None, call
-    shared = call.arguments[position]
-    reference = CommonReference(definition=shared)
-    arguments = list(call.arguments)
-    arguments[position] = reference
-    return reference, replace(call, arguments=tuple(arguments))
+    reference = CommonReference(definition=call.arguments[0])
+    return reference, replace(call, arguments=(reference, *call.arguments[1:]))
 
 
 def _replace_aggregate(aggregate: AggregateExpression) -> Expression:
@@ -279,8 +274,7 @@ def _replace_aggregate(aggregate: AggregateExpression) -> Expression:
     if not (isinstance(result, Call) and result.spec.kind == "aggregate"):
         return replaced(result)
     if reference is not None:
-        shared = aggregate.function.arguments[_MENTIONED_TWICE[function.name]]
         (body,) = result.arguments
-        inside = Common(body=body, definition=shared, reference=reference)
+        inside = Common(body=body, definition=reference.definition, reference=reference)
         result = replace(result, arguments=(inside,))
     return replaced(replace(aggregate, function=result))

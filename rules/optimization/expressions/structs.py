@@ -23,37 +23,37 @@ def simplify_extraction(expression: Expression) -> Expression:
     if isinstance(expression, GetStructField):
         return _field(expression)
     assert isinstance(expression, Call)
-    made, key = expression.arguments[:2]
-    if is_call(made, "array") and isinstance(key, Literal) and isinstance(key.value, int):
-        items = made.children
+    base, key = expression.arguments[:2]
+    if is_call(base, "array") and isinstance(key, Literal) and isinstance(key.value, int):
+        items = base.children
         if 0 <= key.value < len(items):
             return items[key.value]
-    elif is_call(made, "map"):
-        return _entry(expression, made.children, key)
+    elif is_call(base, "map"):
+        return _entry(expression, base.children, key)
     return expression
 
 
 def _field(field: GetStructField) -> Expression:
-    made = field.child
-    if is_call(made, "named_struct"):
-        return made.children[2 * field.ordinal + 1]
-    if isinstance(made, UpdateFields) and not isinstance(made.struct, UpdateFields):
-        return _updated_field(field, made)
-    if isinstance(made, Call) and made.name == "from_json":
-        return _parsed_field(field, made)
-    if is_call(made, "array"):
+    base = field.child
+    if is_call(base, "named_struct"):
+        return base.children[2 * field.ordinal + 1]
+    if isinstance(base, UpdateFields) and not isinstance(base.struct, UpdateFields):
+        return _updated_field(field, base)
+    if isinstance(base, Call) and base.name == "from_json":
+        return _parsed_field(field, base)
+    if is_call(base, "array"):
         items = [
             GetStructField(child=item, ordinal=field.ordinal, name=field.name)
-            for item in made.children
+            for item in base.children
         ]
         return call("array", *items)
     return field
 
 
-def _updated_field(field: GetStructField, made: UpdateFields) -> Expression:
+def _updated_field(field: GetStructField, update: UpdateFields) -> Expression:
     """`update_fields(s, WithField(a, x)).a` -> `if (isnull(s)) null else x`; others are s's own."""
-    struct = made.struct
-    _, value = made.fields[field.ordinal]
+    struct = update.struct
+    _, value = update.fields[field.ordinal]
     if (isinstance(value, GetStructField) and same(value.child, struct)) or not struct.nullable:
         return value
     return call("if", call("isnull", struct), null_of(value.data_type), value)
@@ -92,12 +92,7 @@ def combine_updates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
     `update_fields(update_fields(s, p), q)` -> `update_fields(s, p, q)`. Idempotent.
     """
-
-    def visit(node: Expression) -> Expression:
-        current = node.map_children(visit)
-        return combined(current, conf) if isinstance(current, UpdateFields) else current
-
-    return _everywhere(plan, visit)
+    return _with_updates(plan, lambda update: combined(update, conf))
 
 
 def replace_updates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -105,14 +100,11 @@ def replace_updates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 
     Idempotent: afterwards there are no such calls.
     """
-
-    def replaced(node: Expression) -> Expression:
-        current = node.map_children(replaced)
-        return made(current) if isinstance(current, UpdateFields) else current
-
-    return _everywhere(plan, replaced)
+    return _with_updates(plan, made)
 
 
-def _everywhere(plan: LogicalPlan, function: Callable[[Expression], Expression]) -> LogicalPlan:
-    node = plan.map_children(lambda child: _everywhere(child, function))
-    return node.map_expressions(function)
+def _with_updates(plan: LogicalPlan, function: Callable[[UpdateFields], Expression]) -> LogicalPlan:
+    def visit(node: Expression) -> Expression:
+        return function(node) if isinstance(node, UpdateFields) else node
+
+    return plan.transform_up(lambda node: node.transform_expressions(visit))

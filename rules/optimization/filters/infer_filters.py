@@ -9,7 +9,7 @@ from ....planner.model.plans.logical import Filter, Generate, Join
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import bottom_up, filtered, filtered_below, rewrite_down, top_down, with_sides
+from ...common.trees import bottom_up, filtered, filtered_below, top_down, with_sides
 from ..expressions.conditions import simplify_booleans
 from ..expressions.constants import fold
 from ..operators.local_relations import empty_like
@@ -44,7 +44,8 @@ def infer_filters_from_generators(node: Generate, conf: Conf) -> LogicalPlan:
     return filtered_below(node, new) if new else node
 
 
-def infer_filters_from_constraints(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+@top_down(Filter, Join)
+def infer_filters_from_constraints(node: Filter | Join, conf: Conf) -> LogicalPlan:
     """Filters and join sides get the conditions that follow from theirs.
 
     `Filter a > 5` -> `Filter isnotnull(a) AND a > 5`; an inner join on `a = b` filters both sides
@@ -52,20 +53,14 @@ def infer_filters_from_constraints(plan: LogicalPlan, conf: Conf) -> LogicalPlan
     out. Not with `spark.sql.constraintPropagation.enabled` off. Idempotent.
     """
     if not conf.flag("spark.sql.constraintPropagation.enabled"):
-        return plan
-    return rewrite_down(plan, _infer, frozenset((Filter, Join)))
-
-
-def _infer(node: LogicalPlan) -> LogicalPlan:
-    if isinstance(node, Filter):
-        known = constraints(node.child).union(split_conjuncts(node.condition))
-        new = list(constraints(node).without(known))
-        if not new:
-            return node
-        return replace(node, condition=call("and", conjunction(new), node.condition))
+        return node
     if isinstance(node, Join):
         return _infer_join(node)
-    return node
+    known = constraints(node.child).union(split_conjuncts(node.condition))
+    new = list(constraints(node).without(known))
+    if not new:
+        return node
+    return replace(node, condition=call("and", conjunction(new), node.condition))
 
 
 def _infer_join(node: Join) -> LogicalPlan:

@@ -86,10 +86,10 @@ def can_collapse(consumers: Iterable[Expression], producers: Iterable[Expression
     counts as cheap where all but one of its mentions take a cheap part out of it.
     """
     consumers = tuple(consumers)
-    made = {e.expr_id: e.child for e in producers if isinstance(e, Alias)}
+    computed = {e.expr_id: e.child for e in producers if isinstance(e, Alias)}
     counts = Counter(i for consumer in consumers for i in _attributes(consumer))
     for expr_id, count in counts.items():
-        producer = made.get(expr_id)
+        producer = computed.get(expr_id)
         if producer is None:
             continue
         if not producer.deterministic:

@@ -59,20 +59,20 @@ def _without_deduplication(plan: LogicalPlan) -> tuple[LogicalPlan, dict[int, Ex
         return node, renamed
     keys = frozenset().union(*(key.references for key in node.keys))
     items: list[Expression] = []
-    made: dict[int, Expression] = {}
+    firsts: dict[int, Expression] = {}
     for column in node.child.output:
         if column.expr_id in keys:
             items.append(column)
             continue
         first = Call(name="first", arguments=(column,), options=(False,))
         item = Alias(child=AggregateExpression(function=first), name=column.name)
-        made[column.expr_id] = item.to_attribute()
+        firsts[column.expr_id] = item.to_attribute()
         items.append(item)
     aggregate = Aggregate(
         child=node.child, grouping=node.keys or (lit(1),), aggregates=tuple(items)
     )
     # What a deduplication below gave may be this one's first value in turn.
-    return aggregate, {i: replace_attributes(e, made) for i, e in renamed.items()} | made
+    return aggregate, {i: replace_attributes(e, firsts) for i, e in renamed.items()} | firsts
 
 
 @bottom_up(Aggregate)

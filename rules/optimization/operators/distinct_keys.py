@@ -33,7 +33,7 @@ Keys = frozenset[int]
 
 
 def distinct_keys(plan: LogicalPlan) -> list[Keys]:
-    """Sets of column ids, each of which tells all rows apart (Spark's DistinctKeyVisitor)."""
+    """Sets of column ids that no two rows have in common (Spark's DistinctKeyVisitor)."""
     if not settings.current().distinct_keys:
         return []
     match plan:

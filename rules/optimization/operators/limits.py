@@ -77,8 +77,6 @@ def max_rows_per_partition(plan: LogicalPlan) -> int | None:
             return _number(limit)
         case Project() | Filter() | Sort(is_global=False) | EventTimeWatermark():
             return max_rows_per_partition(plan.child)
-        case Union():
-            return max_rows(plan)
     return max_rows(plan)
 
 

@@ -44,9 +44,9 @@ def _visit(plan: LogicalPlan) -> tuple[LogicalPlan, NewColumns]:
     renewed: NewColumns = {}
 
     def below(child: LogicalPlan) -> LogicalPlan:
-        made, columns = _visit(child)
+        new, columns = _visit(child)
         renewed.update(columns)
-        return made
+        return new
 
     plan = plan.map_children(below)
     if renewed:
@@ -69,11 +69,11 @@ def _sorted(plan: Aggregate) -> tuple[LogicalPlan, NewColumns]:
     columns: dict[Canonical, Alias] = {}
     keys: list[Expression] = []
     for key in plan.grouping:
-        made = map_sorted(key) if contains_type(key.data_type, MapType) else key
-        if made is key:
+        sorted_key = map_sorted(key) if contains_type(key.data_type, MapType) else key
+        if sorted_key is key:
             keys.append(key)
             continue
-        alias = columns.setdefault(canonical(key), Alias(child=made, name="_groupingmapsort"))
+        alias = columns.setdefault(canonical(key), Alias(child=sorted_key, name="_groupingmapsort"))
         keys.append(alias.to_attribute())
     if not columns:
         return plan, {}
@@ -134,11 +134,11 @@ def _with_maps(value: Expression, of_map: OfMap) -> Expression:
 def _fields(value: Expression, struct: StructType, of_map: OfMap) -> Expression:
     if not contains_type(struct, MapType):
         return value
-    made: list[Expression] = []
+    parts: list[Expression] = []
     for i, field in enumerate(struct.fields):
         got = GetStructField(child=value, ordinal=i, name=field.name)
-        made += [lit(field.name), _with_maps(got, of_map)]
-    changed = Call(name="named_struct", arguments=tuple(made))
+        parts += [lit(field.name), _with_maps(got, of_map)]
+    changed = Call(name="named_struct", arguments=tuple(parts))
     if not value.nullable:
         return changed
     null = Literal(value=None, type_=changed.data_type)

@@ -11,7 +11,7 @@ from ....planner.model.plans.relations import PipeOperator, SubqueryAlias, View
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.fresh_ids import inline_ctes
-from ...common.trees import bottom_up, rewrite_up, same_columns
+from ...common.trees import bottom_up, rewrite_up, same_columns, with_sides
 
 
 def inline_definitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -144,9 +144,7 @@ def _clean_join(plan: Join, excluded: frozenset[int]) -> LogicalPlan:
     right = _clean(plan.right, excluded | left.output_ids)
     _record(plan.left, left, mapping)
     _record(plan.right, right, mapping)
-    if left is plan.left and right is plan.right:
-        return plan
-    new = replace(plan, left=left, right=right)
+    new = with_sides(plan, left, right)
     return new.map_expressions(lambda e: _with_new_ids(e, mapping)) if mapping else new
 
 

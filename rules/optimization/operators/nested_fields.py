@@ -93,7 +93,9 @@ def _aliases(
         for attribute, used in fields.items()
     }
     columns = {
-        canonical(alias.child): alias.to_attribute() for made in aliases.values() for alias in made
+        canonical(alias.child): alias.to_attribute()
+        for group in aliases.values()
+        for alias in group
     }
     return aliases, columns
 
@@ -204,9 +206,9 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
     fields = used_fields((*node.project_list, *generator.arguments))
     if not fields:
         return None
-    made = frozenset().union(*(e.references for e in generate.generated))
-    inside = {k: v for k, v in fields.items() if k in made}
-    outside = {k: v for k, v in fields.items() if k not in made}
+    generated = frozenset().union(*(e.references for e in generate.generated))
+    inside = {k: v for k, v in fields.items() if k in generated}
+    outside = {k: v for k, v in fields.items() if k not in generated}
     result: LogicalPlan = _generate_rewritten(node, generate, outside) if outside else node
     source_type = generator.arguments[0].data_type
     taken = [field for used in inside.values() for field in used]
@@ -283,13 +285,13 @@ def explode_smallest_field(node: Project, conf: Conf) -> LogicalPlan:
     taken = GetStructField(child=source, ordinal=smallest, name=fields[smallest].name)
     *others, last = generate.generated
     assert isinstance(last, AttributeReference) and isinstance(taken.data_type, ArrayType)
-    made = replace(last, type_=taken.data_type.element_type, is_nullable=True)
+    element = replace(last, type_=taken.data_type.element_type, is_nullable=True)
     return replace(
         node,
         child=replace(
             generate,
             generator=replace(generator, arguments=(taken,)),
-            generated=(*others, made),
+            generated=(*others, element),
         ),
     )
 

@@ -129,15 +129,15 @@ def _pruned_expand(expand: Expand, needed: frozenset[int]) -> Expand:
 
 
 def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
-    made = frozenset().union(*(e.references for e in generate.generated))
+    generated = frozenset().union(*(e.references for e in generate.generated))
     if (
         isinstance(generate.generator, Call) and generate.generator.name == "json_tuple"
-    ) and made.isdisjoint(node.references):
+    ) and generated.isdisjoint(node.references):
         return replace(node, child=generate.child)
     used_by_generator = generate.generator.references
     needed = node.references
     if needed != generate.output_ids:
-        below = pruned(generate.child, (needed - made) | used_by_generator)
+        below = pruned(generate.child, (needed - generated) | used_by_generator)
         kept = tuple(
             a for a in below.output if a.expr_id in needed or a.expr_id not in used_by_generator
         )

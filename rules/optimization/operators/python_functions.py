@@ -40,7 +40,7 @@ def extract_python_functions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """
     if not _has_calls(plan):
         return plan
-    return _extracted(_after_aggregates(plan))
+    return plan.transform_up(_after_aggregates).transform_up(_extract_from)
 
 
 def _has_calls(plan: LogicalPlan) -> bool:
@@ -89,9 +89,8 @@ def extract_python_from_joins(node: Join, conf: Conf) -> LogicalPlan:
 # ------------------------------------------------------------------------- over aggregate functions
 
 
-def _after_aggregates(plan: LogicalPlan) -> LogicalPlan:
+def _after_aggregates(node: LogicalPlan) -> LogicalPlan:
     """Calls over an aggregation's results move to a Project above it."""
-    node = plan.map_children(_after_aggregates)
     if not isinstance(node, Aggregate):
         return node
     for expression in node.aggregates:
@@ -110,11 +109,11 @@ def _after_aggregates(plan: LogicalPlan) -> LogicalPlan:
         if isinstance(expression, AggregateExpression) or canonical(expression) in keys:
             column = known.get(canonical(expression))
             if column is None:
-                made = expression
-                if not isinstance(made, AttributeReference):
-                    made = Alias(child=expression, name="agg")
-                below.append(made)
-                column = known[canonical(expression)] = to_attribute(made)
+                item = expression
+                if not isinstance(item, AttributeReference):
+                    item = Alias(child=expression, name="agg")
+                below.append(item)
+                column = known[canonical(expression)] = to_attribute(item)
             return column
         return expression.map_children(taken)
 
@@ -137,14 +136,9 @@ def _over_results(expression: Expression, keys: set[Canonical]) -> bool:
 # ------------------------------------------------------------------------------------- extraction
 
 
-def _extracted(plan: LogicalPlan) -> LogicalPlan:
-    node = plan.map_children(_extracted)
+def _extract_from(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, EvaluatePython | PythonOperator):
         return node
-    return _extract_from(node)
-
-
-def _extract_from(node: LogicalPlan) -> LogicalPlan:
     available = frozenset().union(*(child.output_ids for child in node.children))
     calls = {
         canonical(call): call

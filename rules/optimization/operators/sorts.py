@@ -77,8 +77,8 @@ def collapse_repartitions(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """
     match node:
         case Repartition(shuffle=False, num_partitions=number, child=child) if _shuffles(child):
-            made = _number(child)
-            return child if made is not None and number >= made else node
+            below = _number(child)
+            return child if below is not None and number >= below else node
         case Repartition(child=Repartition() | RepartitionByExpression() as child):
             return replace(node, child=child.child)
         case RepartitionByExpression(child=child) if _is_redundant(child):

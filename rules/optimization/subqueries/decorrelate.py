@@ -21,7 +21,7 @@ from ....planner.model.tree import replace
 from ...common.trees import map_subqueries, replace_attributes, with_output
 from ..operators.limits import max_rows
 from ..operators.names import eliminate_names
-from .decorrelate_plans import Way, column_set_equal, decorrelated
+from .decorrelate_plans import Demands, column_set_equal, decorrelated
 from .subqueries import has_subquery, without_outer
 
 
@@ -53,7 +53,7 @@ def _pulled_up(
 ) -> SubqueryExpression:
     plan = eliminate_names(subquery.plan, conf)
     scalar = isinstance(subquery, ScalarSubquery)
-    part = decorrelated(plan, Way(keep_empty=not scalar or _counts_below(plan)))
+    part = decorrelated(plan, Demands(keep_empty=not scalar or _counts_below(plan)))
     inner, conditions = kept_apart(part.plan, part.conditions, given)
     new = replace(
         subquery, plan=inner, conditions=tuple(c.transform_up(without_outer) for c in conditions)
