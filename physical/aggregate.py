@@ -126,6 +126,7 @@ class BaseAggregateExec(AggregationStep):
     """One row per group."""
 
     in_brackets = True
+    _keys_label = "keys"
 
     def arguments(self, max_fields: int) -> str:
         keys = bracketed(self.keys, max_fields)
@@ -133,10 +134,6 @@ class BaseAggregateExec(AggregationStep):
 
     def verbose_arguments(self, max_fields: int) -> str:
         return f"{self.arguments(max_fields)}, output={bracketed(self.output, max_fields)}"
-
-    @property
-    def _keys_label(self) -> str:
-        return "keys"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,15 +157,13 @@ class SortAggregateExec(BaseAggregateExec):
     Or where the rows are in that order anyway.
     """
 
+    _keys_label = "key"
+
     @property
     def supports_codegen(self) -> bool:
         return not any(a.function.spec.imperative for a in self.aggregates) and all(
             is_mutable(b.data_type) for group in self.buffers for b in group
         )
-
-    @property
-    def _keys_label(self) -> str:
-        return "key"
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:

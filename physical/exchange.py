@@ -66,13 +66,11 @@ class ShuffleExchangeExec(UnaryExec):
     `plan_id` counts a plan's exchanges, deepest first.
     """
 
+    node_name = "Exchange"
+
     partitioning: Partitioning
     origin: ShuffleOrigin = "ENSURE_REQUIREMENTS"
     plan_id: int = 0
-
-    @property
-    def node_name(self) -> str:
-        return "Exchange"
 
     def arguments(self, max_fields: int) -> str:
         where = partitioning_text(self.partitioning, max_fields)
@@ -87,6 +85,8 @@ class ShuffleExchangeExec(UnaryExec):
 class BroadcastExchangeExec(UnaryExec):
     """Gives all rows to every task (`plan_id` as an exchange's)."""
 
+    reads_several = False  # all of it is read before
+
     mode: BroadcastMode
     plan_id: int = 0
 
@@ -96,10 +96,6 @@ class BroadcastExchangeExec(UnaryExec):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         return BroadcastPartitioning(mode=self.mode)
-
-    @property
-    def reads_several(self) -> bool:
-        return False  # all of it is read before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +196,7 @@ class TakeOrderedAndProjectExec(UnaryExec):
     expression_fields = ("order", "project_list")
 
     in_brackets = True
+    output_partitioning = SinglePartition()
 
     limit: int
     order: tuple[SortOrder, ...]
@@ -219,10 +216,6 @@ class TakeOrderedAndProjectExec(UnaryExec):
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return tuple(to_attribute(e) for e in self.project_list)
-
-    @cached_property
-    def output_partitioning(self) -> Partitioning:
-        return SinglePartition()
 
     @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:

@@ -266,13 +266,8 @@ class BroadcastNestedLoopJoinExec(BroadcastJoinExec):
 class CartesianProductExec(BaseJoinExec):
     """Each row of one side beside every row of the other, partition by partition."""
 
-    @property
-    def _kind(self) -> str:
-        return "Inner"  # whatever the query calls it
+    _kind = "Inner"  # whatever the query calls it
+    supports_codegen = False
 
     def arguments(self, max_fields: int) -> str:
         return self._condition_text or ""
-
-    @property
-    def supports_codegen(self) -> bool:
-        return False

@@ -106,6 +106,8 @@ class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
 class AggregateInPythonExec(UnaryExec):
     """`ArrowAggregatePython`: functions over each group's columns, a row of results per group."""
 
+    node_name = "ArrowAggregatePython"
+    misses_input = True  # the results are made of columns that only the functions give
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "aggregates", "results")
 
     keys: tuple[Expression, ...]
@@ -113,18 +115,10 @@ class AggregateInPythonExec(UnaryExec):
     results: tuple[Expression, ...]
 
     @property
-    def node_name(self) -> str:
-        return "ArrowAggregatePython"
-
-    @property
     def functions(self) -> tuple[PythonUDF, ...]:
         """The calls."""
         calls = (aggregate.function for aggregate in self.aggregates)
         return tuple(call for call in calls if isinstance(call, PythonUDF))
-
-    @property
-    def misses_input(self) -> bool:
-        return True  # the results are made of columns that only the functions give
 
     def arguments(self, max_fields: int) -> str:
         return arguments(
@@ -208,13 +202,7 @@ class UpdateEventTimeColumnExec(GivesAttributes, UnaryExec):
 class PlanLaterExec(SparkPlan):
     """What Spark leaves unplanned: the missing initial state of a transformWithState."""
 
+    output = ()
+
     def arguments(self, max_fields: int) -> str:
         return "LocalRelation <empty>"
-
-    @property
-    def node_name(self) -> str:
-        return "PlanLater"
-
-    @cached_property
-    def output(self) -> Attributes:
-        return ()

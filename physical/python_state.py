@@ -52,16 +52,13 @@ class PythonStatefulExec(GivesAttributes, StateStoreWriter):
 class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
     """`applyInPandasWithState`: a group's new rows and its one state, perhaps with a timeout."""
 
+    operator_name = "applyInPandasWithState"
     expression_fields: ClassVar[tuple[str, ...]] = ("function", "keys")
     keeps_partitioning = True
 
     state_type: StructType
     state_format_version: int
     timeout: str
-
-    @property
-    def node_name(self) -> str:
-        return "FlatMapGroupsInPandasWithState"
 
     def arguments(self, max_fields: int) -> str:
         return arguments(
@@ -99,10 +96,6 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
         kind = LONG if self.state_format_version > 1 else INT
         return StructType((*state, StructField("timeoutTimestamp", kind)))
 
-    @property
-    def operator_name(self) -> str:
-        return "applyInPandasWithState"
-
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         match self.timeout:
             case "ProcessingTimeTimeout":
@@ -127,10 +120,6 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
     has_initial_state: bool
     time_mode: str
     rows: str
-
-    @property
-    def node_name(self) -> str:
-        return "TransformWithStateInPySpark"
 
     def arguments(self, max_fields: int) -> str:
         return arguments(

@@ -61,6 +61,8 @@ class StateStoreRestoreExec(KeyedStatefulExec):
 class StateStoreSaveExec(AggregateSaveExec):
     """Stores merged buffers; emits them by output mode; evicts what the watermark has passed."""
 
+    operator_name = "stateStoreSave"
+
     state_format_version: int
 
     def arguments(self, max_fields: int) -> str:
@@ -79,10 +81,6 @@ class StateStoreSaveExec(AggregateSaveExec):
             return state_columns(self.child.output)
         keys = {key.expr_id for key in self.keys}
         return state_columns(a for a in self.child.output if a.expr_id not in keys)
-
-    @property
-    def operator_name(self) -> str:
-        return "stateStoreSave"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +122,7 @@ class SessionWindowStateStoreSaveExec(AggregateSaveExec):
     """Stores each key's sessions anew; emits by output mode; evicts ended sessions."""
 
     expression_fields = ("keys", "session")
+    operator_name = "sessionWindowStateStoreSaveExec"
 
     session: AttributeReference
     state_format_version: int
@@ -151,10 +150,6 @@ class SessionWindowStateStoreSaveExec(AggregateSaveExec):
     def num_cols_prefix_key(self) -> int:
         return len(self.keys)
 
-    @property
-    def operator_name(self) -> str:
-        return "sessionWindowStateStoreSaveExec"
-
 
 @dataclass(frozen=True, kw_only=True)
 class BaseStreamingDeduplicateExec(KeyedStateWriter):
@@ -171,26 +166,16 @@ class BaseStreamingDeduplicateExec(KeyedStateWriter):
 class StreamingDeduplicateExec(BaseStreamingDeduplicateExec):
     """Remembers each key until the watermark passes the event time among its columns."""
 
-    @property
-    def state_value_schema(self) -> StructType:
-        return StructType((StructField("__dummy__", NULL),))
-
-    @property
-    def operator_name(self) -> str:
-        return "dedupe"
+    state_value_schema = StructType((StructField("__dummy__", NULL),))
+    operator_name = "dedupe"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamingDeduplicateWithinWatermarkExec(BaseStreamingDeduplicateExec):
     """Forgets a key a delay after the event time of its first row."""
 
-    @property
-    def state_value_schema(self) -> StructType:
-        return StructType((StructField("expiresAtMicros", LONG),))
-
-    @property
-    def operator_name(self) -> str:
-        return "dedupeWithinWatermark"
+    state_value_schema = StructType((StructField("expiresAtMicros", LONG),))
+    operator_name = "dedupeWithinWatermark"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,21 +187,10 @@ class StreamingLocalLimitExec(LimitExec):
 class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
     """At most so many rows over the life of the query."""
 
+    state_key_schema = StructType((StructField("key", NULL),))
+    state_value_schema = StructType((StructField("value", LONG),))
+    operator_name = "globalLimit"
+    required_child_distribution = (AllTuples(),)
+
     def arguments(self, max_fields: int) -> str:
         return arguments(str(self.limit), self.state_text, self.mode_text)
-
-    @cached_property
-    def required_child_distribution(self) -> tuple[Distribution, ...]:
-        return (AllTuples(),)
-
-    @property
-    def state_key_schema(self) -> StructType:
-        return StructType((StructField("key", NULL),))
-
-    @property
-    def state_value_schema(self) -> StructType:
-        return StructType((StructField("value", LONG),))
-
-    @property
-    def operator_name(self) -> str:
-        return "globalLimit"

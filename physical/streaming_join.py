@@ -83,6 +83,7 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
 
     child_fields = ("left", "right")
     expression_fields = ("left_keys", "right_keys", "condition")
+    operator_name = "symmetricHashJoin"
 
     left: SparkPlan
     right: SparkPlan
@@ -204,10 +205,6 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     def state_value_schema(self) -> StructType:
         """That of the left side's rows: its columns, and whether a row has had a match."""
         return self.state_stores[1].value
-
-    @property
-    def operator_name(self) -> str:
-        return "symmetricHashJoin"
 
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         last = self.event_time_watermark_for_eviction

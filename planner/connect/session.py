@@ -298,13 +298,13 @@ class PlannerSession:
     def resolved_over(self, plan: LogicalPlan, name: UnresolvedAttribute) -> Expression | None:
         """The column of an analyzed plan that a name means, if it means one."""
         context = self.context()
-        found = Resolver(context.scope(plan.output), context).column(name.parts, name)
+        found = Resolver(plan.output, context).column(name.parts, name)
         hidden = None
         if found is None and may_mean_metadata(name.parts):
             hidden = metadata_column(plan)
         if hidden is None:
             return found
-        return Resolver(context.scope((hidden,)), context).column(name.parts, name)
+        return Resolver((hidden,), context).column(name.parts, name)
 
     def unknown(
         self,

@@ -288,7 +288,7 @@ class Analyzer:
         return replace(plan, child=child).map_expressions(self._resolver(child).resolve)
 
     def _resolver(self, child: LogicalPlan) -> Resolver:
-        return Resolver(self.context.scope(child.output), self.context)
+        return Resolver(child.output, self.context)
 
     def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
         refuse_without_sets((plan.condition,), child, None, self.context)
@@ -364,7 +364,7 @@ class Analyzer:
         if plan.condition is None or not query.plan.resolved:
             return plan
         columns = (*child.output, *query.plan.output)
-        condition = Resolver(self.context.scope(columns), self.context).resolve(plan.condition)
+        condition = Resolver(columns, self.context).resolve(plan.condition)
         return replace(plan, condition=condition)
 
     def _generate(self, plan: Generate, child: LogicalPlan) -> LogicalPlan:

@@ -65,7 +65,7 @@ def resolve_watermark(
             elem="'*'",
             prettyName="UnresolvedEventTimeWatermark",
         )
-    event_time = Resolver(context.scope(child.output), context).resolve(plan.event_time)
+    event_time = Resolver(child.output, context).resolve(plan.event_time)
     if isinstance(event_time, AttributeReference):
         known = {a.expr_id: a for a in child.output}
         # The name is as written here, whatever the case of the column's own letters.
@@ -260,7 +260,7 @@ def resolve_partition_hint(
     if number is not None:
         _positive(number)
     if name == "REBALANCE":
-        resolver = Resolver(context.scope(child.output), context)
+        resolver = Resolver(child.output, context)
         by = tuple(resolver.resolve(p) for p in parameters)
         return RebalancePartitions(by=by, num_partitions=number, child=child)
     if name == "REPARTITION" and not parameters and number is not None:

@@ -13,6 +13,7 @@ from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
+    AttributeReference,
     Call,
     CaseWhen,
     Cast,
@@ -40,7 +41,7 @@ from ....planner.model.schemas.types import ArrayType, MapType, StructType
 from ....planner.model.text.quoting import in_quotes, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ..context import Context, Scope
+from ..context import Context
 from ..failures import (
     InvalidCall,
     InvalidCase,
@@ -75,7 +76,7 @@ class Resolver:
     """Resolves expressions over the columns of one operator's input.
 
     Args:
-        scope: the columns.
+        columns: what names can mean.
         context: what holds for the whole query.
         ambiguous: whether a name that several columns have is an error; if not, it is left
             unresolved, as in HAVING and ORDER BY, where another column may be meant.
@@ -84,9 +85,14 @@ class Resolver:
     """
 
     def __init__(
-        self, scope: Scope, context: Context, *, ambiguous: bool = True, fields: bool = True
+        self,
+        columns: tuple[AttributeReference, ...],
+        context: Context,
+        *,
+        ambiguous: bool = True,
+        fields: bool = True,
     ) -> None:
-        self.scope = scope
+        self.scope = scope = context.scope(columns)
         self.context = context
         self._fields = fields
         self._find = scope.find if ambiguous else scope.find_one

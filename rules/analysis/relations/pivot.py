@@ -56,7 +56,7 @@ def resolve_pivot(plan: UnresolvedPivot, child: LogicalPlan, context: Context) -
         AnalysisError: something that is no aggregate, values that are no constants or that cannot
             be compared with the column.
     """
-    resolver = Resolver(context.scope(child.output), context)
+    resolver = Resolver(child.output, context)
     column = resolver.resolve(plan.column)
     values = tuple(resolver.resolve(e) for e in plan.values)
     aggregates = tuple(resolver.resolve(e) for e in plan.aggregates)
@@ -262,7 +262,7 @@ def resolve_unpivot(plan: UnresolvedUnpivot, child: LogicalPlan, context: Contex
     Raises:
         AnalysisError: there is no column to take, or those of a value have no common type.
     """
-    resolver = Resolver(context.scope(child.output), context)
+    resolver = Resolver(child.output, context)
     ids = None if plan.ids is None else tuple(map(named, resolve_items(plan.ids, resolver)))
     if plan.columns is None:
         columns = _all_but(ids or (), child)

@@ -132,7 +132,7 @@ def resolve_inline_table(table: UnresolvedInlineTable, context: Context) -> Logi
             not meet.
     """
     _check_lengths(table)
-    resolver = Resolver(context.scope(()), context)
+    resolver = Resolver((), context)
     rows = tuple(tuple(resolver.resolve(e) for e in row) for row in table.rows)
     for row in rows:
         for expression in row:
@@ -199,7 +199,7 @@ def resolve_table_function(function: UnresolvedTableFunction, context: Context) 
         AnalysisError: there is no such function, or its arguments are wrong.
     """
     name = function.name.lower()
-    resolver = Resolver(context.scope(()), context)
+    resolver = Resolver((), context)
     if name == "range":
         arguments = tuple(resolver.resolve(a) for a in function.arguments)
         return _range(function, arguments, context)
@@ -266,7 +266,7 @@ def _on(plan: Join, condition: Expression, context: Context) -> LogicalPlan:
     """The join with its condition resolved, over its sides' hidden columns too."""
     left = with_hidden_columns((condition,), plan.left, context)
     right = with_hidden_columns((condition,), plan.right, context)
-    resolver = Resolver(context.scope((*left.output, *right.output)), context)
+    resolver = Resolver((*left.output, *right.output), context)
     resolved = replace(plan, left=left, right=right, condition=resolver.resolve(condition))
     return cut_back(resolved, resolved.output_ids - plan.output_ids)
 

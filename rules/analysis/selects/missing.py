@@ -52,7 +52,7 @@ def resolve_over(
     the child's columns lacks is an error, as everywhere but in ORDER BY.
     """
     aggregate = _aggregate_below(child)
-    above = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
+    above = Resolver(child.output, context, ambiguous=False, fields=fields)
     if any(e.exists(is_grouping_call) for e in expressions):
         refuse_without_sets(expressions, child, aggregate, context)
     behind = aggregate is not None and isinstance(child, Project)
@@ -113,8 +113,8 @@ def _as_far_as_possible(
     If the input has the names at all, the aggregation gives what is aggregated, as for a condition
     that could be resolved: Spark proposes these columns, too.
     """
-    above = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False, fields=False)
+    above = Resolver(child.output, context, ambiguous=False, fields=fields)
+    below = Resolver(aggregate.child.output, context, ambiguous=False, fields=False)
     known = all(_is_known(e, above.scope, below.scope) for e in expressions)
     if not is_expanded(aggregate):
 
@@ -184,7 +184,7 @@ def _over_aggregate(
 ) -> Expressions:
     """`cut`: columns that HAVING added are cut off, so that no aggregate function finds any."""
     context = above.context
-    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False, fields=False)
+    below = Resolver(aggregate.child.output, context, ambiguous=False, fields=False)
     grouping = {canonical(e) for e in aggregate.grouping}
 
     def resolve(expression: Expression) -> Expression:
@@ -222,7 +222,7 @@ def _add_missing(
         return _extend_aggregate(expressions, plan)
     if isinstance(plan, Distinct | SubqueryAlias | PipeOperator) or not isinstance(plan, UnaryNode):
         return expressions, plan
-    resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False, fields=False)
+    resolver = Resolver(plan.child.output, context, ambiguous=False, fields=False)
     resolved = tuple(resolver.resolve(e) for e in expressions)
     new, child = resolved, plan.child
     covered = plan.output_ids | plan.child.output_ids

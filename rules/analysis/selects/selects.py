@@ -48,10 +48,10 @@ from .lateral import expand_lateral, refer_to_aliases, with_positions, without_p
 
 def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> LogicalPlan:
     """SELECT without GROUP BY: a Project, or an Aggregate if aggregate functions stand in it."""
-    items = resolve_items(plan.project_list, Resolver(context.scope(child.output), context))
+    items = resolve_items(plan.project_list, Resolver(child.output, context))
     draft, child = _over_windows(replace(plan, project_list=items, child=child), child, context)
     assert isinstance(draft, Project)
-    items = refer_to_aliases(draft.project_list, Resolver(context.scope(child.output), context))
+    items = refer_to_aliases(draft.project_list, Resolver(child.output, context))
     if any(has_aggregate(item) for item in items):
 
         def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
@@ -69,7 +69,7 @@ def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> Logi
 
 def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> LogicalPlan:
     """SELECT with GROUP BY."""
-    resolver = Resolver(context.scope(child.output), context)
+    resolver = Resolver(child.output, context)
     written = with_ordinals(plan.grouping, context.conf.flag("spark.sql.groupByOrdinal"))
     _refuse_star_with_positions(plan.aggregates, written)
     grouping = tuple(resolver.resolve(item) for item in written)
@@ -80,7 +80,7 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     draft = Aggregate(grouping=grouping, aggregates=items, child=child, origin=plan.origin)
     over, child = _over_windows(draft, child, context)
     assert isinstance(over, Aggregate)
-    resolver = Resolver(context.scope(child.output), context)
+    resolver = Resolver(child.output, context)
 
     def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
         resolved = resolve_grouping(replace(over, aggregates=items), context)
@@ -109,7 +109,7 @@ def _over_windows(
         if below is child:
             return draft, child
         child = below
-        resolver = Resolver(context.scope(child.output), context)
+        resolver = Resolver(child.output, context)
         match expanded:
             case Aggregate(grouping=grouping, aggregates=items):
                 draft = replace(
