@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..advice import advice_text
-from .diff import Difference, PlanDiff
+from .diff import PlanDiff
 from .report import MEANS, CheckReport, Finding, Verdict
 from .words import shortened
 
@@ -168,12 +168,7 @@ def diff_markdown(diff: PlanDiff) -> str:
         return "The queries are the same."
     lines = ["| | what | was | now | effect on state |", "| --- | --- | --- | --- | --- |"]
     for d in diff.differences:
-        parts = (d.kind, d.what, *shortened(d.was, d.now), _effect(d))
+        effect = "" if d.effect == "same" else f"{d.effect}: {d.why}"
+        parts = (d.kind, d.what, *shortened(d.was, d.now), effect)
         lines.append(f"| {' | '.join(map(cell, parts))} |")
     return "\n".join([*lines, "", f"Effect on a checkpoint: **{diff.verdict}**."])
-
-
-def _effect(difference: Difference) -> str:
-    if difference.effect == "same":
-        return ""
-    return f"{difference.effect}: {difference.why}"

@@ -15,8 +15,8 @@ from ...physical.subqueries import PlannedSubquery
 from ...planner.model.expressions.core import Call, Expression
 from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.memo import remembered
-from ...planner.model.schemas.types import ArrayType, DataType, MapType, StructType
 from ...planner.model.tree import replace
+from ..common.types import leaf_count
 from .execution import Execution
 
 _STATELESS = "spark.sql.adaptive.streaming.stateless.enabled"
@@ -144,16 +144,4 @@ def _falls_back(expression: Expression) -> bool:
 @remembered
 def _width(plan: SparkPlan) -> int:
     """How many columns the plan gives, those of structs counted."""
-    return sum(_leaves(a.data_type) for a in plan.output)
-
-
-def _leaves(data_type: DataType) -> int:
-    match data_type:
-        case StructType(fields=fields):
-            return sum(_leaves(f.data_type) for f in fields)
-        case ArrayType(element_type=element):
-            return _leaves(element)
-        case MapType(key_type=key, value_type=value):
-            return _leaves(key) + _leaves(value)
-        case _:
-            return 1
+    return sum(leaf_count(a.data_type) for a in plan.output)

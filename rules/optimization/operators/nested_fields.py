@@ -45,6 +45,7 @@ from ....planner.model.schemas.types import (
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import top_down
+from ...common.types import leaf_count
 from ..support import settings
 from ..support.calls import is_item_lookup
 
@@ -147,7 +148,7 @@ def used_fields(
         if attribute in whole:
             continue
         kept = [f for f in _without_inner(fields) if not f.holds(AggregateExpression)]
-        if kept and sum(_size(f.data_type) for f in kept) < _size(types[attribute]):
+        if kept and sum(leaf_count(f.data_type) for f in kept) < leaf_count(types[attribute]):
             result[attribute] = kept
     return result
 
@@ -177,17 +178,6 @@ def _mentions(expression: Expression) -> Iterator[Expression]:
     else:
         for child in expression.children:
             yield from _mentions(child)
-
-
-def _size(data_type: DataType) -> int:
-    match data_type:
-        case StructType(fields=fields):
-            return sum(_size(f.data_type) for f in fields)
-        case ArrayType(element_type=element):
-            return _size(element)
-        case MapType(key_type=key, value_type=value):
-            return _size(key) + _size(value)
-    return 1
 
 
 def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPlan | None:
